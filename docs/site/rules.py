@@ -9,8 +9,8 @@ import collections
 import re
 
 PAGE = "docs/reference/rules.md"
-TABLE = "include/tenon/conformance/rule_table.hpp"
-SUITES = "include/tenon/conformance/impl/suites"
+TABLE = "tests/conformance/kit/verdict/rule_table.hpp"
+SUITES = "tests/conformance/kit/suites"
 NOT_OBSERVABLE = "tests/conformance/rules/not_observable.txt"
 
 TEXT = r'"(?:[^"\\]|\\.)*"'
@@ -32,7 +32,7 @@ def _link(text, path):
 def _tests_of_suites(root):
     """For each rule, the tests of the kit that name it, as the page shows them."""
     out = collections.defaultdict(list)
-    for path in sorted((root / SUITES).glob("*.hpp")):
+    for path in sorted((root / SUITES).glob("*.cpp")):
         for test in TEST.finditer(path.read_text(encoding="utf-8")):
             name, text, tags = (_joined(part) for part in test.groups())
             for rule in TAG.findall(tags):
@@ -44,7 +44,7 @@ def _tagged_files(root):
     """For each rule, the other tests that name it in a tag."""
     out = collections.defaultdict(set)
     for path in (root / "tests").rglob("*"):
-        if path.suffix in (".cpp", ".py") and path.is_file():
+        if path.suffix in (".cpp", ".py") and path.is_file() and path.parent != root / SUITES:
             for rule in TAG.findall(path.read_text(encoding="utf-8")):
                 out[rule].add(path.relative_to(root).as_posix())
     return out

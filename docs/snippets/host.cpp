@@ -46,6 +46,23 @@ tenon::Status load_with_limits(const char* model, const tenon::host::BackendRegi
   return method->execute();
 }
 
+tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& program,
+                             const tenon::host::BackendRegistry& registry,
+                             const tenon::host::InputTensor& input) {
+  // [cancel]
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward",
+                                                   {.registry = &registry, .cancellable = true}));
+  TENON_RETURN_IF_ERROR(method->set_input(0, input));
+  TENON_RETURN_IF_ERROR(method->set_input(1, input));
+  auto outcome = std::async(std::launch::async, [&] { return method->execute(); });
+  TENON_RETURN_IF_ERROR(
+      method->cancel());  // Another thread: a button, a server's client that left.
+  tenon::Status ended = outcome.get();
+  if (ended.error() == tenon::Error::Cancelled) return tenon::ok();
+  // [cancel]
+  return ended;
+}
+
 tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Program>& program,
                                  const tenon::host::BackendRegistry& registry,
                                  const tenon::host::InputTensor& input) {
@@ -90,6 +107,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(std::move(second));
 
   TENON_RETURN_IF_ERROR(run_asynchronously(program, registry, input));
+  TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

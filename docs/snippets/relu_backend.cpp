@@ -44,15 +44,16 @@ class Relu final : public tenon::Backend<Relu>, public aot::BackendDetails<Relu>
       made_of.emplace(input, number);
     }
     for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-      const aot::EdgeNode node = program.node(i);
-      const auto self = node.find("self");
-      const auto from = self && self->value() ? made_of.find(*self->value()) : made_of.end();
-      if (node.target() != "aten.relu.default" || from == made_of.end() || made_of.size() > 255) {
-        return tenon::error(tenon::Error::NotSupported, "node '", node.name(),
-                            "': expected one of ", "at most 255 calls of aten.relu.default, found ",
-                            node.target());
+      const aot::EdgeCall call(program, program.node(i));
+      if (call.node().target() != "aten.relu.default" || made_of.size() > 255) {
+        return call.refuse("expected one of at most 255 calls of aten.relu.default");
       }
-      made_of.emplace(node.outputs()[0], from->second);
+      TENON_TRY(const aot::ValueId self, call.tensor("self"));
+      const auto from = made_of.find(self);
+      if (from == made_of.end()) {
+        return call.refuse_argument("self", "an input or the result of another relu");
+      }
+      made_of.emplace(call.node().outputs()[0], from->second);
     }
     std::vector<std::byte> blob = {static_cast<std::byte>(program.inputs().size())};
     for (std::size_t i = 0; i < program.num_outputs(); ++i) {

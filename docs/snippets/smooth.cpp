@@ -25,14 +25,17 @@ struct Header {
 constexpr tenon::PayloadVersions versions{1, 1};
 
 tenon::Result<Header> read_header(tenon::Bytes blob) {
-  if (blob.size() != 16 || tenon::as_text(blob.first(4)) != "ACME") {
+  if (!tenon::as_text(blob).starts_with("ACME")) {
     return tenon::error(Error::DelegateInvalidCompatibility,
-                        "blob: expected 16 bytes that begin with ACME, found ", blob.size());
+                        "blob: expected ACME at its begin, found ", blob.size(), " other bytes");
   }
-  const std::uint32_t version = *tenon::read_le<std::uint32_t>(blob, 4);
-  if (version < versions.min || version > versions.max) {
+  const auto version = tenon::read_le<std::uint32_t>(blob, 4);
+  if (version && (*version < versions.min || *version > versions.max)) {
     return tenon::error(Error::DelegateInvalidCompatibility, "blob: expected version ",
-                        versions.min, " to ", versions.max, ", found ", version);
+                        versions.min, " to ", versions.max, ", found ", *version);
+  }
+  if (blob.size() != 16) {
+    return tenon::error(Error::InvalidProgram, "blob: expected 16 bytes, found ", blob.size());
   }
   const Header header{*tenon::read_le<float>(blob, 8), *tenon::read_le<std::uint32_t>(blob, 12)};
   constexpr std::uint32_t most = 1U << 20;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <tenon/conformance/case/record_program.hpp>
+#include <tenon/conformance/record_program.hpp>
 #include <tenon/host/arrays/npy.hpp>
 
 namespace {

@@ -18,6 +18,8 @@ find_package(fmt 9 QUIET CONFIG)
 
 if(NOT Tenon_host_FOUND)
   set(Tenon_conformance_MISSING "${Tenon_host_MISSING}")
+elseif(NOT EXISTS "${Tenon_LIBRARY_DIR}/libtenon-conformance-kit.a")
+  set(Tenon_conformance_MISSING "Tenon was installed without the conformance kit (-Dconformance=enabled)")
 elseif(NOT TARGET Tenon::tenon-conformance)
   set(Tenon_conformance_MISSING "Tenon was installed without tenon-conformance (-Dconformance=enabled)")
 elseif(NOT TARGET fmt::fmt)

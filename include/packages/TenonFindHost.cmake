@@ -47,8 +47,9 @@ else()
   if(NOT TARGET Tenon::host AND NOT Tenon_BUILDS_HOST)
     add_library(Tenon::host INTERFACE IMPORTED)
     target_include_directories(Tenon::host INTERFACE ${Tenon_host_INCLUDE_DIRS})
-    # The libraries that hold the definitions, those that need others first.
-    foreach(_tenon_part pt2 compiler host)
+    # The libraries that hold the definitions, those that need others first. Programs that write cases need a function
+    # of the kit.
+    foreach(_tenon_part conformance-kit pt2 compiler host)
       if(EXISTS "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
         target_link_libraries(Tenon::host INTERFACE
           "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")

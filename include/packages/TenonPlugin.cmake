@@ -44,7 +44,7 @@ endfunction()
 #
 # A test of CTest that judges the plugin TARGET by the rules of the boundary. SUBJECT is a subject file
 # (docs/tools/cases.md) and LEVEL from 1 to 10, 5 by default. From level 2 on the test passes with cases
-# alone: those of SUBJECT, or of ARGS --cases FOLDER.
+# alone: those of SUBJECT, or of ARGS --cases DIR.
 function(tenon_add_conformance_test target)
   cmake_parse_arguments(PARSE_ARGV 1 given "" "NAME;SUBJECT;LEVEL" "ARGS")
   if(given_UNPARSED_ARGUMENTS)

@@ -12,6 +12,7 @@
 #include "tenon/aot/debug_handle_map.hpp"
 #include "tenon/aot/dense_layout.hpp"
 #include "tenon/aot/edge_argument.hpp"
+#include "tenon/aot/edge_call.hpp"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/edge_uses.hpp"
 #include "tenon/aot/edge_value.hpp"

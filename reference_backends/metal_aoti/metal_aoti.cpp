@@ -22,6 +22,7 @@ namespace {
 namespace aoti = tenon::aoti;
 namespace metal = tenon::metal_aoti;
 
+// [class]
 class MetalBackend final : public tenon::Backend<MetalBackend>,
                            public aoti::AotiBackend<MetalBackend>,
                            public tenon::WithOptions<MetalBackend>,
@@ -29,15 +30,19 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                            public tenon::WithMemoryInfo<MetalBackend>,
                            public tenon::WithSessions<MetalBackend>,
                            public tenon::WithDevices<MetalBackend> {
+  // [class]
   using Model = aoti::AotiBackend<MetalBackend>::Delegate;
 
  public:
+  // [facts]
   static constexpr std::string_view id = "MetalBackend";
   static constexpr std::string_view tags = "aoti,experimental,metal";
   static constexpr std::string_view description =
       "models compiled by PyTorch's AOTInductor for Apple's GPUs";
   static constexpr tenon::PayloadVersions payload_versions = {1, 2};
   static constexpr bool runs_embedded_code = true;
+  // [facts]
+  // [exporter]
   static constexpr const char* device_name = "metal";
   static constexpr std::array fallback_kernels{TENON_METAL_AOTI_KERNELS(TENON_AOTI_NAME)};
   static constexpr const char* decompositions = R"({"aten.linear.default": ""})";
@@ -48,6 +53,8 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     "aot_inductor.package_constants_on_disk_format": "binary_blob",
     "max_autotune": true
   })";
+  // [exporter]
+  // [options]
   static constexpr std::array options{
       tenon::OptionSpec{"buffer_pool_size_mb", metal::not_set,
                         "free memory that a delegate keeps, 1 to 16384; -1 for "
@@ -57,9 +64,11 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                         "-1 for ET_METAL_FLUSH_INTERVAL, or what suits the device"},
       aoti::share_weights_option("keep weights once for all delegates that have them"),
       aoti::model_copies_option};
+  // [options]
 
   using Delegate = Model;
 
+  // [device]
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
     TENON_TRY(auto device, metal::system_device());
     const auto* settings =
@@ -69,9 +78,11 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   }
 
   static const void* find_shim(std::string_view name) { return metal::find_metal_shim(name); }
+  // [device]
 
   static aoti::DecodeX86 instruction_decoder() { return tenon::aoti_common::instruction_decoder(); }
 
+  // [init]
   tenon::Status is_available() const { return metal::system_device().status(); }
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
@@ -89,7 +100,9 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     load_options.device_settings = std::make_shared<metal::ContextSettings>(settings);
     return load(context, processed, load_options);
   }
+  // [init]
 
+  // [rest]
   using AotiBackend::create_session;
 
   tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {
@@ -99,6 +112,7 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                                          device->device().architecture(),
                                          device->device().memory()}};
   }
+  // [rest]
 };
 
 }  // namespace

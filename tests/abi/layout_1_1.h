@@ -11,6 +11,16 @@ LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 SIZE(tenon_init_context, 88);
 OFFSET(tenon_init_context, permit_code, 80);
 
+// extensions/cancel.h
+SIZE(tenon_cancel_flag_v1, 16);
+OFFSET(tenon_cancel_flag_v1, struct_size, 0);
+OFFSET(tenon_cancel_flag_v1, reserved, 4);
+OFFSET(tenon_cancel_flag_v1, get_cancel_flag, 8);
+SIZE(tenon_cancel_v1, 16);
+OFFSET(tenon_cancel_v1, struct_size, 0);
+OFFSET(tenon_cancel_v1, reserved, 4);
+OFFSET(tenon_cancel_v1, cancel, 8);
+
 // extensions/changes.h
 SIZE(tenon_changes, 16);
 OFFSET(tenon_changes, struct_size, 0);

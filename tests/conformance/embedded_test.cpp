@@ -5,7 +5,8 @@
 #include <tenon/conformance/suites.hpp>
 // [include]
 #include <string>
-#include <tenon/conformance/run/subject_file.hpp>
+#include <tenon/conformance/case_runner.hpp>
+#include <tenon/conformance/opened_backend.hpp>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,39 @@ TENON_CONFORMANCE_TEST("embedded/own-test", "an author's own test",
 TENON_CONFORMANCE_TEST("embedded/own-test-fails", "an author's own test that fails",
                        "[.fails][level-10][backend][TN-BCK-6]") {
   kit.violated("TN-BCK-6", "it always fails");
+}
+
+// [own-suite]
+TENON_CONFORMANCE_TEST("embedded/calls-once", "a run of a case is one call of the backend",
+                       "[embedded][level-1][case][TN-BCK-6]") {
+  OpenedBackend opened(kit);
+  need_device(kit, opened);
+  int calls = 0;
+  opened.boundary().on_execute = [&](WatchedExecute& call) {
+    ++calls;
+    return call.forward();
+  };
+  host::MethodOptions options;
+  options.backends.push_back(opened.ref());
+  CaseRunner runner = kit.need(CaseRunner::load(kit.of_case(), options), "the case");
+  const Tolerances limits = kit.backend().tolerances_for(kit.of_case());
+  const auto outputs = kit.need(runner.run(0, limits), "its first run");
+  kit.expect("TN-BCK-6", calls == 1, "found ", calls, " calls of execute");
+  for (const OutputComparison& output : outputs) {
+    kit.expect("TN-BCK-6", output.equal, output.text);
+  }
+}
+// [own-suite]
+
+TEST_CASE("an author's test opens the backend and watches its calls", "[embedded]") {
+  REQUIRE(subject_is_set);
+  const auto results =
+      tenon::conformance::detail::run_embedded("a run of a case is one call of the backend");
+  REQUIRE(results.size() == 4);
+  for (const auto& result : results) {
+    CAPTURE(result.path);
+    CHECK(result.failures.empty());
+  }
 }
 
 TEST_CASE("an author's own test is run for each case", "[embedded]") {

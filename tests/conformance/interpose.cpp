@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
 //
 // The C library's functions that count what a plugin takes and can fail it.
-#include "tenon/conformance/process/interpose.hpp"
+#include "tenon/conformance/interpose.hpp"

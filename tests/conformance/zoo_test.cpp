@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
+#include "kit/run/budget.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/conformance/impl/run/budget.hpp"
 
 namespace {
 

@@ -27,25 +27,28 @@ def bench(part, words):
 def _operators(part, words):
     """Single operators in libtorch and in the plugin."""
     builds.configure(part, builds.O2)
-    builds.compile_in(part, builds.O2.folder, ["tests/live/bench-operators"])
+    builds.compile_in(part, builds.O2.folder, ["tests/live/benchmarks/bench-operators"])
     load = " ".join(f"{each:.2f}" for each in os.getloadavg())
     part.print(f"load of the machine: {load}, {len(os.sched_getaffinity(0))} processors")
-    return part.call([f"{builds.O2.folder}/tests/live/bench-operators", "--libtorch", live.libtorch(), *words],
+    program = f"{builds.O2.folder}/tests/live/benchmarks/bench-operators"
+    return part.call([program, "--libtorch", live.libtorch(), *words],
                      env={"OMP_NUM_THREADS": "1"})
 
 
 def _models(part, words):
     """Models that are exported with a package for libtorch's loader; `live` checks what they compute."""
     plugin, run = "reference_backends/cpu_aoti/cpu_aoti.so", "examples/programs/tenon-run/tenon-run"
-    timed = "tests/live/bench-tenon"
-    program = [live.PYTHON, "tests/live/bench_aoti.py", "--cache", live.CACHE, "--plugin", f"{builds.O2.folder}/{plugin}",
+    timed = "tests/live/benchmarks/bench-tenon"
+    program = [live.PYTHON, "tests/live/benchmarks/bench_aoti.py", "--cache", live.CACHE,
+               "--plugin", f"{builds.O2.folder}/{plugin}",
                "--bench-tenon", f"{builds.O2.folder}/{timed}", "--tenon-run", f"{builds.O2.folder}/{run}"]
     if "-h" in words or "--help" in words:
         return part.call([*program, "--help"])
     only = [word for before, name in zip(words, words[1:]) if before == "--only" for word in ("--only", name)]
     builds.configure(part, builds.O2)
     builds.compile_in(part, builds.O2.folder, [plugin, timed, run])
-    part.run([live.PYTHON, "tests/live/export_models.py", "--cache", live.CACHE, "--package", *only], env=live.INDUCTOR)
+    part.run([live.PYTHON, "tests/live/exporters/export_models.py", "--cache", live.CACHE, "--package", *only],
+             env=live.INDUCTOR)
     return part.call([*program, *words])
 
 

@@ -68,9 +68,9 @@ COMMANDS = {
         f"--part {'|'.join(live.PARTS)} does one of these; after models, or\n"
         "without a part, --only MODEL exports this one alone.\n"
         "--operators [ARGUMENT]... runs ExecuTorch's suite of operators instead (minutes; the arguments are those of\n"
-        "tests/live/operator_suite.py, such as --dtype int64).\n"
+        "tests/live/checks/operator_suite.py, such as --dtype int64).\n"
         "--architectures [ARGUMENT]... runs small models of torchvision, timm, transformers and diffusers (those of\n"
-        "tests/live/architectures.py, such as --speed).",
+        "tests/live/checks/architectures.py, such as --speed).",
         words="[--part PART] [--only MODEL]... | --operators [ARGUMENT]... | --architectures [ARGUMENT]..."),
     "wheel": Command(pages.wheel, "the wheel for Python, in build/wheel/dist, and its test in fresh environments"),
     "release": Command(release.release, "the files of a release, each checked: archive, Debian packages, wheel, SBOM, digests",
@@ -86,7 +86,7 @@ COMMANDS = {
     "gpu-pack": Command(gpu.pack, "builds what such a run needs into build/gpu-pack, for a machine without a network",
                         "tests/gpu/run_suite --prebuilt runs it; less than 50 MB."),
     "bench-aoti": Command(bench.bench_aoti, "real models against libtorch's own loader; --operators times single operators "
-                          "in both", "The arguments are those of tests/live/bench_aoti.py, or of bench-operators.",
+                          "in both", "The arguments are those of tests/live/benchmarks/bench_aoti.py, or of bench-operators.",
                           words="[ARGUMENT]... | --operators [ARGUMENT]..."),
     "fuzz": Command(fuzz.fuzz, "libFuzzer with both sanitizers on one target, or on all in turn",
                     arguments=_fuzz_arguments),

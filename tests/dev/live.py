@@ -18,7 +18,7 @@ GCC = builds.GCC.folder
 CPU_PLUGIN = f"{GCC}/reference_backends/cpu_aoti/cpu_aoti.so"
 RUN = f"{GCC}/examples/programs/tenon-run/tenon-run"
 COMPILE = f"{GCC}/examples/programs/tenon-compile/tenon-compile"
-CASES = f"{GCC}/tests/live/aoti-cases"
+CASES = f"{GCC}/tests/live/checks/aoti-cases"
 EXECUTORCH_PYTHON = f"{GCC}/examples/python/tenon/executorch/libtenon_executorch.so"
 INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
 # Of the models, those that run beside other plugins as well.
@@ -64,7 +64,8 @@ def _ready(part):
 
 
 def _export(part, words):
-    part.check("live: real models are exported", [PYTHON, "tests/live/export_models.py", "--cache", CACHE, *words])
+    part.check("live: real models are exported",
+               [PYTHON, "tests/live/exporters/export_models.py", "--cache", CACHE, *words])
 
 
 def _cases(*words, folders=None):
@@ -80,7 +81,7 @@ def _exported_models(part):
                _cases("--preload", libtorch(), "--beside", another))
     executorch, torch = _site_packages("executorch"), _site_packages("torch")
     part.check("live: the facts that this project relies on are those of these packages",
-               ["python3", "tests/live/drift.py", executorch, torch])
+               ["python3", "tests/live/upstream/drift.py", executorch, torch])
     part.check("live: the ExecuTorch delegate in the pages compiles",
                ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DC10_USING_CUSTOM_GENERATED_MACROS",
                 "-isystem", f"{executorch}/include",
@@ -102,7 +103,8 @@ def models(part, words=()):
 def programs(part):
     """What compiles and packs models without AOTInductor's exporter for ExecuTorch."""
     part.check("live: exported models compile and give eager PyTorch's numbers, here and in the wheel",
-               [PYTHON, "tests/live/compiled_programs.py", COMPILE, RUN, f"{GCC}/examples/backends/graph_backend/graph_backend.so"])
+               [PYTHON, "tests/live/checks/compiled_programs.py", COMPILE, RUN,
+                f"{GCC}/examples/backends/graph_backend/graph_backend.so"])
     kernels = []
     executorch_kernels = f"{GCC}/examples/backends/executorch/executorch_kernels.so"
     linalg_kernels = f"{GCC}/examples/backends/linalg_kernels.so"
@@ -111,11 +113,11 @@ def programs(part):
     if os.path.isfile(linalg_kernels):
         kernels += ["--linalg-kernels", linalg_kernels]
     part.check("live: what AOTInductor compiled is packed, and gives eager PyTorch's numbers",
-               [PYTHON, "tests/live/packed_models.py", COMPILE, RUN, CPU_PLUGIN,
+               [PYTHON, "tests/live/checks/packed_models.py", COMPILE, RUN, CPU_PLUGIN,
                 "--operators", f"{GCC}/tests/plugins/operators/operator_kernels.so", *kernels])
     if os.path.isfile(EXECUTORCH_PYTHON):
         part.check("live: plugins run in stock Python with the ExecuTorch wheel",
-                   [PYTHON, "tests/live/executorch_python.py", GCC])
+                   [PYTHON, "tests/live/upstream/executorch_python.py", GCC])
     else:
         part.skip("live: skipped: built without the Python package and ExecuTorch's wheel"
                   " (run .ci/fetch-python-build and .ci/fetch-executorch-wheel)")
@@ -129,47 +131,49 @@ def cuda(part):
         return
     out = "build/live/cuda"
     part.check("live: models for CUDA are exported",
-               [PYTHON, "tests/live/export_cuda.py", "--out", out, "--toolkit", toolkit])
+               [PYTHON, "tests/live/exporters/export_cuda.py", "--out", out, "--toolkit", toolkit])
     fixtures = [path for device in ("cpu", "cuda", "metal")
                 for path in sorted(glob.glob(f"tests/fixtures/{device}_*/model.pte"))]
     part.check("live: the plugins have each function that exported libraries ask for",
-               ["python3", "tests/live/shim_table.py", "--build", GCC, out,
+               ["python3", "tests/live/checks/shim_table.py", "--build", GCC, out,
                 *([CACHE] if os.path.isdir(CACHE) else []), *fixtures])
     part.check("live: their kernels, run by Triton's interpreter, give eager PyTorch's numbers",
-               [PYTHON, "tests/live/replay_cuda.py", "--build", GCC, "--kernels", out, *sorted(glob.glob(f"{out}/*/")),
+               [PYTHON, "tests/live/checks/replay_cuda.py", "--build", GCC, "--kernels", out,
+                *sorted(glob.glob(f"{out}/*/")),
                 *(f"tests/fixtures/cuda_{name}/" for name in ("embedding", "stateful", "two_methods"))])
 
 
 def openvino(part):
     """The script says in a line why it leaves its work out where OpenVINO cannot be installed."""
-    part.check("live: the OpenVINO plugin gives eager PyTorch's numbers", ["tests/live/openvino.sh"])
+    part.check("live: the OpenVINO plugin gives eager PyTorch's numbers", ["tests/live/checks/openvino.sh"])
 
 
 def upstream(part):
     """Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and kernels."""
     part.check("live: archives hold what PyTorch finds in them",
-               [PYTHON, "tests/live/check_pt2.py", "--facts", f"{GCC}/tests/live/pt2-facts"])
+               [PYTHON, "tests/live/upstream/check_pt2.py", "--facts", f"{GCC}/tests/live/upstream/pt2-facts"])
     part.check("live: what Tenon writes is read and run by ExecuTorch's wheel",
-               [PYTHON, "tests/live/written_programs.py", f"{GCC}/tests/live/write-programs"])
+               [PYTHON, "tests/live/upstream/written_programs.py", f"{GCC}/tests/live/upstream/write-programs"])
     part.check("live: kernels for operators that are left over are ExecuTorch's",
-               [PYTHON, "tests/live/portable_operators.py"])
+               [PYTHON, "tests/live/upstream/portable_operators.py"])
     part.check("live: programs without a delegate run in ExecuTorch's wheel",
-               [PYTHON, "tests/live/left_over_operators.py", COMPILE])
+               [PYTHON, "tests/live/upstream/left_over_operators.py", COMPILE])
 
 
 def executorch(part):
     """In ExecuTorch's exporter and runtime."""
     if os.path.isfile(EXECUTORCH_PYTHON):
         part.check("live: plugins compile in ExecuTorch's exporter as in tenon-compile",
-                   [PYTHON, "tests/live/executorch_lowering.py", GCC])
+                   [PYTHON, "tests/live/upstream/executorch_lowering.py", GCC])
         part.check("live: ExecuTorch's own tests of the exporter pass with plugins",
-                   [PYTHON, "tests/live/upstream_tests.py", GCC])
-    program = f"{GCC}/tests/live/beside-executorch"
+                   [PYTHON, "tests/live/upstream/upstream_tests.py", GCC])
+    program = f"{GCC}/tests/live/upstream/beside-executorch"
     if not os.access(program, os.X_OK):
         part.skip("live: skipped: built without the ExecuTorch wheel (run .ci/fetch-executorch-wheel)")
         return
     cache, plugins = "build/live/xnnpack", f"{GCC}/examples/backends/executorch"
-    part.check("live: models for XNNPACK are exported", [PYTHON, "tests/live/export_xnnpack.py", "--cache", cache])
+    part.check("live: models for XNNPACK are exported",
+               [PYTHON, "tests/live/exporters/export_xnnpack.py", "--cache", cache])
     part.check("live: they give the bits of the stock runtime",
                [program, "--plugin", f"{plugins}/xnnpack.so", "--plugin", f"{plugins}/executorch_kernels.so",
                 *sorted(glob.glob(f"{cache}/*/"))])
@@ -186,7 +190,7 @@ def operators(part, words):
     # The suite marks its tests with pytest.
     if part.captured([PYTHON, "-c", "import pytest"]).returncode != 0:
         part.run([PYTHON, *PIP, "pytest==9.2.0"])
-    part.run([PYTHON, "tests/live/operator_suite.py", "--cache", "build/live/operators", "--build", GCC, *words],
+    part.run([PYTHON, "tests/live/checks/operator_suite.py", "--cache", "build/live/operators", "--build", GCC, *words],
              env=INDUCTOR)
 
 
@@ -195,14 +199,14 @@ def _architectures(part, build, words):
     ever."""
     if not install(part):
         raise Failed("live: PyTorch and ExecuTorch cannot be installed here")
-    folder, wanted = "build/live/architecture_packages", "tests/live/architecture_packages.txt"
+    folder, wanted = "build/live/architecture_packages", "tests/live/models/architecture_packages.txt"
     complete = f"{folder}/complete.txt"
     if not os.path.exists(complete) or not filecmp.cmp(wanted, complete, shallow=False):
         shutil.rmtree(folder, ignore_errors=True)
         part.run([PYTHON, *PIP, "--no-deps", "--target", folder, "-r", wanted])
         shutil.copy(wanted, complete)
-    part.run([PYTHON, "tests/live/architectures.py", "--cache", "build/live/architectures", "--build", build.folder,
-              *words], env={**INDUCTOR, "PYTHONPATH": folder})
+    part.run([PYTHON, "tests/live/checks/architectures.py", "--cache", "build/live/architectures",
+              "--build", build.folder, *words], env={**INDUCTOR, "PYTHONPATH": folder})
 
 
 def live(part, words):
@@ -224,12 +228,12 @@ def live(part, words):
     if words[:1] == ["--architectures"]:
         build = builds.O2 if "--speed" in words else builds.GCC
         builds.configure(part, build)
-        builds.compile_in(part, build.folder, ["tests/live/aoti-cases", "tests/live/bench-tenon",
+        builds.compile_in(part, build.folder, ["tests/live/checks/aoti-cases", "tests/live/benchmarks/bench-tenon",
                                                "reference_backends/cpu_aoti/cpu_aoti.so"])
         _architectures(part, build, words[1:])
         return 0
     builds.compile_in(part, GCC, ["all", *(f"tests/live/{name}" for name in (
-        "bench-tenon", "pt2-facts", "write-programs", "upstream_demos.so")),
+        "benchmarks/bench-tenon", "upstream/pt2-facts", "upstream/write-programs", "upstream/upstream_demos.so")),
         "tests/gpu/cuda_kernels_on_cpu/libcuda-kernels-on-cpu.so"])
     if _ready(part):
         for name in parts:

@@ -5,14 +5,16 @@ its text comes from,
 
     <!-- code: docs/snippets/smooth.cpp -->            the whole file
     <!-- code: docs/snippets/smooth.cpp [init] -->     the text between two lines `// [init]`
+    <!-- diff: docs/snippets/a.cpp docs/snippets/b.cpp -->  what makes the second of the first
 
 and is that text. Each block of C or C++ has one, and each source named is one that the build
-compiles; blocks of other languages may have one.
+compiles; blocks of other languages may have one. Those of the language diff have one too.
 
 usage: code_test.py ROOT COMPILED_SOURCE...
        code_test.py ROOT --write               puts the sources into the pages
 """
 
+import difflib
 import pathlib
 import re
 import sys
@@ -30,6 +32,7 @@ COMPILED_LANGUAGES = {"c", "c++", "cc", "cpp"}
 LEFT_OUT = {root / "README.md"}
 
 ORIGIN = re.compile(r"code: (\S+?)(?: \[([\w-]+)\])?")
+DIFF = re.compile(r"diff: (\S+) (\S+)")
 MARK = re.compile(r"\s*(?://|#) \[([\w-]+)\]\s*")
 
 
@@ -53,28 +56,41 @@ def parts_of(text):
     return parts
 
 
-def text_from(origin, read):
+def text_from(comment, read):
     """The code that a block with this comment has to be."""
-    path, mark = origin.groups()
+    if diff := DIFF.fullmatch(comment):
+        before, after = (read(path).splitlines(True) for path in diff.groups())
+        return "".join(difflib.unified_diff(before, after, *diff.groups()))
+    path, mark = ORIGIN.fullmatch(comment).groups()
     return parts_of(read(path))[mark] if mark else without_marks(read(path))
+
+
+def sources_of(comment):
+    """The sources that a comment names."""
+    if diff := DIFF.fullmatch(comment):
+        return list(diff.groups())
+    origin = ORIGIN.fullmatch(comment)
+    return [origin[1]] if origin else []
 
 
 def problem_of(block, read, is_compiled):
     """The problem of a block, or None. `read` returns the text of a path from the root."""
-    origin = ORIGIN.fullmatch(block.comment)
-    if not origin:
+    paths = sources_of(block.comment)
+    if not paths:
         if block.language in COMPILED_LANGUAGES:
             return "has no comment `<!-- code: FILE -->` before it"
+        if block.language == "diff":
+            return "has no comment `<!-- diff: FILE FILE -->` before it"
         return None
-    path, mark = origin.groups()
-    if block.language in COMPILED_LANGUAGES and not is_compiled(path):
-        return f"{path} is not compiled by the build"
+    for path in paths if block.language in COMPILED_LANGUAGES or block.language == "diff" else ():
+        if not is_compiled(path):
+            return f"{path} is not compiled by the build"
     try:
-        expected = text_from(origin, read)
+        expected = text_from(block.comment, read)
     except (OSError, KeyError, ValueError) as failure:
-        return f"{path}: {failure!r}"
+        return f"{block.comment}: {failure!r}"
     if block.text != expected:
-        return f"differs from {path}{f' [{mark}]' if mark else ''}, which has\n{expected}"
+        return f"differs from {block.comment}, which has\n{expected}"
     return None
 
 
@@ -91,10 +107,10 @@ def write_pages():
     for path in checked_pages():
         lines = path.read_text(encoding="utf-8").splitlines(True)
         for block in reversed(read_page(path).blocks):
-            if origin := ORIGIN.fullmatch(block.comment):
+            if sources_of(block.comment):
                 first = block.line - 1
                 last = first + len(block.text.splitlines())
-                lines[first:last] = [text_from(origin, read_source)]
+                lines[first:last] = [text_from(block.comment, read_source)]
         path.write_text("".join(lines), encoding="utf-8")
 
 
@@ -135,14 +151,14 @@ class WrongBlocks(unittest.TestCase):
             path = pathlib.Path(folder) / "page.md"
             path.write_text(page)
             [block] = read_page(path).blocks
-        files = {"x.cpp": self.SOURCE, "not_built.cpp": "int a;\n"}
+        files = {"x.cpp": self.SOURCE, "y.cpp": "int a;\n", "not_built.cpp": "int a;\n"}
 
         def read(name):
             if name not in files:
                 raise FileNotFoundError(name)
             return files[name]
 
-        return problem_of(block, read, lambda name: name == "x.cpp")
+        return problem_of(block, read, lambda name: name in ("x.cpp", "y.cpp"))
 
     def test_what_is_right(self):
         for page in (
@@ -150,6 +166,8 @@ class WrongBlocks(unittest.TestCase):
             "<!-- code: x.cpp [two] -->\n```cpp\nint c;\n```\n",
             "<!-- code: x.cpp -->\n```cpp\nint a;\n  int b;\n    int c;\n```\n",
             "```json\n{}\n```\n",
+            "<!-- diff: x.cpp y.cpp -->\n```diff\n--- x.cpp\n+++ y.cpp\n@@ -1,7 +1 @@\n int a;\n-  // [one]\n-  int b;\n"
+            "-  // [two]\n-    int c;\n-  // [one]\n-  // [two]\n```\n",
         ):
             with self.subTest(page):
                 self.assertIsNone(self.problem(page))
@@ -161,6 +179,9 @@ class WrongBlocks(unittest.TestCase):
             ("<!-- code: x.cpp [gone] -->\n```cpp\nint a;\n```\n", "gone"),
             ("<!-- code: gone.cpp -->\n```json\n{}\n```\n", "gone.cpp"),
             ("<!-- code: not_built.cpp -->\n```cpp\nint a;\n```\n", "not compiled"),
+            ("```diff\n-int a;\n```\n", "no comment"),
+            ("<!-- diff: x.cpp y.cpp -->\n```diff\n-int a;\n```\n", "differs"),
+            ("<!-- diff: x.cpp not_built.cpp -->\n```diff\n-int a;\n```\n", "not compiled"),
         ):
             with self.subTest(page):
                 self.assertIn(text, self.problem(page))

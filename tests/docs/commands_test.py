@@ -197,6 +197,7 @@ def readme(box):
     (box.folder / "b0.npy").rename(box.folder / "y.npy")
     box.plugin("hello", "libacme.so")
     plugins = "$PWD/libacme.so"
+    (box.folder / "model.bin").write_bytes(b"a model of a runtime")
     if "graph_backend" in box.plugins:
         box.copy("tests/fixtures/pt2/mlp/model.pt2")
         box.plugin("graph_backend", "graph_backend.so")
@@ -252,6 +253,10 @@ def compile_a_model(box):
     box.exports.append("export TENON_PLUGIN_PATH=$PWD/plugins")
 
 
+def pack(box):
+    (box.folder / "model.onnx").write_bytes(bytes(7281))
+
+
 def discovery(box):
     box.copy("tests/conformance/cases/hello/add/model.pte")
     box.plugin("hello", "libacme.so")
@@ -270,8 +275,10 @@ RUN = {
     "docs/aot/tenon-compile.md": compile_a_model,
     "docs/tools/tenon-conformance.md": conformance,
     "docs/tools/inspecting.md": inspecting,
+    "docs/tools/tenon-pack.md": pack,
     "docs/tools/tenon-run.md": run_a_program,
     "docs/backends/write-a-backend.md": write_a_backend,
+    "docs/executorch/port-as-a-diff.md": write_a_backend,
 }
 # Programs that are not built everywhere, and the pages that are skipped without them.
 OPTIONAL = {"cpu_aoti.so", "read-pt2", "tenon-compile"}

@@ -105,7 +105,7 @@ class Repository(unittest.TestCase):
         self.assertEqual({name: pages for name, pages in listed.items() if pages},
                          {name: pages for name, pages in shown.items() if pages})
 
-    def test_answers_are_two_links_from_the_readme(self):
+    def test_answers_are_two_links_from_the_readme_and_from_the_home_page(self):
         index = (root / "docs/README.md").read_text().split("## Questions and where they are answered")[1]
         rows = [line.split("|")[3:5] for line in index.splitlines() if line.startswith("|")][2:]
         self.assertGreater(len(rows), 12)
@@ -116,9 +116,12 @@ class Repository(unittest.TestCase):
             targets = (target.split("#")[0] for _, target in read_page(page, text).links)
             return {(page.parent / target).resolve() for target in targets} | {page}
 
+        starts = {name: linked(root / name) for name in ("README.md", "docs/site/home.md")}
         for first, second in rows:
             [goal] = [(root / "docs" / target).resolve() for target in re.findall(r"\(([^)#]+)[^)]*\)", first)]
-            self.assertIn(goal, linked(root / "README.md"), first)
+            for name, found in starts.items():
+                with self.subTest(f"{name}: {first}"):
+                    self.assertIn(goal, found)
             for target in re.findall(r"\(([^)#]+)[^)]*\)", second):
                 self.assertIn((root / "docs" / target).resolve(), linked(goal), f"{first}: {second}")
 

@@ -20,6 +20,7 @@ sys.path.insert(0, str(root / "docs/site/pictures"))
 
 import architecture  # noqa: E402
 import draw  # noqa: E402
+import execution  # noqa: E402
 import record  # noqa: E402
 import svg  # noqa: E402
 import tables  # noqa: E402
@@ -46,6 +47,35 @@ class Tables(unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 call()
+
+
+class Executions(unittest.TestCase):
+    @staticmethod
+    def event(name, cat, ts, dur, **args):
+        return {"ph": "X", "name": name, "cat": cat, "ts": ts, "dur": dur, "pid": 1, "tid": 1, "args": args}
+
+    def test_the_fastest_execution_is_kept_with_what_is_inside(self):
+        call = {"backend": "B", "instruction": "0:0"}
+        events = execution.fastest_execution({"traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {}},
+            self.event("init", "delegate", 1, 90), self.event("DELEGATE_CALL", "delegate", 101, 50, **call),
+            self.event("execute", "method", 100, 60), self.event("own", "backend", 202, 1.26),
+            self.event("DELEGATE_CALL", "delegate", 201.04, 5, **call), self.event("execute", "method", 200, 7),
+            self.event("write", "run", 208, 3)]})
+        self.assertEqual([(event["name"], event["ts"], event["dur"]) for event in events],
+                         [("execute", 0, 7), ("DELEGATE_CALL", 1, 5), ("own", 2, 1.3)])
+        self.assertEqual(execution.text_inside(events, events[1]), "own")
+        self.assertEqual(execution.text_inside(events[:2], events[1]), "instruction 0:0")
+
+    def test_times_are_not_compared_and_events_are(self):
+        events = [self.event("a", "backend", 1, 2), self.event("b", "backend", 3, 4)]
+        later = [self.event("b", "backend", 5, 6), self.event("a", "backend", 7, 8)]
+        self.assertEqual(execution.what_ran(events), execution.what_ran(later))
+        self.assertNotEqual(execution.what_ran(events), execution.what_ran(events[:1]))
+
+    def test_a_trace_without_an_execution_is_an_error(self):
+        with self.assertRaises(ValueError):
+            execution.fastest_execution({"traceEvents": []})
 
 
 class Shapes(unittest.TestCase):

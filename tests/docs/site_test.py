@@ -144,10 +144,10 @@ class PageOfRules(unittest.TestCase):
     # "@" for "TN-": ids of rules that do not exist must not be in a source.
     FILES = {
         "include/tenon/abi/a.h": "///   @TST-1  MUST run,\n///             always.\n///   @TST-2  A host MUST run.\nint n;\n",
-        "include/tenon/conformance/rule_table.hpp":
+        "tests/conformance/kit/verdict/rule_table.hpp":
             '    {"@TST-1",\n     "`n` MUST \\"run\\", "\n     "always.", "tenon/abi/a.h: tenon_a.n"},\n'
             '    {"@TST-2", "A host MUST run.", "tenon/abi/a.h: tenon_a.n"},\n',
-        "include/tenon/conformance/impl/suites/a.hpp":
+        "tests/conformance/kit/suites/a.cpp":
             'TENON_CONFORMANCE_TEST("a/runs", "it "\n"runs", "[a][case]"\n  "[@TST-1]") {}\n',
         "tests/conformance/rules/not_observable.txt": "# Why\n@TST-3  It is internal.\n",
         "tests/b_test.cpp": '"[a][@TST-2]"',
@@ -168,7 +168,7 @@ class PageOfRules(unittest.TestCase):
         self.assertIn(
             '#### @TST-1\n\n`n` MUST "run", always.\n\n'
             "Kept by the plugin ([a.h:1](../../include/tenon/abi/a.h#L1)). Tested by `a/runs` (it runs; "
-            "[a.hpp](../../include/tenon/conformance/impl/suites/a.hpp)).\n", text
+            "[a.cpp](../../tests/conformance/kit/suites/a.cpp)).\n", text
         )
         self.assertIn(
             "Kept by the host ([a.h:3](../../include/tenon/abi/a.h#L3)). Tested in [tests/a_test.py]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The models of tests/fixtures/cuda_* in eager PyTorch, for bench_libtorch.py: tests/live/export_cuda_models.py and the
+"""The models of tests/fixtures/cuda_* in eager PyTorch, for bench_libtorch.py: tests/live/exporters/export_cuda_models.py and the
 sources of the older two have the same. Weights have other values: they do not change what a run costs.
 """
 

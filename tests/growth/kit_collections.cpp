@@ -4,14 +4,14 @@
 #include <cstdint>
 
 #include "collection.hpp"
-#include "tenon/conformance/report.hpp"
-#include "tenon/conformance/report/baseline.hpp"
-#include "tenon/conformance/report/html.hpp"
-#include "tenon/conformance/report/json.hpp"
-#include "tenon/conformance/report/json_reader.hpp"
-#include "tenon/conformance/report/junit.hpp"
-#include "tenon/conformance/report/markdown.hpp"
-#include "tenon/conformance/report/text.hpp"
+#include "kit/report/all.hpp"
+#include "kit/report/baseline.hpp"
+#include "kit/report/html.hpp"
+#include "kit/report/json.hpp"
+#include "kit/report/json_reader.hpp"
+#include "kit/report/junit.hpp"
+#include "kit/report/markdown.hpp"
+#include "kit/report/text.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 namespace tenon::test {

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Checks who includes whom: the table of docs and design, without exceptions to it.
 
-An author's headers (abi, core, backend, aoti) and a host's (host) meet only in abi and core.
+An author's headers (abi, core, backend, aoti) and a host's (host) meet only in abi and core. The sources of the
+conformance kit, which are no headers that ship, are checked as well.
+
+    layering_test.py INCLUDE KIT
 """
 
 import pathlib
@@ -20,8 +23,6 @@ HOST = re.compile(
 PLATFORM = re.compile(HOST.pattern + "|" + POSIX.pattern)
 # What a tool that compiles programs adds to that: it reads archives of PyTorch.
 COMPILER = re.compile(PLATFORM.pattern + r"|zip\.h")
-# What the kit adds to a host: its tests are tests of Catch2 as well.
-KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp")
 # The one folder of the kit that asks the system.
 KIT_PLATFORM = re.compile(PLATFORM.pattern + r"|malloc/malloc\.h")
 # The bridges: the real ExecuTorch headers, on each side of the boundary with its own half of ours.
@@ -67,19 +68,10 @@ RULES = {
         {"abi", "core", "backend", "tenon.hpp", "executorch", "executorch/backend"},
         BRIDGE,
     ),
-    "conformance": (
-        {
-            "abi",
-            "core",
-            *HOST_PARTS,
-            "aot",
-            "aot/compiler",
-            "conformance",
-            "conformance/platform",
-        },
-        KIT,
-    ),
-    "conformance/impl": (
+    # What authors of suites and cases include: declarations, which need no other library.
+    "conformance": ({"abi", "core", "host", "host/platform", "conformance"}, STANDARD),
+    # Their definitions, and all else of the kit (tests/conformance/kit).
+    "kit": (
         {
             "abi",
             "core",
@@ -88,26 +80,14 @@ RULES = {
             "aot/compiler",
             "aot/compiler/impl",
             "conformance",
-            "conformance/platform",
-            "conformance/impl",
-            "conformance/impl/platform",
+            "kit",
+            "kit/platform",
         },
-        KIT,
+        HOST,
     ),
     # Below all of the kit: they know no rule and no test.
-    "conformance/platform": (
-        {"abi", "core", "host/platform", "host/impl/platform", "conformance/platform"},
-        KIT_PLATFORM,
-    ),
-    "conformance/impl/platform": (
-        {
-            "abi",
-            "core",
-            "host/platform",
-            "host/impl/platform",
-            "conformance/platform",
-            "conformance/impl/platform",
-        },
+    "kit/platform": (
+        {"abi", "core", "host/platform", "host/impl/platform", "kit/platform"},
         KIT_PLATFORM,
     ),
 }
@@ -130,21 +110,24 @@ ADDITIONAL = {
     "core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h"),
     "core/x86_features.hpp": re.compile(r"(cpuid|intrin)\.h"),
     # Exceptions that end a thread, floating-point control, and functions that replace glibc's.
-    "conformance/boundary/watch.hpp": re.compile(r"cxxabi\.h"),
-    "conformance/impl/process/process_state.hpp": re.compile(r"xmmintrin\.h"),
-    "conformance/process/interpose.hpp": POSIX,
+    "conformance/interpose.hpp": POSIX,
+    "kit/boundary/watch.hpp": re.compile(r"cxxabi\.h"),
+    "kit/process/process_state.cpp": re.compile(r"xmmintrin\.h"),
+    # The tests of the kit are tests of Catch2 as well.
+    "conformance/catch.hpp": re.compile(r"catch2/catch(_all)?\.hpp"),
 }
 # Headers that an umbrella leaves out: most of its users do not need them, and all would pay for them.
 LEFT_OUT = {
-    "aot/copy_program.hpp",
     "aot/edge_description.hpp",
     "aot/edge_program_copy.hpp",
     "aot/edge_program_builder.hpp",
     "aot/owned_edge_program.hpp",
     "aot/program_data.hpp",
+    "backend/cancel_flag.hpp",
     "backend/kernel_lookup.hpp",
     "backend/static_libstdcxx.hpp",
     "core/aoti_names.hpp",
+    "core/extension_ids.hpp",
     "core/best_fit.hpp",
     "core/arm64_features.hpp",
     "core/elf_class.hpp",
@@ -172,12 +155,6 @@ LEFT_OUT = {
 # Headers that open a directory of their own or of others; they are above it in the graph.
 ENTRIES = set(UMBRELLAS) | {
     "backend/mixins.hpp",
-    "conformance/report.hpp",
-    "conformance/suites.hpp",
-    "conformance/impl/platform/make_temporary_directory.hpp",
-    "conformance/impl/platform/output_of_program.hpp",
-    "conformance/impl/platform/test_server.hpp",
-    "conformance/platform/system.hpp",
     "executorch_names.hpp",
     "executorch/plugin.hpp",
     "executorch/register_plugins.hpp",
@@ -188,10 +165,16 @@ ENTRIES = set(UMBRELLAS) | {
     "host/platform/path_text.hpp",
     "host/platform/signals_blocked.hpp",
     "host/platform/trusted_path.hpp",
+    "kit/platform/make_temporary_directory.hpp",
+    "kit/platform/output_of_program.hpp",
+    "kit/platform/system.hpp",
+    "kit/platform/test_server.hpp",
 }
 # Parts whose headers declare. Their definitions are in the same place below `impl`.
-IMPLEMENTED = ["aot/compiler", "conformance", "host"]
+IMPLEMENTED = ["aot/compiler", "host"]
 MAX_FILES = 25
+# Public headers of the kit: a folder that an author reads as a whole.
+MAX_KIT_HEADERS = 12
 # These headers are generated; who may include them is said by the directory they are in.
 GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re.M)
@@ -229,7 +212,7 @@ def reachable(graph):
     return out
 
 
-def check_directories(root, includes):
+def check_directories(roots, includes):
     """No directory reaches itself, and none holds more files than a reader takes in at once.
 
     Entry headers are not counted: they stand above the directories that they open.
@@ -246,7 +229,7 @@ def check_directories(root, includes):
     for directory, reached in reachable(graph).items():
         if directory in reached:
             problems.append(f"{directory}: includes itself in a circle of directories")
-    for directory in sorted(path for path in root.rglob("*") if path.is_dir()):
+    for directory in sorted(path for root in roots for path in root.rglob("*") if path.is_dir()):
         count = sum(path.is_file() for path in directory.iterdir())
         if count > MAX_FILES:
             problems.append(f"{directory}: {count} files, expected at most {MAX_FILES}")
@@ -267,17 +250,24 @@ def check_definitions(includes, reached):
         users = [one for one in implementations if header in reached[one]]
         if len(users) != 1:
             problems.append(f"{header}: is included by {users}, expected one implementation.hpp")
-    if len(implementations) < 8:
+    if len(implementations) < 7:
         problems.append(f"found only {len(implementations)} headers with all definitions of a part")
     return problems
 
 
+def files_of(root, kit):
+    """The files that are checked: (name, path), as includes write the name, without `tenon/`."""
+    for path in sorted(root.rglob("*.h*")):
+        yield path.relative_to(root).as_posix(), path
+    for path in sorted(kit.rglob("*.[ch]pp")):
+        yield path.relative_to(kit.parent).as_posix(), path
+
+
 def main():
-    root = pathlib.Path(sys.argv[1]) / "tenon"
+    root, kit = pathlib.Path(sys.argv[1]) / "tenon", pathlib.Path(sys.argv[2])
     problems = []
     includes = {}
-    for path in sorted(root.rglob("*.h*")):
-        header = path.relative_to(root).as_posix()
+    for header, path in files_of(root, kit):
         part = part_of(header)
         includes[header] = set()
         if part not in RULES:
@@ -286,30 +276,34 @@ def main():
         parts, others = RULES[part]
         for match in INCLUDE.finditer(path.read_text()):
             name = match["name"]
-            if not name.startswith("tenon/"):
+            of_kit = name.startswith("kit/")
+            if not name.startswith("tenon/") and not of_kit:
                 more = ADDITIONAL.get(header)
                 allowed = others.fullmatch(name) or (more and more.fullmatch(name))
                 if match["form"] != "<" or not allowed:
                     problems.append(f"{header}: may not include {name}")
                 continue
-            name = name.removeprefix("tenon/")
             if match["form"] != '"':
-                problems.append(f"{header}: writes <tenon/{name}>, expected quotes")
+                problems.append(f"{header}: writes <{name}>, expected quotes")
+            name = name.removeprefix("tenon/")
             if part_of(name) not in parts:
-                problems.append(f"{header}: may not include tenon/{name}")
+                problems.append(f"{header}: may not include {match['name']}")
             if GENERATED.fullmatch(name):
                 continue
-            if not (root / name).is_file():
-                problems.append(f"{header}: includes tenon/{name}, which does not exist")
+            if not ((kit.parent if of_kit else root) / name).is_file():
+                problems.append(f"{header}: includes {match['name']}, which does not exist")
             includes[header].add(name)
-    if len(includes) < 40:
-        problems.append(f"found only {len(includes)} headers under {root}")
+    if len(includes) < 40 or not any(name.startswith("kit/") for name in includes):
+        problems.append(f"found only {len(includes)} headers under {root} and {kit}")
+    public = [name for name in includes if name.startswith("conformance/")]
+    if len(public) > MAX_KIT_HEADERS:
+        problems.append(f"conformance: {len(public)} headers, expected at most {MAX_KIT_HEADERS}")
 
     reached = reachable(includes)
     problems += [
         f"{header}: includes itself in a circle" for header in includes if header in reached[header]
     ]
-    problems += check_directories(root, includes)
+    problems += check_directories([root, kit], includes)
     problems += check_definitions(includes, reached)
 
     for parts in {frozenset(parts) for parts in UMBRELLAS.values()}:

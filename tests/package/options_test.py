@@ -132,6 +132,7 @@ class Options(unittest.TestCase):
                               ("-Dhost=disabled -Dcpu_aoti=enabled", "the backend for CPUs needs -Dhost=enabled"),
                               ("-Dhost=disabled -Dpython=enabled", "the Python package needs -Dprograms=enabled"),
                               ("-Dprograms=disabled -Dtests=enabled", "tests need the programs: -Dprograms=enabled"),
+                              ("-Dconformance=disabled -Dtests=enabled", "tests need the conformance kit: -Dconformance=enabled"),
                               ("-Dexamples=disabled -Dtests=enabled", "tests need the example plugins: -Dexamples=enabled")):
             with self.subTest(options):
                 self.assertIn(text, self.configure(options.split(), environment, expect=1))

@@ -81,8 +81,11 @@ def check_licences(there):
     """The texts of what is in the wheel: those of this machine's libraries, not of another processor's."""
     [folder] = (there.path / "lib").glob("python3*/site-packages/tenon_ml-*.dist-info/licenses")
     names = {path.name for path in folder.iterdir()}
-    wanted = {"LICENSE", "NOTICE", "libgomp1.txt", "libflatbuffers-dev.txt", "nlohmann-json3-dev.txt"}
+    wanted = {"LICENSE", "NOTICE", "libgomp1.txt", "libflatbuffers-dev.txt", "nlohmann-json3-dev.txt",
+              "nanobind.txt", "robin-map.txt"}
     assert wanted <= names, wanted - names
+    assert "Wenzel Jakob" in (folder / "nanobind.txt").read_text(encoding="utf-8")
+    assert "Thibaut Goetghebuer-Planchon" in (folder / "robin-map.txt").read_text(encoding="utf-8")
     assert not any("-cross" in name for name in names), names
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The parts of include/tenon, the directories of each, and which part includes which, read from the `#include` lines.
+"""The parts of include/tenon and the conformance kit, the directories of each, and which part includes which, read from
+the `#include` lines.
 
 How high a part is, is decided below; what is in it and what it includes come from the sources. What follows from others
 is left out. A directory without a place, and a part that includes one which is not below it, are errors.
@@ -17,7 +18,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:tenon/)?([^">]+)[">]', re.M)
 
 @dataclasses.dataclass
 class Part:
-    """A box: a directory of include/tenon without the parts inside of it."""
+    """A box: a directory of include/tenon without the parts inside of it, or the sources of the kit."""
 
     text: str  # what it is for, and what it needs besides other parts
     header: str  # what users of it include
@@ -26,7 +27,8 @@ class Part:
 
 
 PARTS = {
-    "conformance": Part("the conformance kit; needs Catch2", "tenon/conformance/suites.hpp", 5, "tool"),
+    "kit": Part("sources of the conformance kit, a library: tests/conformance/kit", "", 6, "tool"),
+    "conformance": Part("for authors of suites and cases", "tenon/conformance/suites.hpp", 5, "tool"),
     "aot/compiler": Part("compiles exported models; needs libzip", "", 4, "tool"),
     "executorch/backend": Part("ExecuTorch's backends as plugins", ".../plugin.hpp", 3, "bridge"),
     "aoti": Part("for AOTInductor models", "tenon/aoti.hpp", 3, "author"),
@@ -56,8 +58,19 @@ def declared(path):
     return pathlib.Path(*(part for part in path.parts if part != "impl"))
 
 
+def files_of(root):
+    """Each file by its name: the path below include/tenon, for sources of the kit the path below tests/conformance."""
+    out = {}
+    for base, folder in ((root / "include/tenon", "."), (root / "tests/conformance", "kit")):
+        for path in sorted((base / folder).rglob("*")):
+            # Those for one source of a program are above all directories, as umbrellas are.
+            if path.suffix in (".h", ".hpp", ".cpp") and path.name != "implementation.hpp":
+                out[path.relative_to(base)] = path
+    return out
+
+
 def part_of(path):
-    """The box that a file, given by its path below include/tenon, belongs to; None for umbrellas."""
+    """The box that a file, given by its name, belongs to; None for umbrellas."""
     folder = path.parent
     while folder.parts:
         name = folder.as_posix()
@@ -69,14 +82,11 @@ def part_of(path):
 
 def read_sources(root):
     """Directories of each part, and pairs of parts of which the first includes the second."""
-    base = root / "include/tenon"
+    files = files_of(root)
     directories = {name: set() for name in PARTS}
     between, inside = set(), {name: set() for name in PARTS}
-    for path in sorted(base.rglob("*")):
-        # Those for one source of a program are above all directories, as umbrellas are.
-        if path.suffix not in (".h", ".hpp") or path.name == "implementation.hpp":
-            continue
-        name = declared(path.relative_to(base))
+    for file, path in files.items():
+        name = declared(file)
         part = part_of(name)
         if part is None and len(name.parts) > 1:
             sys.exit(f"{name}: give its directory a place in {pathlib.Path(__file__).name}")
@@ -86,10 +96,10 @@ def read_sources(root):
         if below.parts:
             directories[part].add(below.parts[0])
         for include in INCLUDE.findall(path.read_text(encoding="utf-8")):
-            target = next((p for p in (base / include, path.parent / include) if p.is_file()), None)
+            target = next((p for p in (pathlib.Path(include), file.parent / include) if p in files), None)
             if target is None:
                 continue
-            other = declared(target.resolve().relative_to(base.resolve()))
+            other = declared(target)
             goal = part_of(other)
             if goal == part:
                 there = other.parent.relative_to(goal)
@@ -195,7 +205,7 @@ def draw(root):
         placed += [(name, EDGE + at * (width + GAP), y, width, height) for at, name in enumerate(names)]
         y += height + GAP
     said = "; ".join(f"{name} includes {', '.join(goals)}" for name, goals in includes.items() if goals)
-    picture = Picture(f"The parts of include/tenon, from the highest to the lowest: {said}.", y + 17 * len(LEGEND) + 30)
+    picture = Picture(f"The parts of include/tenon and the kit, from the highest to the lowest: {said}.", y + 17 * len(LEGEND) + 30)
     for name, x, top, width, height in placed:
         box(picture, name, includes[name], levels[name], x, top, width, height)
     for kind, text in LEGEND:

@@ -10,7 +10,7 @@ MIDDLE = WIDTH / 2
 
 def facts(root):
     """What the diagrams say in numbers and names, from the sources; a name that is missing is an error."""
-    table = (root / "include/tenon/conformance/rule_table.hpp").read_text(encoding="utf-8")
+    table = (root / "tests/conformance/kit/verdict/rule_table.hpp").read_text(encoding="utf-8")
     rules = re.findall(r'^    \{"TN-([A-Z]{3})-\d+",', table, re.MULTILINE)
     if not rules:
         raise ValueError("the kit's table has no rules")

@@ -15,11 +15,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import architecture  # noqa: E402
 import bars  # noqa: E402
 import diagrams  # noqa: E402
+import execution  # noqa: E402
 import growth  # noqa: E402
 import terminal  # noqa: E402
 
 
-PARTS = (architecture, bars, diagrams, growth, terminal)
+PARTS = (architecture, bars, diagrams, execution, growth, terminal)
 
 
 def pictures(root):

@@ -12,16 +12,16 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[2] / "tests" / "live"))
+sys.path.insert(0, str(HERE.parents[2] / "tests" / "live"))  # Its folders are named by imports.
 
 import numpy as np
 import torch
 from sklearn.datasets import load_digits
 from torch import nn
 
-import export_models
-from library_options import add_level, for_processors
-from models import Case
+from exporters import export_models
+from exporters.library_options import add_level, for_processors
+from models.cases import Case
 
 SEED = 0
 NUM_HELD_OUT = 297

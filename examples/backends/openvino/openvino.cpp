@@ -45,6 +45,11 @@ class Openvino {
 
   using Delegate = Request;
 
+  tenon::Status open() {
+    cancel_flags_ = tenon::CancelFlags(derived().host());
+    return tenon::ok();
+  }
+
   tenon::Status is_available() {
     Settings settings;
     TENON_TRY(settings.device, derived().option_values().template get<std::string>("device"));
@@ -70,8 +75,10 @@ class Openvino {
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    return delegate.execute(context, args);
+    return delegate.execute(context, args, cancel_flags_.of(context));
   }
+
+  void cancel(Delegate& delegate) noexcept { delegate.cancel(); }
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) { return delegate.another(); }
 
@@ -136,6 +143,7 @@ class Openvino {
   }
 
   openvino_backend::Cores cores_;
+  tenon::CancelFlags cancel_flags_;
 };
 
 /// Runs the payloads of ExecuTorch's own exporter (`executorch.backends.openvino`).
@@ -143,6 +151,7 @@ class OpenvinoBackend final : public tenon::Backend<OpenvinoBackend>,
                               public Openvino<OpenvinoBackend>,
                               public tenon::WithOptions<OpenvinoBackend>,
                               public tenon::WithSessions<OpenvinoBackend>,
+                              public tenon::WithCancel<OpenvinoBackend>,
                               public tenon::WithCheckBlob<OpenvinoBackend> {
  public:
   static constexpr std::string_view id = "OpenvinoBackend";
@@ -156,6 +165,7 @@ class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
                             public Openvino<TenonOpenvino>,
                             public tenon::WithOptions<TenonOpenvino>,
                             public tenon::WithSessions<TenonOpenvino>,
+                            public tenon::WithCancel<TenonOpenvino>,
                             public tenon::WithCheckBlob<TenonOpenvino>,
                             public tenon::aot::BackendDetails<TenonOpenvino> {
  public:

@@ -10,6 +10,7 @@
 
 #include "common/instruction_decoder.hpp"
 #include "cpu_features.hpp"
+#include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/aot/compiler/aoti/aoti_package.hpp"
 #include "tenon/aot/compiler/aoti/strip_library.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
@@ -165,8 +166,9 @@ class Compilation {
 
   Status find_backends() {
     for (const std::string& id : arguments_.backends) {
-      TENON_TRY(aot::PluginPreprocess backend, aot::PluginPreprocess::find(registry_, id));
-      aot::BackendToUse use{std::move(backend), {}, arguments_.no_partition};
+      auto backend = aot::PluginPreprocess::find(registry_, id);
+      if (!backend.ok()) return name_aoti(std::move(backend).status(), id);
+      aot::BackendToUse use{*std::move(backend), {}, arguments_.no_partition};
       for (const Spec& spec : arguments_.specs) {
         if (spec.backend.value_or(id) != id) continue;
         use.compile_specs.push_back({spec.key, aot::SharedBytes::copy_of(spec.value)});
@@ -174,6 +176,18 @@ class Compilation {
       backends_.push_back(std::move(use));
     }
     return ok();
+  }
+
+  /// Adds the option for models of AOTInductor where the backend runs those, and compiles none.
+  Status name_aoti(Status failure, std::string_view id) const {
+    if (failure.error() != Error::NotSupported) return failure;
+    const auto backend = registry_.lookup_backend(id);
+    if (!backend.ok() ||
+        !(*backend)->extension<tenon_aoti_export_v1>(TENON_EXTENSION_AOTI_EXPORT)) {
+      return failure;
+    }
+    return error(failure.error(), failure.text(), "; ", id,
+                 " runs what AOTInductor compiled, which --aoti FILE packs");
   }
 
   Status compile_all() {

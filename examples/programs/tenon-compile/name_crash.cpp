@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "tenon/conformance/platform/windows/exception_name.hpp"
+#include "tenon/host/platform/windows/exception_name.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 #else
 #include <signal.h>
@@ -70,7 +70,7 @@ void name_plugin(std::string_view cause, const void* accessed) noexcept {
   const ::EXCEPTION_RECORD& record = *exception->ExceptionRecord;
   const bool is_access =
       record.ExceptionCode == EXCEPTION_ACCESS_VIOLATION && record.NumberParameters >= 2;
-  name_plugin(conformance::platform::exception_name(record.ExceptionCode),
+  name_plugin(host::platform::exception_name(record.ExceptionCode),
               is_access ? reinterpret_cast<const void*>(record.ExceptionInformation[1]) : nullptr);
   return EXCEPTION_CONTINUE_SEARCH;
 }

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "kit/report/certificate.hpp"
+#include "kit/report/json_reader.hpp"
 #include "printable.hpp"
-#include "tenon/conformance/report/certificate.hpp"
-#include "tenon/conformance/report/json_reader.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/read_file.hpp"

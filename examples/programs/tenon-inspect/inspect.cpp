@@ -7,15 +7,8 @@
 #include <utility>
 
 #include "tenon/abi/extensions/aoti_export.h"
-#include "tenon/abi/extensions/check_blob.h"
-#include "tenon/abi/extensions/device_memory.h"
-#include "tenon/abi/extensions/devices.h"
-#include "tenon/abi/extensions/events.h"
-#include "tenon/abi/extensions/kernels.h"
-#include "tenon/abi/extensions/memory_info.h"
-#include "tenon/abi/extensions/options.h"
-#include "tenon/abi/extensions/sessions.h"
-#include "tenon/abi/extensions/streams.h"
+#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/core/extension_ids.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
@@ -65,11 +58,9 @@ InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
     out.options.push_back(std::move(option));
   }
   out.aoti_export = aoti_export_of(opened);
-  for (const char* extension :
-       {TENON_EXTENSION_AOTI_EXPORT, TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICE_MEMORY,
-        TENON_EXTENSION_DEVICES, TENON_EXTENSION_EVENTS, TENON_EXTENSION_KERNELS,
-        TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS, TENON_EXTENSION_SESSIONS,
-        TENON_EXTENSION_STREAMS}) {
+  for (const char* extension : backend_extensions) {
+    // The ahead-of-time half is described by `preprocess`.
+    if (std::string_view(extension) == TENON_EXTENSION_PREPROCESS) continue;
     if (opened.api().get_extension(opened.raw(), extension)) out.extensions.emplace_back(extension);
   }
   return out;

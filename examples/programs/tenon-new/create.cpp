@@ -102,20 +102,40 @@ Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
   return ok();
 }
 
+/// The file that `reference` names by its path in the directory of templates. Two templates share
+/// a file by it.
+Result<fs::path> shared_file(const fs::path& reference, const fs::path& templates) {
+  TENON_TRY(const std::string text, host::read_file(reference));
+  const std::string line = text.substr(0, text.find_first_of("\r\n"));
+  const fs::path inside = path_of(line).lexically_normal();
+  std::error_code unknown;
+  const bool leads_out = inside.empty() || inside.has_root_path() || *inside.begin() == "..";
+  if (leads_out || !fs::is_regular_file(fs::symlink_status(templates / inside, unknown))) {
+    return error(Error::NotSupported, path_text(reference),
+                 ": expected the path of a file of a template, found '", line, "'");
+  }
+  return templates / inside;
+}
+
 Result<std::size_t> copy_directory(const fs::path& from, const fs::path& to, const Names& names,
-                                   UnfinishedDirectory& unfinished) {
+                                   const fs::path& templates, UnfinishedDirectory& unfinished) {
   std::size_t num_files = 0;
   TENON_TRY(const std::vector<std::string> found, host::list_directory(from));
   for (const std::string& name : found) {
-    const fs::path source = from / path_of(name);
-    const fs::path target = to / path_of(rename(name, placeholder(), names));
+    fs::path source = from / path_of(name);
+    fs::path target = to / path_of(rename(name, placeholder(), names));
     std::error_code unknown;
     const fs::file_status status = fs::symlink_status(source, unknown);
     if (fs::is_directory(status)) {
       TENON_RETURN_IF_ERROR(unfinished.make_directory(target));
-      TENON_TRY(const std::size_t inside, copy_directory(source, target, names, unfinished));
+      TENON_TRY(const std::size_t inside,
+                copy_directory(source, target, names, templates, unfinished));
       num_files += inside;
     } else if (fs::is_regular_file(status)) {
+      if (source.extension() == ".from") {
+        TENON_TRY(source, shared_file(source, templates));
+        target.replace_extension();
+      }
       TENON_RETURN_IF_ERROR(copy_file(source, target, names, unfinished));
       ++num_files;
     } else {
@@ -140,7 +160,7 @@ Result<std::size_t> create(const fs::path& from, const fs::path& to, const Names
   const host::SignalsBlocked blocked;  // Would leave the unfinished directory.
   TENON_TRY(auto unfinished, UnfinishedDirectory::make(to));
   TENON_TRY(const std::size_t num_files,
-            copy_directory(from, unfinished.path(), names, unfinished));
+            copy_directory(from, unfinished.path(), names, from.parent_path(), unfinished));
   TENON_RETURN_IF_ERROR(std::move(unfinished).finish(to));
   return num_files;
 }

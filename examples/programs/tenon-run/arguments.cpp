@@ -37,6 +37,16 @@ std::string check_tolerance(const std::string& text) {
   return {};
 }
 
+// The limit has 64 bits of milliseconds; a year is enough for each run.
+std::string check_timeout(const std::string& text) {
+  double value = 0;
+  constexpr double year = 365.0 * 24 * 3600;
+  if (!CLI::detail::lexical_cast(text, value) || !(value >= 0.001 && value <= year)) {
+    return "expected seconds from 0.001 to 31536000, found " + text;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
@@ -80,6 +90,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list("--limit", limits, "NAME=VALUE",
            "What the program may cost, as in --limit planned_bytes=2G; repeatable (see "
            "docs/hosts/limits.md)");
+  double timeout = 0;
+  app.add_option("--timeout", timeout,
+                 "Seconds after which a run is ended: between instructions, and inside those of "
+                 "backends that can be cancelled; as --limit run_milliseconds")
+      ->check(CLI::Validator(check_timeout, ""))
+      ->type_name("S");
   app.add_option("--top", arguments.top,
                  "Print the N largest elements of each row of each floating-point output, as a "
                  "classifier's classes")
@@ -102,6 +118,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
     if (Status set = arguments.limits.set(limit); !set.ok()) {
       return std::move(set).with_context("--limit");
     }
+  }
+  if (timeout != 0) {
+    arguments.limits.of_host.run_milliseconds =
+        static_cast<std::uint64_t>(std::llround(timeout * 1000));
   }
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

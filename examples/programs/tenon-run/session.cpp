@@ -327,6 +327,7 @@ Status Session::load_method() {
   options.backend_options = options_;
   options.embedded_code = arguments_.embedded_code;
   options.limits = arguments_.limits.of_host;
+  options.cancellable = options.limits.run_milliseconds != host::HostLimits::none;
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;

@@ -216,16 +216,14 @@ bool InputArray::hold_extended_type(PyObject* object, std::string_view where) {
   const nb::object name = nb::getattr(nb::getattr(array, "dtype", nb::none()), "name", nb::none());
   if (!nb::isinstance<nb::str>(name) || !nb::hasattr(array, "view")) return false;
   const std::string_view text = nb::borrow<nb::str>(name).c_str();
-  for (const ScalarTypeInfo& info : scalar_types) {
-    if (info.torch_name != text || info.npy_descr[1] != 'V' || info.size > 2) continue;
-    const nb::object bits = array.attr("view")(info.size == 2 ? "uint16" : "uint8");
-    if (PyObject_GetBuffer(bits.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) throw nb::python_error();
-    holds_ = Holds::buffer;
-    read_buffer(where);
-    type_ = info.type;
-    return true;
-  }
-  return false;
+  const ScalarTypeInfo* const info = find_torch_scalar_type(text);
+  if (!info || info->npy_descr[1] != 'V' || info->size > 2) return false;
+  const nb::object bits = array.attr("view")(info->size == 2 ? "uint16" : "uint8");
+  if (PyObject_GetBuffer(bits.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) throw nb::python_error();
+  holds_ = Holds::buffer;
+  read_buffer(where);
+  type_ = info->type;
+  return true;
 }
 
 bool InputArray::hold_dlpack(PyObject* object, std::string_view where) {

@@ -63,6 +63,7 @@ Result<std::shared_ptr<MethodState>> load_state(
   arguments.options.registry = state->registry.get();
   arguments.options.trace = state->trace.get();
   arguments.options.num_loaded_delegates = loaded.get();
+  arguments.options.cancellable = true;  // Ctrl-C
   TENON_TRY(state->method,
             host::Method::load(arguments.program, arguments.name, std::move(arguments.options)));
   TENON_RETURN_IF_ERROR(read_inputs(*arguments.program, arguments.name, *state));

@@ -60,6 +60,40 @@ void run_interruptibly(std::function<void()> work, const std::function<void()>& 
   if (job->failure) std::rethrow_exception(job->failure);
 }
 
+void run_cancellably(const std::function<void()>& work, const std::function<void()>& cancel) {
+  Job job;
+  std::thread thread([&job, &work] {
+    try {
+      work();
+    } catch (...) {
+      job.failure = std::current_exception();
+    }
+    const std::scoped_lock lock(job.mutex);
+    job.is_done = true;
+    job.ended.notify_all();
+  });
+  const auto wait_for = [&job](std::chrono::milliseconds time) {
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(job.mutex);
+    return job.ended.wait_for(lock, time, [&job] { return job.is_done; });
+  };
+  bool was_interrupted = false;
+  while (!was_interrupted && !wait_for(std::chrono::milliseconds(20))) {
+    was_interrupted = PyErr_CheckSignals() != 0;
+  }
+  if (was_interrupted) {
+    const nb::python_error raised;  // Taken, since `cancel` may call into Python's runtime.
+    {
+      const nb::gil_scoped_release release;
+      cancel();
+      thread.join();
+    }
+    throw nb::python_error(raised);
+  }
+  thread.join();
+  if (job.failure) std::rethrow_exception(job.failure);
+}
+
 void wait_for_interrupted_work() {
   const nb::gil_scoped_release release;
   std::vector<std::thread> threads;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include <chrono>
 #include <exception>
 #include <new>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "array.hpp"
 #include "error.hpp"
+#include "long_work.hpp"
 #include "outputs.hpp"
 #include "released_gil.hpp"
 #include "tenon/core/args.hpp"
@@ -166,6 +168,30 @@ class HeldInputs {
   std::size_t set_ = 0;
 };
 
+/// Runs the method and copies its outputs, without the GIL. A run that may take long is made on
+/// another thread, while this one handles signals: one that raises, as Ctrl-C does, cancels it.
+/// That takes 50 us, so that a method whose latest run was short runs on this thread.
+Status run_method(MethodState& state, OutputReader& reader) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds longest{50};
+  Status outcome;
+  Clock::duration took{};
+  const auto work = [&] {
+    const Clock::time_point start = Clock::now();
+    outcome = state.method->execute();
+    if (outcome.ok()) reader.copy_tensors();
+    took = Clock::now() - start;
+  };
+  if (state.may_be_long) {
+    run_cancellably(work, [&] { static_cast<void>(state.method->cancel()); });
+  } else {
+    const ReleasedGil released;
+    work();
+  }
+  state.may_be_long = took > longest;
+  return outcome;
+}
+
 /// Runs the method; returns one object for all outputs when `as_list`, otherwise what a call
 /// returns.
 PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count, bool borrow,
@@ -176,13 +202,7 @@ PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count,
   const Busy busy(method);
   const HeldInputs inputs(method, objects, count);
   OutputReader reader(state, inputs.arrays(), borrow);
-  Status outcome;
-  {
-    const ReleasedGil released;
-    outcome = state->method->execute();
-    if (outcome.ok()) reader.copy_tensors();
-  }
-  check(outcome);
+  check(run_method(*state, reader));
   const std::size_t num_outputs = state->method->num_outputs();
   if (!as_list && num_outputs == 0) return Py_NewRef(Py_None);
   if (!as_list && num_outputs == 1) return reader.output(0).release().ptr();
@@ -273,6 +293,14 @@ void set_stream(const MethodObject& method, const std::string& backend_id, std::
   check(method.state->method->set_stream(backend_id, reinterpret_cast<void*>(stream)));
 }
 
+void cancel(const MethodObject& method) {
+  // Not `Busy`: it is for another thread than the one that runs the method.
+  const std::shared_ptr<MethodState> state = method.state;
+  if (!state) return;
+  const nb::gil_scoped_release release;
+  static_cast<void>(state->method->cancel());  // It is cancellable.
+}
+
 void close(MethodObject& method) {
   if (!method.state) return;
   const std::shared_ptr<MethodState> state = method.state;  // Outlives `busy`.
@@ -332,6 +360,9 @@ the same time.)");
       .def("execute", &execute, nb::arg("inputs"), nb::kw_only(), nb::arg("borrow") = false,
            "Runs the method once; returns a list of its outputs (executorch.runtime: "
            "Method.execute).")
+      .def("cancel", &cancel,
+           "Ends the run that is going on in another thread, which fails with Cancelled or, at its "
+           "end, succeeds; without a run it does nothing. See `tenon.execute_async`.")
       .def("create_session", &create_session,
            "Makes a state of its own for every delegate. NotSupported when a backend has no "
            "sessions.")

@@ -39,6 +39,9 @@ struct MethodState {
   std::vector<std::unique_ptr<std::byte[]>> output_memory;
   std::vector<RawMemory> copies;  ///< One for each output; of tensors, from run to result.
   std::atomic<bool> is_busy = false;
+  /// Whether the next run may take so long that Ctrl-C has to end it: the latest one did, or there
+  /// was none.
+  bool may_be_long = true;
   std::unique_ptr<host::Method> method;  // After all that it refers to.
   /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.
   std::vector<std::unique_ptr<host::Session>> abandoned;

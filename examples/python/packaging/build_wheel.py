@@ -10,6 +10,7 @@ The wheel is left in FOLDER/dist. FOLDER/meson is a build directory, reused by t
 FOLDER/venv has meson-python, auditwheel and the rest of requirements.txt from PyPI.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import subprocess
 import sys
 
 import graft
+import nanobind_licences
 
 ABI_MAJOR = "1"
 PLUGINS = f"share/tenon/plugins-{ABI_MAJOR}"
@@ -190,6 +192,9 @@ def pack(root, package, prefix, folder):
         grafted |= graft.graft([path], data / "data" / LIBRARIES,
                                origin=f"$ORIGIN/{'../' * depth}{LIBRARIES}")
     graft.add_licences(grafted, licences, HEADERS)
+    nanobind = pathlib.Path(importlib.util.find_spec("nanobind").origin).parent
+    for name, text in zip(("nanobind", "robin-map"), nanobind_licences.read(nanobind)):
+        (licences / f"{name}.txt").write_text(text, encoding="utf-8")
 
     complete = folder / "complete"
     shutil.rmtree(complete, ignore_errors=True)

@@ -8,12 +8,22 @@
     numpy.asarray(y)        # y: an Array, which does so as well
 
 `load` opens a program, `plugins` lists the backends that are installed, `doctor` reports whether a
-program can run here and why not, `inspect` describes a plugin. Every failure is an `Error` with
+program can run here and why not, `inspect` describes a plugin, `pack` makes a program of one blob.
+Every failure is an `Error` with
 ExecuTorch's number and name; an argument of a wrong Python type is a TypeError.
 """
 
 from ._error import Error
-from ._program import Method, MethodMeta, Program, TensorInfo, Value, load, register_backend
+from ._program import (
+    Method,
+    MethodMeta,
+    Program,
+    TensorInfo,
+    Value,
+    execute_async,
+    load,
+    register_backend,
+)
 from ._tenon import Array, Session, Trace, __version__
 
 __all__ = [
@@ -27,8 +37,10 @@ __all__ = [
     "Trace",
     "Value",
     "doctor",
+    "execute_async",
     "inspect",
     "load",
+    "pack",
     "plugins",
     "register_backend",
 ]
@@ -44,6 +56,11 @@ def __getattr__(name):
         for each in _REPORTS:
             globals()[each] = getattr(_reports, each)
         return globals()[name]
+    if name == "pack":
+        from ._pack import pack  # What it is made of is loaded by programs that write some alone.
+
+        globals()["pack"] = pack
+        return pack
     raise AttributeError(f"module 'tenon' has no attribute {name!r}")
 
 

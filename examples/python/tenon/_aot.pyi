@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The ahead-of-time half of plugins, for `tenon.executorch`, which documents it."""
+"""The ahead-of-time half of plugins, for `tenon.executorch`, and `tenon.pack`: these document it."""
 
 _Size = int | str  # A number, or the text by which sympy builds the expression again.
 _Tensor = tuple[int, list[_Size], list[int]]  # Scalar type, sizes, dim order.
 _Specs = list[tuple[str, bytes]]
 _NamedData = tuple[str, bytes, int, str | None, tuple[int, list[int], list[int]] | None]
+
+def pack(blob: str | bytes, backend: str, program: str, inputs: list[str], outputs: list[str],
+         specs: _Specs, data: list[tuple[str, str | bytes]], method: str) -> None: ...
 
 class Program: ...
 

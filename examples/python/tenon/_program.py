@@ -251,5 +251,29 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
                                        limits or {}, trace), offers)
 
 
-for _each in (MethodMeta, Program, TensorInfo, Value, load, register_backend):
+async def execute_async(method, inputs, *, borrow=False) -> "list":
+    """`method.execute(inputs, borrow=borrow)` in a thread, for the event loop of asyncio.
+
+    When the task that awaits it is cancelled (`asyncio.timeout`, `Task.cancel`), the run is ended:
+    between two instructions of the program, and inside of backends that can be cancelled. The
+    cancellation is raised when the run has ended, so that the method can be run again.
+    """
+    import asyncio
+
+    run = asyncio.ensure_future(asyncio.to_thread(method.execute, inputs, borrow=borrow))
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        # As long as the thread has not begun the run, there is none to cancel.
+        while not run.done():
+            method.cancel()
+            try:
+                await asyncio.wait([run], timeout=0.005)
+            except asyncio.CancelledError:
+                pass
+        run.exception()  # Cancelled; asyncio warns about one that is not read.
+        raise
+
+
+for _each in (MethodMeta, Program, TensorInfo, Value, execute_async, load, register_backend):
     _each.__module__ = "tenon"

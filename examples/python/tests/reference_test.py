@@ -35,7 +35,10 @@ def signature(name, thing):
     except (TypeError, ValueError):
         return name, text
     parameters = [each for each in found.parameters.values() if each.name != "self"]
-    return name + re.sub(r"(?<!=)(?<!= )'([^']*)'", r"\1", str(found.replace(parameters=parameters))), text
+    # Annotations are in quotes, and so are defaults, which keep them.
+    shown = re.sub(r"(= ?)?'([^']*)'", lambda each: each[0] if each[1] else each[2],
+                   str(found.replace(parameters=parameters)))
+    return name + shown, text
 
 
 def paragraphs(text, names):

@@ -432,6 +432,39 @@ class Loading(Case):
             signal.signal(signal.SIGINT, before)
         self.assertTrue(seen)
 
+    def test_cancel_without_a_run_has_no_effect(self):
+        method = demo()
+        method.cancel()
+        expected = method(*INPUTS).tolist()
+        method.cancel()
+        self.assertEqual(method(*INPUTS).tolist(), expected)
+        method.close()
+        method.cancel()
+
+    def test_ctrl_c_ends_a_run(self):
+        method = tenon.load(SOURCE / "examples/python/tests/fixtures/loop.pte",
+                            limits={"instructions": None})["forward"]
+        for _ in range(2):
+            timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                method()
+            timer.join()
+
+    def test_a_task_of_asyncio_that_is_cancelled_ends_the_run(self):
+        method = tenon.load(SOURCE / "examples/python/tests/fixtures/loop.pte",
+                            limits={"instructions": None})["forward"]
+
+        async def cancelled(delay):
+            await asyncio.wait_for(tenon.execute_async(method, []), delay)
+
+        for delay in (0, 0.001, 0.1):
+            with self.assertRaises((TimeoutError, asyncio.TimeoutError)):
+                asyncio.run(cancelled(delay))
+        adds = demo()
+        [output] = asyncio.run(tenon.execute_async(adds, INPUTS))
+        self.assertEqual(output.tolist(), adds(*INPUTS).tolist())
+
     def test_a_trace_has_loading_and_running(self):
         trace = tenon.Trace()
         method = tenon.load(ADD, plugins=[DEMO], trace=trace)["forward"]

@@ -31,7 +31,7 @@ class Tenon(ConanFile):
 
     def export_sources(self):
         for pattern in ("meson.build", "meson_options.txt", "LICENSE", "NOTICE", "CHANGELOG.md", "include/*", "docs/*",
-                        "templates/*", "reference_backends/*", ".ci/*"):
+                        "templates/*", "reference_backends/*", "tests/conformance/kit/*", ".ci/*"):
             copy(self, pattern, os.path.join(self.recipe_folder, ROOT), self.export_sources_folder,
                  excludes="*/test_package/*")
 
@@ -72,7 +72,8 @@ class Tenon(ConanFile):
 
     def package(self):
         Meson(self).install()
-        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        for name in ("LICENSE", "NOTICE"):
+            copy(self, name, self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
         # Tenon's own package files know what each target needs.

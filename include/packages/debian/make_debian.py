@@ -18,6 +18,9 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True  # In the sources, it would be a change of theirs.
+sys.path.insert(0, str(HERE.parents[2] / "examples/python/packaging"))
+import nanobind_licences  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def version_of(source):
@@ -30,21 +33,33 @@ def version_of(source):
     return version, section[1] != "not released"
 
 
-def copyright_of(source):
+def in_copyright(licence):
+    """The paragraphs of a licence, without its title and its holder, in the format of Debian's policy."""
+    paragraphs = licence.strip().split("\n\n")
+    while re.match(r"(MIT License|Copyright \(c\))", paragraphs[0]):
+        del paragraphs[0]
+    return "\n".join(f" {line}" if line else " ." for line in "\n\n".join(paragraphs).splitlines())
+
+
+def holders(licence):
+    """Who has the copyright."""
+    [holder] = re.findall(r"^Copyright \(c\) (.*?)(?:, All rights reserved\.)?$", licence, re.M)
+    return holder
+
+
+def copyright_of(source, of_nanobind, of_robin_map):
     """In the format of Debian's policy."""
     licence = (source / "LICENSE").read_text(encoding="utf-8")
-    [holder] = re.findall(r"^Copyright \(c\) (.*)$", licence, re.M)
-    text = licence.split("\n\n", 2)[2].rstrip().splitlines()
-    indented = "\n".join(f" {line}" if line else " ." for line in text)
     return ("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
             "Upstream-Name: tenon\n"
             "Comment: /usr/share/doc/tenon/NOTICE says which software of others is compiled in.\n\n"
-            f"Files: *\nCopyright: {holder}\nLicense: Expat\n\n"
-            "Files: debian/vendor/nanobind/*\nCopyright: Wenzel Jakob and the authors of nanobind\nLicense: BSD-3-Clause\n"
-            "Comment: debian/vendor/licences has the text.\n\n"
-            "Files: debian/vendor/nanobind/ext/robin_map/*\nCopyright: Thibaut Goetghebuer-Planchon\nLicense: Expat\n\n"
-            f"License: Expat\n{indented}\n\n"
-            "License: BSD-3-Clause\n See /usr/share/common-licenses/BSD.\n")
+            f"Files: *\nCopyright: {holders(licence)}\nLicense: Expat\n\n"
+            f"Files: debian/vendor/nanobind/*\nCopyright: {holders(of_nanobind)}\nLicense: BSD-3-Clause\n"
+            "Comment: compiled into python3-tenon.\n\n"
+            f"Files: debian/vendor/nanobind/ext/robin_map/*\nCopyright: {holders(of_robin_map)}\nLicense: Expat\n"
+            "Comment: compiled into python3-tenon.\n\n"
+            f"License: Expat\n{in_copyright(licence)}\n\n"
+            f"License: BSD-3-Clause\n{in_copyright(of_nanobind)}\n")
 
 
 def make(source, nanobind, environment):
@@ -62,7 +77,8 @@ def make(source, nanobind, environment):
     (debian / "rules").chmod(0o755)
     control = (debian / "control").read_text(encoding="utf-8")
     (debian / "control").write_text(control.replace("@MAINTAINER@", maintainer), encoding="utf-8")
-    (debian / "copyright").write_text(copyright_of(source), encoding="utf-8")
+    texts = nanobind_licences.read(nanobind)
+    (debian / "copyright").write_text(copyright_of(source, *texts), encoding="utf-8")
     (debian / "changelog").write_text(
         f"tenon ({version}-1) {'unstable' if released else 'UNRELEASED'}; urgency=medium\n\n"
         f"  * Version {version}; /usr/share/doc/tenon/CHANGELOG.md has what changed.\n\n"
@@ -73,8 +89,8 @@ def make(source, nanobind, environment):
     vendor = debian / "vendor"
     shutil.copytree(nanobind, vendor / "nanobind", ignore=shutil.ignore_patterns("__pycache__"))
     (vendor / "licences").mkdir()
-    for text in nanobind.parent.glob("nanobind-*.dist-info/**/LICENSE*"):
-        shutil.copy2(text, vendor / "licences" / "nanobind")
+    for name, text in zip(("nanobind", "robin-map"), texts):
+        (vendor / "licences" / name).write_text(text, encoding="utf-8")
     return version
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Status numbers. They are ExecuTorch's `executorch::runtime::Error` (runtime/core/error.h), value
-// for value, so that a number means the same in a log of either runtime.
+// for value, so that a number means the same in a log of either runtime. CANCELLED is Tenon's own.
 
 #ifndef TENON_ABI_STATUS_H
 #define TENON_ABI_STATUS_H
@@ -46,7 +46,12 @@ enum {
   // Delegate errors.
   TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY = 0x30,
   TENON_STATUS_DELEGATE_MEMORY_ALLOCATION_FAILED = 0x31,
-  TENON_STATUS_DELEGATE_INVALID_HANDLE = 0x32
+  TENON_STATUS_DELEGATE_INVALID_HANDLE = 0x32,
+
+  /// Since ABI 1.1. The application ended the run (abi/extensions/cancel.h). ExecuTorch has no
+  /// number for it; this is the one of ECANCELED in Linux, far from those that ExecuTorch counts
+  /// up.
+  TENON_STATUS_CANCELLED = 0x7d
 };
 
 #endif  // TENON_ABI_STATUS_H

@@ -29,6 +29,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/abi/edge_program.h"
 #include "tenon/abi/extensions/aoti_export.h"
+#include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,8 +13,136 @@
 #include <vector>
 
 #include "tenon/abi/edge_program.h"
-#include "tenon/aot/copy_program.hpp"
 #include "tenon/aot/edge_program.hpp"
+
+/// Copies of the structs that describe a program. The elements of weights are left to the store.
+namespace tenon::aot::detail {
+
+/// The part of a description that the next pieces of a copy belong to.
+enum class ProgramPart : std::uint8_t { method, value, node, inputs, outputs };
+
+/// Element `index` of an array of the boundary with the members that this header knows: the other
+/// side may know fewer, or more.
+template <class Struct>
+Struct copy_struct(const Struct* first, std::size_t index) {
+  const auto* const from = reinterpret_cast<const std::byte*>(first) + index * first->struct_size;
+  Struct out{};
+  std::memcpy(&out, from, std::min<std::size_t>(first->struct_size, sizeof out));
+  out.struct_size = sizeof out;
+  return out;
+}
+
+/// Copies a program into `Store`, which keeps the pieces where they are:
+///
+///     void enter(ProgramPart, std::uint32_t index, std::size_t step)  // `step` != 0: an array
+///     T* copy(const T* elements, std::size_t count)                   // null for no elements
+///     const char* copy(std::string_view text)                        // with a NUL behind it
+///     tenon_span data(const tenon_edge_value& value)                  // in place of its data
+template <class Store>
+class ProgramCopier {
+ public:
+  explicit ProgramCopier(Store& store) noexcept : store_(store) {}
+
+  [[nodiscard]] tenon_edge_program copy(const tenon_edge_program& program) {
+    tenon_edge_program out = copy_struct(&program, 0);
+    std::vector<tenon_edge_value> values;
+    values.reserve(program.num_values);
+    for (std::uint32_t i = 0; i < program.num_values; ++i) {
+      store_.enter(ProgramPart::value, i, 0);
+      values.push_back(copy_value(copy_struct(program.values, i)));
+    }
+    std::vector<tenon_edge_node> nodes;
+    nodes.reserve(program.num_nodes);
+    for (std::uint32_t i = 0; i < program.num_nodes; ++i) {
+      store_.enter(ProgramPart::node, i, 0);
+      nodes.push_back(copy_node(copy_struct(program.nodes, i)));
+    }
+    store_.enter(ProgramPart::method, 0, 0);
+    out.method_name = text(program.method_name);
+    store_.enter(ProgramPart::value, 0, sizeof(tenon_edge_value));
+    out.values = store_.copy(values.data(), values.size());
+    store_.enter(ProgramPart::node, 0, sizeof(tenon_edge_node));
+    out.nodes = store_.copy(nodes.data(), nodes.size());
+    store_.enter(ProgramPart::inputs, 0, 0);
+    out.inputs = store_.copy(program.inputs, program.num_inputs);
+    store_.enter(ProgramPart::outputs, 0, 0);
+    out.outputs = copy_array(program.outputs, program.num_outputs);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const char* text(const char* from) {
+    return from == nullptr ? nullptr : store_.copy(std::string_view(from));
+  }
+
+  template <class Struct>
+  [[nodiscard]] Struct* copy_array(const Struct* first, std::uint32_t count) {
+    std::vector<Struct> out;
+    out.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) out.push_back(copy_struct(first, i));
+    return store_.copy(out.data(), out.size());
+  }
+
+  [[nodiscard]] tenon_edge_value copy_value(tenon_edge_value value) {
+    value.name = text(value.name);
+    value.data = store_.data(value);
+    value.fqn = text(value.fqn);
+    // A symbolic number has one range; a tensor as many sizes as dimensions.
+    std::vector<tenon_edge_size> sizes;
+    const std::uint32_t count = value.kind == TENON_EDGE_TENSOR ? value.rank : 1;
+    for (std::uint32_t i = 0; value.sizes != nullptr && i < count; ++i) {
+      sizes.push_back(copy_struct(value.sizes, i));
+      sizes.back().expression = text(sizes.back().expression);
+    }
+    value.sizes = store_.copy(sizes.data(), sizes.size());
+    value.dim_order = store_.copy(value.dim_order, value.rank);
+    return value;
+  }
+
+  [[nodiscard]] tenon_edge_node copy_node(tenon_edge_node node) {
+    node.name = text(node.name);
+    node.target = text(node.target);
+    node.module_path = text(node.module_path);
+    std::vector<tenon_edge_argument> arguments;
+    arguments.reserve(node.num_arguments);
+    for (std::uint32_t i = 0; i < node.num_arguments; ++i) {
+      arguments.push_back(copy_argument(copy_struct(node.arguments, i)));
+    }
+    node.arguments = store_.copy(arguments.data(), arguments.size());
+    node.outputs = store_.copy(node.outputs, node.num_outputs);
+    return node;
+  }
+
+  [[nodiscard]] tenon_edge_argument copy_argument(tenon_edge_argument argument) {
+    argument.name = text(argument.name);
+    auto& as = argument.as;
+    switch (argument.kind) {
+      case TENON_EDGE_ARG_VALUES:
+        as.values = store_.copy(as.values, argument.count);
+        break;
+      case TENON_EDGE_ARG_STRING:
+        as.string = text(as.string);
+        break;
+      case TENON_EDGE_ARG_BOOLS:
+        as.booleans = store_.copy(as.booleans, argument.count);
+        break;
+      case TENON_EDGE_ARG_INTS:
+        as.integers = store_.copy(as.integers, argument.count);
+        if (argument.symbols) argument.symbols = store_.copy(argument.symbols, argument.count);
+        break;
+      case TENON_EDGE_ARG_DOUBLES:
+        as.reals = store_.copy(as.reals, argument.count);
+        break;
+      default:
+        break;
+    }
+    return argument;
+  }
+
+  Store& store_;
+};
+
+}  // namespace tenon::aot::detail
 
 namespace tenon::aot {
 

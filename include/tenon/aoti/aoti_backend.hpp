@@ -26,6 +26,7 @@
 #include "tenon/aoti/weights/device_weights.hpp"
 #include "tenon/aoti/weights/weights.hpp"
 #include "tenon/backend/backend.hpp"
+#include "tenon/backend/cancel_flag.hpp"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/backend/mixin.hpp"
@@ -292,8 +293,13 @@ class AotiBackend {
                    " copies; the option model_copies allows more at once");
     }
     const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
-    Status status = std::forward<Run>(run)(*delegate.instances_[index]);
+    Instance& instance = *delegate.instances_[index];
+    const CancelFlag cancelled = CancelFlags(static_cast<const Derived&>(*this).host()).of(context);
+    instance.pool().set_cancel_flag(cancelled);
+    Status status = std::forward<Run>(run)(instance);
+    instance.pool().set_cancel_flag({});
     delegate.give_back(index);
+    if (!status.ok() && cancelled.is_set()) return error(Error::Cancelled, status.text());
     return status;
   }
 

@@ -23,7 +23,7 @@ namespace tenon::aoti {
 
 namespace detail {
 
-// The plug points of `AotiBackend` (docs/aoti/cpu.md#a-backend-for-another-device). Each has a
+// The plug points of `AotiBackend` (docs/aoti/write-an-aoti-backend.md). Each has a
 // diagnostic of its own in `AotiExportExtension::check`.
 template <class D>
 concept HasDeviceName = requires {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/backend/mixin.hpp"
+#include "tenon/backend/mixins/cancel.hpp"
 #include "tenon/backend/mixins/check_blob.hpp"
 #include "tenon/backend/mixins/device_memory.hpp"
 #include "tenon/backend/mixins/devices.hpp"
@@ -24,6 +25,6 @@ namespace tenon::detail {
 using ExtensionTables =
     TypeList<tenon_aoti_export_v1, tenon_options_v1, tenon_check_blob_v1, tenon_memory_info_v1,
              tenon_sessions_v1, tenon_devices_v1, tenon_device_memory_v1, tenon_streams_v1,
-             tenon_events_v1, tenon_kernels_v1, tenon_preprocess_v1>;
+             tenon_events_v1, tenon_cancel_v1, tenon_kernels_v1, tenon_preprocess_v1>;
 
 }  // namespace tenon::detail

@@ -16,13 +16,13 @@ struct ElfClass {
   /// A program header. Where it says its bytes are is only checked for those that are loaded.
   struct Segment {
     std::uint32_t type, flags;
-    std::uint64_t offset, address, file_size, memory_size;
+    std::uint64_t offset, address, file_size, memory_size, alignment;
   };
 
   /// A section header.
   struct Section {
     std::uint32_t name, type, link;
-    std::uint64_t offset, size;
+    std::uint64_t offset, size, flags;
   };
 
   /// An entry of a symbol table.
@@ -77,12 +77,17 @@ struct ElfClass {
             word(entry, wide ? 8 : 4),
             word(entry, wide ? 16 : 8),
             word(entry, wide ? 32 : 16),
-            word(entry, wide ? 40 : 20)};
+            word(entry, wide ? 40 : 20),
+            word(entry, wide ? 48 : 28)};
   }
   [[nodiscard]] Section section(FileBytes table, std::uint64_t index) const noexcept {
     const FileBytes entry = table.part(index * section_size(), section_size());
-    return {entry.u32(0), entry.u32(4), entry.u32(wide ? 40 : 24), word(entry, wide ? 24 : 16),
-            word(entry, wide ? 32 : 20)};
+    return {entry.u32(0),
+            entry.u32(4),
+            entry.u32(wide ? 40 : 24),
+            word(entry, wide ? 24 : 16),
+            word(entry, wide ? 32 : 20),
+            word(entry, 8)};
   }
   /// All section headers of `file`; none when they are not of the size that is known.
   [[nodiscard]] FileBytes section_table(FileBytes file) const noexcept {

@@ -10,7 +10,8 @@
 
 namespace tenon {
 
-/// Why a call failed. Names and numbers are those of ExecuTorch's `Error` (runtime/core/error.h).
+/// Why a call failed. Names and numbers are those of ExecuTorch's `Error` (runtime/core/error.h),
+/// but for `Cancelled`, which ExecuTorch does not have.
 enum class Error : std::uint32_t {
   Ok = TENON_STATUS_OK,
   Internal = TENON_STATUS_INTERNAL,
@@ -33,11 +34,12 @@ enum class Error : std::uint32_t {
   DelegateInvalidCompatibility = TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY,
   DelegateMemoryAllocationFailed = TENON_STATUS_DELEGATE_MEMORY_ALLOCATION_FAILED,
   DelegateInvalidHandle = TENON_STATUS_DELEGATE_INVALID_HANDLE,
+  Cancelled = TENON_STATUS_CANCELLED,
 };
 
 namespace detail {
 
-inline constexpr std::array<std::pair<Error, std::string_view>, 21> error_names{{
+inline constexpr std::array<std::pair<Error, std::string_view>, 22> error_names{{
     {Error::Ok, "Ok"},
     {Error::Internal, "Internal"},
     {Error::InvalidState, "InvalidState"},
@@ -59,11 +61,12 @@ inline constexpr std::array<std::pair<Error, std::string_view>, 21> error_names{
     {Error::DelegateInvalidCompatibility, "DelegateInvalidCompatibility"},
     {Error::DelegateMemoryAllocationFailed, "DelegateMemoryAllocationFailed"},
     {Error::DelegateInvalidHandle, "DelegateInvalidHandle"},
+    {Error::Cancelled, "Cancelled"},
 }};
 
 }  // namespace detail
 
-/// Name of `error` as ExecuTorch spells it, or an empty view when the number is not one of them.
+/// Name of `error`, as ExecuTorch spells it, or an empty view when the number is not one of them.
 [[nodiscard]] constexpr std::string_view error_name(Error error) noexcept {
   for (const auto& [value, name] : detail::error_names) {
     if (value == error) return name;

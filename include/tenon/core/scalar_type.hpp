@@ -120,6 +120,23 @@ inline constexpr std::array<ScalarTypeInfo, 30> scalar_types{{
   return &scalar_types[static_cast<std::size_t>(number)];
 }
 
+/// The entry of the type that ExecuTorch names `name` ("Float"), or null when it names none so.
+[[nodiscard]] constexpr const ScalarTypeInfo* find_scalar_type(std::string_view name) noexcept {
+  for (const ScalarTypeInfo& info : scalar_types) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+/// The same by the name of PyTorch and NumPy ("float32").
+[[nodiscard]] constexpr const ScalarTypeInfo* find_torch_scalar_type(
+    std::string_view torch_name) noexcept {
+  for (const ScalarTypeInfo& info : scalar_types) {
+    if (info.torch_name == torch_name) return &info;
+  }
+  return nullptr;
+}
+
 /// ExecuTorch's name ("Float"), or "?" for a number that is not an element type.
 [[nodiscard]] constexpr std::string_view name_of(ScalarType type) noexcept {
   const auto* info = find_scalar_type(static_cast<std::int64_t>(type));

@@ -197,6 +197,7 @@ void MetalContext::fail(Status status) noexcept {
   if (!failure_) failure_ = std::move(status);
 }
 
+// [memory]
 aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context) {
   aoti::DeviceMemoryApi out;
   out.device_type = aoti::TorchDeviceType::mps;
@@ -213,5 +214,6 @@ aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context) {
   out.context = std::move(context);
   return out;
 }
+// [memory]
 
 }  // namespace tenon::metal_aoti

@@ -111,10 +111,12 @@ Status product(const ModelTensor* out, const ModelTensor* a, const ModelTensor* 
 
 }  // namespace
 
+// [operator]
 ShimError aoti_torch_mps_mm_out(ModelTensor* out, ModelTensor* self, ModelTensor* mat2) noexcept {
   return aoti::shim_call("aoti_torch_mps_mm_out",
                          [&] { return product(out, self, mat2, 2, nullptr, 0, 1); });
 }
+// [operator]
 ShimError aoti_torch_mps_bmm_out(ModelTensor* out, ModelTensor* self, ModelTensor* mat2) noexcept {
   return aoti::shim_call("aoti_torch_mps_bmm_out",
                          [&] { return product(out, self, mat2, 3, nullptr, 0, 1); });

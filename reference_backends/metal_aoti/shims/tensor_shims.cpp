@@ -164,6 +164,7 @@ std::span<const aoti::Shim> item_shims() {
 
 namespace {
 
+// [table]
 const aoti::ShimTable& shim_table() {
   static const aoti::Shim own[] = {TENON_METAL_AOTI_KERNELS(TENON_AOTI_ENTRY)
                                        TENON_METAL_AOTI_DEVICE(TENON_AOTI_ENTRY)
@@ -172,6 +173,7 @@ const aoti::ShimTable& shim_table() {
   static const aoti::ShimTable table{base::base(), base::host(), item_shims(), own};
   return table;
 }
+// [table]
 
 }  // namespace
 

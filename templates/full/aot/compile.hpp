@@ -67,29 +67,18 @@ namespace detail {
 /// Fails with NotSupported and the reason unless this backend supports the node.
 [[nodiscard]] inline tenon::Status check_node(const tenon::aot::EdgeProgram& program,
                                               const tenon::aot::EdgeNode& node) {
-  const auto refuse = [&](auto... what) {
-    return tenon::error(tenon::Error::NotSupported, "node '", node.name(), "' (", node.target(),
-                        "): ", what...);
-  };
+  const tenon::aot::EdgeCall call(program, node);
   const auto op = op_named(node.target());
-  if (!op) return refuse("the operator is not supported");
-  if (node.outputs().size() != 1) return refuse("expected one output");
-  const tenon::aot::EdgeValue result = program.value(node.outputs().front());
-  if (const auto status = detail::check_tensor(result, result); !status.ok()) {
-    return refuse(status.text());
-  }
+  if (!op) return call.refuse("the operator is not supported");
+  if (node.outputs().size() != 1) return call.refuse("expected one output");
+  const tenon::aot::EdgeValue result = call.result();
+  TENON_RETURN_IF_ERROR(call.in_context(detail::check_tensor(result, result)));
   for (const std::string_view name : detail::operand_names(*op)) {
-    const auto argument = node.find(name);
-    const auto id = argument ? argument->value() : std::nullopt;
-    if (!id) return refuse("argument '", name, "' is not a tensor");
-    if (const auto status = detail::check_tensor(program.value(*id), result); !status.ok()) {
-      return refuse(status.text());
-    }
+    TENON_TRY(const tenon::aot::EdgeValue operand, call.described(name));
+    TENON_RETURN_IF_ERROR(call.in_context(detail::check_tensor(operand, result)));
   }
-  if (const auto alpha = node.find("alpha"); alpha && alpha->number() != 1.0) {
-    return refuse("alpha is not 1");
-  }
-  return tenon::ok();
+  TENON_TRY(const double alpha, call.number("alpha", 1));
+  return alpha == 1 ? tenon::ok() : call.refuse_argument("alpha", "1");
 }
 
 /// Compiles a partition. `execute` will get its inputs, then its outputs. Fails with
@@ -118,14 +107,15 @@ namespace detail {
   for (std::size_t i = 0; i < program.num_nodes(); ++i) {
     const tenon::aot::EdgeNode node = program.node(i);
     TENON_RETURN_IF_ERROR(check_node(program, node));
+    const tenon::aot::EdgeCall call(program, node);
     Instruction instruction{*op_named(node.target()), 0, 0};
     const auto operands = detail::operand_names(instruction.op);
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      const tenon::aot::ValueId id = *node.find(operands[k])->value();
+      TENON_TRY(const tenon::aot::ValueId id, call.tensor(operands[k]));
       const std::uint16_t found = register_of(id);
       if (found == no_register) {
-        return refuse("node '", node.name(), "' reads '", program.value(id).name(),
-                      "', which is neither an input nor a result");
+        return call.refuse("it reads '", program.value(id).name(),
+                           "', which is neither an input nor a result");
       }
       if (k == 0) instruction.a = found;
       instruction.b = found;
@@ -146,11 +136,9 @@ namespace detail {
   return code;
 }
 
-/// Refuses all compile specs: this backend has none yet.
+/// Refuses all compile specs: this backend has none yet, so the table of them is empty.
 [[nodiscard]] inline tenon::Status check_specs(tenon::CompileSpecs specs) {
-  if (specs.size() == 0) return tenon::ok();
-  return tenon::error(tenon::Error::InvalidArgument, "compile spec '", specs[0].key,
-                      "' is unknown; the backend has none");
+  return tenon::aot::read_specs(specs, {}, [](auto, auto) { return true; });
 }
 
 /// Implements `MyNpu::preprocess`: makes the blob, the nodes of the runtime's event

@@ -121,20 +121,24 @@ inline void append_u16(std::vector<std::byte>& out, std::uint16_t number) {
   return out;
 }
 
-/// Reads a blob. Fails with DelegateInvalidCompatibility for an unknown version, with
-/// InvalidProgram for other bytes.
+/// Reads a blob. Fails with DelegateInvalidCompatibility for another format and an unknown version,
+/// with InvalidProgram for a blob that was damaged.
 [[nodiscard]] inline tenon::Result<Code> read_blob(tenon::Bytes bytes) {
-  if (tenon::as_text(bytes.first(std::min(bytes.size(), blob_magic.size()))) != blob_magic ||
-      bytes.size() < detail::head_size) {
-    return tenon::error(tenon::Error::InvalidProgram, "blob: expected '\\x7fNPU' and a head of ",
-                        detail::head_size, " bytes, found ", bytes.size(), " other bytes");
+  if (!tenon::as_text(bytes).starts_with(blob_magic)) {
+    return tenon::error(tenon::Error::DelegateInvalidCompatibility,
+                        "blob: expected '\\x7fNPU' at its begin, found ", bytes.size(),
+                        " other bytes");
+  }
+  const auto version = tenon::read_le<std::uint32_t>(bytes, 4);
+  if (version && *version != blob_version) {
+    return tenon::error(tenon::Error::DelegateInvalidCompatibility, "blob: expected version ",
+                        blob_version, ", found ", *version);
+  }
+  if (bytes.size() < detail::head_size) {
+    return tenon::error(tenon::Error::InvalidProgram, "blob: expected a head of ",
+                        detail::head_size, " bytes, found ", bytes.size());
   }
   const auto u16 = [&](std::size_t at) { return tenon::read_le<std::uint16_t>(bytes, at).value(); };
-  const auto version = tenon::read_le<std::uint32_t>(bytes, 4).value();
-  if (version != blob_version) {
-    return tenon::error(tenon::Error::DelegateInvalidCompatibility, "blob: expected version ",
-                        blob_version, ", found ", version);
-  }
   const std::size_t num_instructions = u16(10);
   const std::size_t num_outputs = u16(12);
   const std::size_t size =

@@ -81,13 +81,14 @@ TEST_CASE("an error of the compiler names the node and the reason") {
   SECTION("a number as an operand") {
     graph.user_output(
         graph.node("aten.add.Tensor", {{"self", EdgeRef{x}}, {"other", 2.0}}, matrix));
-    CHECK(refusal(graph) == "node 'add' (aten.add.Tensor): argument 'other' is not a tensor");
+    CHECK(refusal(graph) ==
+          "node 'add' (aten.add.Tensor): argument 'other': expected a tensor, found 2");
   }
   SECTION("a factor") {
     graph.user_output(graph.node(
         "aten.sub.Tensor",
         {{"self", EdgeRef{x}}, {"other", EdgeRef{x}}, {"alpha", std::int64_t{2}}}, matrix));
-    CHECK(refusal(graph) == "node 'sub' (aten.sub.Tensor): alpha is not 1");
+    CHECK(refusal(graph) == "node 'sub' (aten.sub.Tensor): argument 'alpha': expected 1, found 2");
   }
   SECTION("operands of different shapes") {
     const ValueId row = graph.user_input("row", {ScalarType::Float, {1, 3}});

@@ -34,6 +34,15 @@ TEST_CASE("a blob that is too short or too long is refused") {
   CHECK(refusal(bytes) == "blob: 4 instructions and 2 outputs have 52 bytes, found 53");
 }
 
+TEST_CASE("a blob of another format is not for this backend, and one that was cut is damaged") {
+  auto bytes = write_blob(golden_code());
+  CHECK(read_blob({bytes.data(), 3}).error() == tenon::Error::DelegateInvalidCompatibility);
+  CHECK(read_blob({bytes.data(), 6}).error() == tenon::Error::InvalidProgram);
+  CHECK(read_blob({bytes.data(), bytes.size() - 1}).error() == tenon::Error::InvalidProgram);
+  bytes[0] = std::byte{0};
+  CHECK(read_blob(bytes).error() == tenon::Error::DelegateInvalidCompatibility);
+}
+
 TEST_CASE("a blob of another version is refused with both versions") {
   auto bytes = write_blob(golden_code());
   bytes[4] = std::byte{2};

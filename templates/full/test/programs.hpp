@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <tenon/conformance/case/record_program.hpp>
+#include <tenon/conformance/record_program.hpp>
 #include <tenon/host.hpp>
 #include <utility>
 #include <vector>

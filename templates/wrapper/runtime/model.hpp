@@ -15,13 +15,18 @@ namespace my_npu {
 
 inline constexpr tenon::PayloadVersions payload_versions{1, 1};
 
-/// Checks a blob without the runtime: it must begin as the models of the runtime do.
+/// Checks a blob without the runtime: it must begin as the models of the runtime do. What was never
+/// a model of it is DelegateInvalidCompatibility, and a damaged model InvalidProgram.
 [[nodiscard]] inline tenon::Status check_head(tenon::Bytes blob) {
-  const auto version = tenon::read_le<std::uint32_t>(blob, 4);
-  if (!version || tenon::as_text(blob.first(4)) != "NPUM") {
+  if (!tenon::as_text(blob).starts_with("NPUM")) {
     return tenon::error(tenon::Error::DelegateInvalidCompatibility,
                         "blob: expected a model that begins with NPUM, found ", blob.size(),
                         " other bytes");
+  }
+  const auto version = tenon::read_le<std::uint32_t>(blob, 4);
+  if (!version) {
+    return tenon::error(tenon::Error::InvalidProgram, "blob: expected 8 bytes or more, found ",
+                        blob.size());
   }
   if (*version < payload_versions.min || *version > payload_versions.max) {
     return tenon::error(tenon::Error::DelegateInvalidCompatibility, "blob: expected version ",

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tenon/conformance/result.hpp"
-#include "tenon/conformance/run/subject.hpp"
+#include "tenon/conformance/subject.hpp"
 #include "tenon/core/result.hpp"
 
 /// The coverage of a backend: the operators that it takes, by dtype, and whether its results are

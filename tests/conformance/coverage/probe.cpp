@@ -11,17 +11,17 @@
 #include "arguments.hpp"
 #include "coverage/coverage.hpp"
 #include "coverage/programs.hpp"
+#include "kit/boundary/watch.hpp"
+#include "kit/process/channel.hpp"
+#include "kit/process/crash_reporter.hpp"
 #include "printable.hpp"
 #include "run.hpp"
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"
-#include "tenon/conformance/boundary/watch.hpp"
-#include "tenon/conformance/case/compare.hpp"
-#include "tenon/conformance/fixtures/loaded_plugin.hpp"
-#include "tenon/conformance/process/channel.hpp"
-#include "tenon/conformance/process/crash_reporter.hpp"
+#include "tenon/conformance/compare.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/method/method.hpp"
 
@@ -115,6 +115,7 @@ Status run_coverage(Arguments arguments) {
   if (!backend) return error(Error::NotFound, "no backend ", arguments.coverage_of);
   TENON_TRY(const std::vector<RecordedCall> calls, recorded_calls());
   if (!become_process_of_test(arguments, arguments.coverage_from)) return ok();
+  set_environment(subjects[0]);
   std::size_t from = 0;
   const std::string_view digits = arguments.coverage_from;
   if (std::from_chars(digits.data(), digits.data() + digits.size(), from).ec != std::errc()) {

@@ -21,7 +21,7 @@ struct RecordedTensor {
 };
 
 /// One call of an operator in one dtype, and PyTorch's result
-/// (tests/live/coverage_programs.py).
+/// (tests/live/exporters/coverage_programs.py).
 struct RecordedCall {
   std::string name;   ///< "aten.add.Tensor".
   std::string dtype;  ///< "float32": of the tensors whose dtype the operator leaves open.

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "coverage/coverage.hpp"
-#include "tenon/conformance/report/escape.hpp"
+#include "kit/report/escape.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/observed_roles.hpp"
 #include "recorded_case.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/conformance/impl/boundary/observed_roles.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arrays/array.hpp"
 

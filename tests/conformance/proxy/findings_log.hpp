@@ -12,10 +12,10 @@
 #include <string_view>
 #include <utility>
 
+#include "kit/boundary/watch.hpp"
+#include "kit/verdict/rule.hpp"
 #include "tenon/abi/host.h"
-#include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/result.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tenon/conformance/process/guarded_memory.hpp"
+#include "kit/process/guarded_memory.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/concat.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/impl/boundary/observed_roles.hpp"
+#include "kit/boundary/observed_roles.hpp"
 
 #include <array>
 #include <cstddef>

@@ -15,10 +15,11 @@
 
 #include "case_recorder.hpp"
 #include "findings_log.hpp"
+#include "kit/boundary/observed_roles.hpp"
+#include "kit/boundary/watched_backend.hpp"
 #include "settings.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/conformance/boundary/boundary.hpp"
-#include "tenon/conformance/impl/boundary/observed_roles.hpp"
+#include "tenon/conformance/boundary.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"
@@ -54,8 +55,9 @@ class ProxiedBackend : public Boundary {
     const std::shared_ptr<WrappedPlugin> plugin = plugin_;
     const std::unique_ptr<ProxiedBackend> self(this);
     api().close(handle());
-    log_.log(TENON_LOG_INFO, concat("proxy of ", plugin->path(), ": backend ", id_, ": ",
-                                    watch().num_calls(), " calls, ", log_.count(), " findings"));
+    log_.log(TENON_LOG_INFO,
+             concat("proxy of ", plugin->path(), ": backend ", id_, ": ",
+                    watched().watch().num_calls(), " calls, ", log_.count(), " findings"));
   }
 
   tenon_status init(const tenon_init_context* context, tenon_delegate** out) {
@@ -111,13 +113,13 @@ class ProxiedBackend : public Boundary {
         host_(host),
         settings_(std::move(settings)),
         log_(host, id_, plugin_->path(), settings_.report) {
-    watch().share_process(&plugin_->calls());
-    watch().watch_process(!settings_.fast);
-    watch().watch_streams(!settings_.fast);
-    shape.abi_minor = std::min<std::uint16_t>(host->abi_minor, TENON_ABI_MINOR);
-    if (shape.abi_minor == 0) shape.init_context_size = HostShape::of_1_0().init_context_size;
-    shape.plugin_path = plugin_->path().c_str();
-    shape.guard_bytes = !settings_.fast;
+    watched().watch().share_process(&plugin_->calls());
+    watched().watch().watch_process(!settings_.fast);
+    watched().watch().watch_streams(!settings_.fast);
+    shape().abi_minor = std::min<std::uint16_t>(host->abi_minor, TENON_ABI_MINOR);
+    if (shape().abi_minor == 0) shape().init_context_size = HostShape::of_1_0().init_context_size;
+    shape().plugin_path = plugin_->path().c_str();
+    shape().guard_bytes = !settings_.fast;
     on_init = [this](WatchedInit& call) { return forward_init(call); };
     on_execute = [this](WatchedExecute& call) { return forward_execute(call); };
   }
@@ -152,8 +154,8 @@ class ProxiedBackend : public Boundary {
       return status;
     }
     if (plugins == TENON_STATUS_OK) {
-      watch().nothing_of("destroy", call.delegate.number,
-                         [&] { theirs().destroy(opened(), call.delegate.theirs); });
+      watched().watch().nothing_of("destroy", call.delegate.number,
+                                   [&] { theirs().destroy(opened(), call.delegate.theirs); });
     }
     // There is no delegate to record.
     kept->recorder.reset();
@@ -177,9 +179,9 @@ class ProxiedBackend : public Boundary {
 
   void judge_inputs(ObservedRoles& roles, std::span<tenon_value* const> args) {
     for (const std::size_t index : roles.after(args)) {
-      watch().violated(roles.is_constant(index) ? "TN-TEN-1" : "TN-EXE-2",
-                       "execute changed argument ", index, " of ", args.size(),
-                       ", which is an input");
+      watched().watch().violated(roles.is_constant(index) ? "TN-TEN-1" : "TN-EXE-2",
+                                 "execute changed argument ", index, " of ", args.size(),
+                                 ", which is an input");
     }
   }
 

@@ -19,7 +19,7 @@
 
 #include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
-#include "tenon/conformance/case/record_program.hpp"
+#include "tenon/conformance/record_program.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arrays/npy.hpp"

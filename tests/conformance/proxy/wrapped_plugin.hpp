@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "forgiving_pages.hpp"
+#include "kit/boundary/watch.hpp"
 #include "proxy_object.hpp"
 #include "tenon/abi/plugin.h"
-#include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"

@@ -39,7 +39,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// include/tenon/conformance/rule_table.hpp.
+/// tests/conformance/kit/verdict/rule_table.hpp.
 [[nodiscard]] inline std::string render_table(const Survey& survey) {
   std::string out = R"(// SPDX-License-Identifier: MIT
 //

@@ -15,10 +15,10 @@ namespace tenon::rulebook {
 
 /// `TENON_CONFORMANCE_TEST("suite/id", "name", "[suite][level-3][case][TN-EXE-2]")` in a suite.
 struct ConformanceTest {
-  std::string id;  ///< The compiler checks its form (is_test_id in tenon/conformance/run/test.hpp).
+  std::string id;  ///< The compiler checks its form (is_test_id in tenon/conformance/test.hpp).
   std::string name;
   std::vector<std::string> tags;  ///< Without their brackets, in their order.
-  std::string file;               ///< "include/tenon/conformance/impl/suites/arguments.hpp".
+  std::string file;               ///< "tests/conformance/kit/suites/arguments.cpp".
   std::size_t line = 0;
 
   [[nodiscard]] std::vector<std::string> rules() const {

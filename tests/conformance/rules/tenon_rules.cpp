@@ -3,7 +3,7 @@
 // Collects the numbered rules of the boundary and the tests that name them.
 //
 //     tenon-rules ROOT check   fails if a rule or a test is wrong, or the files below are outdated
-//     tenon-rules ROOT write   writes include/tenon/conformance/rule_table.hpp and
+//     tenon-rules ROOT write   writes tests/conformance/kit/verdict/rule_table.hpp and
 //                              tests/conformance/test_ids.txt
 //
 // ROOT is the directory of the repository. Exit codes: 0 success, 1 a problem was found, 2 usage.
@@ -60,13 +60,14 @@ Survey read_repository(const fs::path& root, std::vector<Problem>& problems) {
     if (problem.line != 0) problem.file.insert(0, "include/");
     problems.push_back(std::move(problem));
   }
-  for (const auto& [file, text] :
-       read_files(root, "include/tenon/conformance/impl/suites", {".hpp"})) {
+  const std::string suites = "tests/conformance/kit/suites";
+  for (const auto& [file, text] : read_files(root, suites, {".cpp"})) {
     ConformanceTests suite = read_suite(file, text);
     std::ranges::move(suite.tests, std::back_inserter(survey.tests));
     append(problems, std::move(suite.problems));
   }
   for (const auto& [file, text] : read_files(root, "tests", {".cpp", ".py"})) {
+    if (file.starts_with(suites + "/")) continue;
     for (const std::string& rule : rule_tags(text)) survey.files[rule].insert(file);
   }
   const fs::path exceptions = root / not_observable_file;
@@ -95,7 +96,7 @@ int run(const fs::path& root, bool write) {
   std::vector<Problem> problems;
   const Survey survey = read_repository(root, problems);
   const std::pair<std::string_view, std::string> files[] = {
-      {"include/tenon/conformance/rule_table.hpp", render_table(survey)},
+      {"tests/conformance/kit/verdict/rule_table.hpp", render_table(survey)},
       {"tests/conformance/test_ids.txt", render_ids(survey)}};
   if (write) {
     for (const auto& [name, text] : files) write_file(root / name, text);

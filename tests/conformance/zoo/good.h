@@ -78,6 +78,19 @@ __attribute__((format(printf, 3, 4))) static inline tenon_status good_fail(const
   return status;
 }
 
+/// The number that is not 0 once the run was cancelled, or NULL where it cannot be.
+static inline const uint32_t* good_cancel_flag(const tenon_execution_context* context) {
+  const tenon_host* const host = context->host;
+  if (!ZOO_HAS(host, tenon_host, get_extension)) return NULL;
+  const tenon_cancel_flag_v1* const table =
+      (const tenon_cancel_flag_v1*)host->get_extension(host, TENON_EXTENSION_CANCEL_FLAG);
+  return table ? table->get_cancel_flag(context) : NULL;
+}
+static inline int good_is_cancelled(const tenon_execution_context* context) {
+  const uint32_t* const flag = good_cancel_flag(context);
+  return flag && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+}
+
 static inline tenon_status good_open(const tenon_host* host, tenon_backend** out) {
   if (!ZOO_HAS(host, tenon_host, set_last_error)) return TENON_STATUS_NOT_SUPPORTED;
   if (host->abi_major != TENON_ABI_MAJOR || !ZOO_HAS(host, tenon_host, resize_tensor)) {

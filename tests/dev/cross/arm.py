@@ -51,7 +51,7 @@ def _compiled_models(target):
     target.part.say("models that AOTInductor compiled")
     for folder in sorted(glob.glob("tests/fixtures/arm64/*/")):
         target.check(f"CpuAotiBackend runs {os.path.basename(folder[:-1])}",
-                     [*target.emulate, f"{target.build}/tests/live/aoti-cases",
+                     [*target.emulate, f"{target.build}/tests/live/checks/aoti-cases",
                       "--plugin", f"{target.build}/reference_backends/cpu_aoti/cpu_aoti.so", folder])
 
 
@@ -59,7 +59,7 @@ def arm64(target):
     """All that runs there."""
     _arm64(target)
     target.compile(*PROGRAMS, *target.needs_of(UNIT_TESTS), "reference_backends/cpu_aoti/cpu_aoti.so",
-                   "tests/live/aoti-cases")
+                   "tests/live/checks/aoti-cases")
     target.check("layouts of the boundary: the numbers of x86-64",
                  lambda: target.compile_in(target.build, "tests/abi/liblayout-today.a", "tests/abi/liblayout-frozen.a"))
     target.check_units()

@@ -137,7 +137,7 @@ class Sbom(InFolder):
     def document(self):
         pathlib.Path("one.tar.gz").write_bytes(b"one")
         return sbom.document("1.2.3", self.NOTICE, {"one.tar.gz": artifacts.digest(pathlib.Path("one.tar.gz"))},
-                             lambda package: "9.1" if package == "libfmt-dev" else "", "2027-01-02T03:04:05Z")
+                             lambda package: {"libfmt-dev": "9.1", "nanobind": "3.1.0"}.get(package, ""), "2027-01-02T03:04:05Z")
 
     def test_all_that_notice_lists_is_in_the_document(self):
         document = self.document()
@@ -145,6 +145,7 @@ class Sbom(InFolder):
         by_name = {package["name"]: package for package in document["packages"]}
         self.assertLessEqual({"tenon", "one.tar.gz", "fmt", "libzip", "oneDNN", "libgomp", "Catch2"}, set(by_name))
         self.assertEqual(by_name["fmt"]["externalRefs"][0]["referenceLocator"], "pkg:deb/debian/libfmt-dev@9.1")
+        self.assertEqual(by_name["nanobind"]["externalRefs"][0]["referenceLocator"], "pkg:pypi/nanobind@3.1.0")
         self.assertEqual(by_name["libgomp"]["licenseDeclared"], "GPL-3.0-only WITH GCC-exception-3.1")
         ends = [(relation["spdxElementId"], relation["relationshipType"], relation["relatedSpdxElement"])
                 for relation in document["relationships"]]
@@ -180,7 +181,12 @@ class Debian(InFolder):
         (self.nanobind / "src").mkdir(parents=True)
         (self.nanobind / "src/nb_combined.cpp").touch()
         (self.folder / "site/nanobind-3.1.0.dist-info/licenses").mkdir(parents=True)
-        (self.folder / "site/nanobind-3.1.0.dist-info/licenses/LICENSE").touch()
+        (self.folder / "site/nanobind-3.1.0.dist-info/licenses/LICENSE").write_text(
+            "Copyright (c) 2022 N. Author, All rights reserved.\n\nRedistribution is permitted:\n\n1. In part.\n", encoding="utf-8")
+        (self.nanobind / "ext/robin_map/include/tsl").mkdir(parents=True)
+        self.header = self.nanobind / "ext/robin_map/include/tsl/robin_map.h"
+        self.header.write_text("/**\n * MIT License\n *\n * Copyright (c) 2017 R. Author\n *\n * Permission is hereby granted\n */\n",
+                               encoding="utf-8")
 
     def make(self, **environment):
         return make_debian.make(self.folder / "tenon", self.nanobind, {"SOURCE_DATE_EPOCH": "1800000000", **environment})
@@ -195,8 +201,14 @@ class Debian(InFolder):
         self.assertTrue(changelog.startswith(f"tenon ({version}-1) "), changelog)
         self.assertIn(" -- A. Packager <a@tenon.invalid>  Fri, 15 Jan 2027 08:00:00 +0000\n", changelog)
         self.assertNotIn("@", re.sub("<.*?>", "", (debian / "control").read_text(encoding="utf-8")))
-        self.assertIn("Copyright: 2026 Tenon authors\nLicense: Expat\n", (debian / "copyright").read_text(encoding="utf-8"))
-        self.assertTrue((debian / "vendor/licences/nanobind").is_file())
+        shown = (debian / "copyright").read_text(encoding="utf-8")
+        self.assertIn("Copyright: 2026 Tenon authors\nLicense: Expat\n", shown)
+        self.assertIn("Copyright: 2022 N. Author\nLicense: BSD-3-Clause\n", shown)
+        self.assertIn("Copyright: 2017 R. Author\nLicense: Expat\n", shown)
+        self.assertIn("\nLicense: Expat\n Permission is hereby granted, free of charge", shown)
+        self.assertTrue(shown.endswith("\nLicense: BSD-3-Clause\n Redistribution is permitted:\n .\n 1. In part.\n"), shown)
+        self.assertEqual((debian / "vendor/licences/robin-map").read_text(encoding="utf-8"),
+                         "MIT License\n\nCopyright (c) 2017 R. Author\n\nPermission is hereby granted\n")
         if shutil.which("dpkg-parsechangelog"):
             shown = subprocess.run(["dpkg-parsechangelog", "-S", "Version"], cwd=self.folder / "tenon", check=True,
                                    capture_output=True, text=True).stdout
@@ -211,6 +223,14 @@ class Debian(InFolder):
                           (self.folder / "tenon/debian/changelog").read_text(encoding="utf-8"))
         path.write_text("## 99.0.0 (2027-01-02)\n", encoding="utf-8")
         with self.assertRaisesRegex(SystemExit, "has no section of"):
+            self.make()
+
+    def test_a_licence_that_is_not_found_is_refused(self):
+        self.header.write_text("/* No licence. */\n", encoding="utf-8")
+        with self.assertRaisesRegex(ValueError, "does not begin with its licence"):
+            self.make()
+        shutil.rmtree(self.folder / "site/nanobind-3.1.0.dist-info")
+        with self.assertRaisesRegex(ValueError, "expected one licence of nanobind"):
             self.make()
 
     def test_a_folder_without_nanobind_is_refused(self):

@@ -22,6 +22,8 @@ DEBIAN = {"flatbuffers": "libflatbuffers-dev", "nlohmann/json": "nlohmann-json3-
           "fmt": "libfmt-dev", "libzip": "libzip-dev", "oneDNN": "libdnnl-dev", "SLEEF": "libsleef3",
           "kissfft": "libkissfft-float131", "LAPACK": "liblapack3", "Zydis": "libzydis-dev", "Catch2": "catch2",
           "libgomp": "libgomp1"}
+# The packages of PyPI, with the versions that the wheel is built with.
+PYPI = {"nanobind": pathlib.Path(__file__).resolve().parents[3] / "examples/python/packaging/requirements.txt"}
 # The columns of a table.
 NAME, LICENCE = slice(2, 25), slice(25, 46)
 
@@ -55,7 +57,8 @@ def _package(name, version, licence, **more):
 
 
 def document(version, notice, files, version_of, created):
-    """The whole, as JSON's objects. `files` has digests by name; version_of(name) is the version of a Debian package."""
+    """The whole, as JSON's objects. `files` has digests by name; version_of(name) is the version of a package of Debian or
+    PyPI."""
     ours = _package("tenon", version, "MIT", supplier="Organization: Tenon authors")
     listed, relations = [ours], [("SPDXRef-DOCUMENT", "DESCRIBES", ours["SPDXID"])]
     for name, sha256 in sorted(files.items()):
@@ -63,10 +66,12 @@ def document(version, notice, files, version_of, created):
                                checksums=[{"algorithm": "SHA256", "checksumValue": sha256}]))
         relations += [("SPDXRef-DOCUMENT", "DESCRIBES", _id(name)), (_id(name), "GENERATED_FROM", ours["SPDXID"])]
     for name, licence, relation in read_notice(notice):
-        package = DEBIAN.get(name)
+        package, source = DEBIAN.get(name), "deb/debian"
+        if name in PYPI:
+            package, source = name, "pypi"
         found = version_of(package) if package else ""
         more = {"externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                                  "referenceLocator": f"pkg:deb/debian/{package}@{found}"}]} if found else {}
+                                  "referenceLocator": f"pkg:{source}/{package}@{found}"}]} if found else {}
         listed.append(_package(name, found or "NOASSERTION", licence, **more))
         ends = (_id(name), ours["SPDXID"])
         relations.append((ends[0], relation, ends[1]) if relation.endswith("_OF") else (ends[1], relation, ends[0]))
@@ -100,6 +105,8 @@ def problems(found, folder):
 def write(part, version, folder):
     """tenon-VERSION.spdx.json of all files in the folder."""
     def version_of(package):
+        if package in PYPI:
+            return re.search(rf"^{package}==(\S+)$", PYPI[package].read_text(encoding="utf-8"), re.M)[1]
         return part.captured(["dpkg-query", "-W", "-f=${Version}", package], stderr=None).stdout
 
     path = folder / f"tenon-{version}.spdx.json"

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "fuzz/fuzz_target.hpp"
+#include "kit/process/channel.hpp"
+#include "kit/report/all.hpp"
 #include "parsers.hpp"
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/process/channel.hpp"
-#include "tenon/conformance/report.hpp"
-#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/conformance/case.hpp"
+#include "tenon/conformance/subject.hpp"
 
 namespace tenon::fuzz {
 

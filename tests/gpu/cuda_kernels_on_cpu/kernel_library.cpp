@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The kernels as a library for tests/live/triton_kernels.py.
+// The kernels as a library for tests/live/checks/triton_kernels.py.
 #include <algorithm>
 #include <array>
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/fixtures/case_method.hpp"
+#include "kit/fixtures/case_method.hpp"
+#include "tenon/conformance/case.hpp"
 #include "tenon/host.hpp"
 
 namespace gpu_programs {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "driver.hpp"
-#include "tenon/conformance/case/case.hpp"
+#include "tenon/conformance/case.hpp"
 #include "tenon/core/result.hpp"
 
 namespace gpu_programs {

@@ -5,7 +5,8 @@
 // handles.
 //
 // Blobs: "add NAME" (out = a + b), "copy NAME" (out = in), "fail NAME" (fails when it runs),
-// "refuse NAME" (fails in `start`). float32, all arguments of one size.
+// "refuse NAME" (fails in `start`), "hang NAME" (runs until it is cancelled). float32, all
+// arguments of one size.
 #include "plugins/later/later.hpp"
 
 #include <condition_variable>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tenon/backend/cancel_flag.hpp>
 #include <tenon/tenon.hpp>
 #include <thread>
 #include <utility>
@@ -40,16 +42,17 @@ using tenon::test::later_record;
 /// The end of one run, and its failure.
 class End : public std::enable_shared_from_this<End> {
  public:
-  void reach(std::string failure) {
+  void reach(Error error = Error::Ok, std::string text = {}) {
     const std::lock_guard lock(mutex_);
-    failure_ = std::move(failure);
+    error_ = error;
+    text_ = std::move(text);
     reached_ = true;
     changed_.notify_all();
   }
-  [[nodiscard]] std::string wait() {
+  [[nodiscard]] Status wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return reached_; });
-    return failure_;
+    return error_ == Error::Ok ? tenon::ok() : tenon::error(error_, text_);
   }
   [[nodiscard]] bool is_reached() {
     const std::lock_guard lock(mutex_);
@@ -60,7 +63,8 @@ class End : public std::enable_shared_from_this<End> {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool reached_ = false;
-  std::string failure_;
+  Error error_ = Error::Ok;
+  std::string text_;
 };
 
 /// The bytes of one run. `Args` are for `start` alone.
@@ -70,6 +74,7 @@ struct Job {
   std::size_t size = 0;
   std::vector<std::shared_ptr<End>> after;
   std::shared_ptr<End> end;
+  tenon::CancelFlag cancelled;
 };
 
 /// The work of one delegate, in order, on a thread of its own.
@@ -97,6 +102,12 @@ class Line {
     changed_.notify_all();
   }
 
+  /// Wakes a job that hangs, which looks at its flag.
+  void cancel() noexcept {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+
  private:
   void work() {
     while (true) {
@@ -108,13 +119,24 @@ class Line {
       lock.unlock();
       for (const auto& end : job.after) static_cast<void>(end->wait());
       later_record().begin("run " + name_);
+      if (name_.starts_with("hang")) {
+        lock.lock();
+        changed_.wait(lock, [&] { return job.cancelled.is_set(); });
+        lock.unlock();
+        job.end->reach(Error::Cancelled, "the run '" + name_ + "' was cancelled");
+        continue;
+      }
       const bool fails = name_.starts_with("fail");
       for (std::size_t i = 0; i < job.size && !fails; ++i) {
         float sum = 0;
         for (const float* input : job.inputs) sum += input[i];
         job.output[i] = sum;
       }
-      job.end->reach(fails ? "the run '" + name_ + "' was told to fail" : "");
+      if (fails) {
+        job.end->reach(Error::DelegateInvalidHandle, "the run '" + name_ + "' was told to fail");
+      } else {
+        job.end->reach();
+      }
     }
   }
 
@@ -129,6 +151,7 @@ class Line {
 };
 
 /// Common parts of the backends.
+template <class Derived>
 class LaterParts {
  public:
   struct Delegate {
@@ -157,7 +180,16 @@ class LaterParts {
     return Delegate{name, std::make_unique<Line>(name)};
   }
 
-  Status start(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+  Status open() {
+    cancel_flags_ = tenon::CancelFlags(static_cast<Derived&>(*this).host());
+    return tenon::ok();
+  }
+  void cancel(Delegate& delegate) noexcept {
+    later_record().record("cancel " + delegate.name);
+    delegate.line->cancel();
+  }
+
+  Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     const std::string_view name = delegate.name;
     if (name.starts_with("refuse")) return tenon::error(Error::Internal, "told to refuse ", name);
     const std::size_t inputs = name.starts_with("add") ? 2 : 1;
@@ -175,6 +207,7 @@ class LaterParts {
     }
     TENON_TRY(auto output, args.tensor<float>(inputs));
     job.output = output.data();
+    job.cancelled = cancel_flags_.of(context);
     later_record().record("start " + delegate.name);
     delegate.line->add(std::move(job));
     return tenon::ok();
@@ -182,7 +215,7 @@ class LaterParts {
 
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     TENON_RETURN_IF_ERROR(start(context, delegate, args));
-    return as_status(delegate.line->last()->wait());
+    return delegate.line->last()->wait();
   }
 
   Result<Event> create_event() { return Event(); }
@@ -192,7 +225,7 @@ class LaterParts {
   }
   Status wait_event(Event& event) {
     later_record().record("host waits");
-    return event.end ? as_status(event.end->wait()) : tenon::ok();
+    return event.end ? event.end->wait() : tenon::ok();
   }
   Result<bool> query_event(Event& event) { return !event.end || event.end->is_reached(); }
   Status wait_on_event(Delegate& delegate, Event& event) {
@@ -202,14 +235,15 @@ class LaterParts {
   }
 
  private:
-  static Status as_status(const std::string& failure) {
-    return failure.empty() ? tenon::ok() : tenon::error(Error::DelegateInvalidHandle, failure);
-  }
+  tenon::CancelFlags cancel_flags_;
 };
 
 /// Events whose handles the other backend can use.
-class WithHandles : public LaterParts {
+template <class Derived>
+class WithHandles : public LaterParts<Derived> {
  public:
+  using Event = typename LaterParts<Derived>::Event;
+
   static constexpr const char* event_kind = "tenon.test.end";
   Result<void*> export_event(Event& event) {
     if (!event.end) event.end = reached();
@@ -223,30 +257,33 @@ class WithHandles : public LaterParts {
  private:
   static std::shared_ptr<End> reached() {
     auto end = std::make_shared<End>();
-    end->reach("");
+    end->reach();
     return end;
   }
 };
 
-class Later final : public WithHandles,
+class Later final : public WithHandles<Later>,
                     public tenon::Backend<Later>,
-                    public tenon::WithEvents<Later> {
+                    public tenon::WithEvents<Later>,
+                    public tenon::WithCancel<Later> {
  public:
   static constexpr std::string_view id = "Later";
   static constexpr std::string_view tags = "debug";
 };
 
-class Other final : public WithHandles,
+class Other final : public WithHandles<Other>,
                     public tenon::Backend<Other>,
-                    public tenon::WithEvents<Other> {
+                    public tenon::WithEvents<Other>,
+                    public tenon::WithCancel<Other> {
  public:
   static constexpr std::string_view id = "Other";
   static constexpr std::string_view tags = "debug";
 };
 
-class Apart final : public LaterParts,
+class Apart final : public LaterParts<Apart>,
                     public tenon::Backend<Apart>,
-                    public tenon::WithEvents<Apart> {
+                    public tenon::WithEvents<Apart>,
+                    public tenon::WithCancel<Apart> {
  public:
   static constexpr std::string_view id = "Apart";
   static constexpr std::string_view tags = "debug";

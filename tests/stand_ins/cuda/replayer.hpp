@@ -17,7 +17,7 @@ struct Launch {
 };
 
 /// Whether another process computes the launches: the environment variable
-/// TENON_STAND_IN_CUDA_REPLAYER is the path of its Unix socket (tests/live/replay_cuda.py).
+/// TENON_STAND_IN_CUDA_REPLAYER is the path of its Unix socket (tests/live/checks/replay_cuda.py).
 bool has_replayer();
 
 /// Sends the launch and the memory that its parameters point to, in words that are aligned to 8

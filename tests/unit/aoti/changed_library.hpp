@@ -23,13 +23,13 @@ constexpr std::uint64_t relative = R_AARCH64_RELATIVE;
 #endif
 
 inline std::size_t segment_of(const ElfEditor& library, std::uint32_t type) {
-  const auto found = std::ranges::find(library.segments(), type, &Elf64_Phdr::p_type);
+  const auto found = std::ranges::find(library.segments(), type, &ElfClass::Segment::type);
   REQUIRE(found != library.segments().end());
   return static_cast<std::size_t>(found - library.segments().begin());
 }
 
-inline std::size_t entry_of(const ElfEditor& library, Elf64_Sxword tag) {
-  const auto found = std::ranges::find(library.entries(), tag, &Elf64_Dyn::d_tag);
+inline std::size_t entry_of(const ElfEditor& library, std::uint64_t tag) {
+  const auto found = std::ranges::find(library.entries(), tag, &ElfClass::DynamicEntry::tag);
   REQUIRE(found != library.entries().end());
   return static_cast<std::size_t>(found - library.entries().begin());
 }
@@ -39,25 +39,25 @@ struct Change {
   ElfEditor& library;
   std::span<std::byte> bytes;
 
-  void segment(std::uint32_t type, const std::function<void(Elf64_Phdr&)>& change) const {
+  void segment(std::uint32_t type, const std::function<void(ElfClass::Segment&)>& change) const {
     const std::size_t index = segment_of(library, type);
-    Elf64_Phdr segment = library.segments()[index];
+    ElfClass::Segment segment = library.segments()[index];
     change(segment);
     library.change_segment(index, segment);
   }
 
   /// Puts an entry in the place of one that loading does not need.
-  void entry(Elf64_Sxword tag, std::uint64_t value) const {
-    Elf64_Dyn entry{};
-    entry.d_tag = tag;
-    entry.d_un.d_val = value;
+  void entry(std::uint64_t tag, std::uint64_t value) const {
+    ElfClass::DynamicEntry entry{};
+    entry.tag = tag;
+    entry.value = value;
     library.change_entry(entry_of(library, DT_RELACOUNT), entry);
   }
 
   /// The first relocation that adds the load address.
   void relocation(const std::function<void(Elf64_Rela&)>& change) const {
-    const auto value = [&](Elf64_Sxword tag) {
-      return library.entries()[entry_of(library, tag)].d_un.d_val;
+    const auto value = [&](std::uint64_t tag) {
+      return library.entries()[entry_of(library, tag)].value;
     };
     const auto table = library.place(value(DT_RELA), value(DT_RELASZ), "relocations");
     REQUIRE(table.ok());

@@ -81,7 +81,7 @@ class Sleeper {
 };
 
 void ask_for_executable_stack(const Change& change) {
-  change.segment(PT_GNU_STACK, [](Elf64_Phdr& stack) { stack.p_flags = PF_R | PF_W | PF_X; });
+  change.segment(PT_GNU_STACK, [](ElfClass::Segment& stack) { stack.flags = PF_R | PF_W | PF_X; });
 }
 
 /// Loads a library and returns the rights of all stacks: those of this thread, of one that was
@@ -116,7 +116,7 @@ TEST_CASE("no stack becomes executable with the library of a model that AOTInduc
   const auto library = ElfEditor::open(file.bytes());
 #if defined(__x86_64__)
   REQUIRE(library.ok());
-  CHECK((library->segments()[segment_of(*library, PT_GNU_STACK)].p_flags & PF_X) != 0);
+  CHECK((library->segments()[segment_of(*library, PT_GNU_STACK)].flags & PF_X) != 0);
   // No model is created: only static constructors, which ask for numbers of dtypes, are run.
   static constexpr auto shim = [] { return 0; };
   const auto find_shim = [](std::string_view name) -> const void* {
@@ -132,14 +132,14 @@ TEST_CASE("no stack becomes executable with the library of a model that AOTInduc
 TEST_CASE("a library that says nothing of the stack is loaded without making it executable",
           "[aoti]") {
   // A type that the loader does not know.
-  const auto hide = [](Elf64_Phdr& segment) { segment.p_type = PT_LOOS + 7; };
+  const auto hide = [](ElfClass::Segment& segment) { segment.type = PT_LOOS + 7; };
   AlignedBytes file = changed([&](const Change& change) { change.segment(PT_GNU_STACK, hide); });
   CHECK(stacks_after_loading(file.bytes(), &find_host_shim) == no_code);
 #if defined(__x86_64__)
   AlignedBytes bare = changed([&](const Change& change) {
     change.segment(PT_GNU_STACK, hide);
     while (std::ranges::find(change.library.segments(), std::uint32_t{PT_NOTE},
-                             &Elf64_Phdr::p_type) != change.library.segments().end()) {
+                             &ElfClass::Segment::type) != change.library.segments().end()) {
       change.segment(PT_NOTE, hide);
     }
   });
@@ -190,7 +190,7 @@ TEST_CASE("what would change the process when a library is loaded is refused by 
              std::ranges::find(*symbols, "AOTInductorModelContainerRun", &DynamicSymbol::name);
          REQUIRE(symbol != symbols->end());
          const auto table = change.library.entries()[entry_of(change.library, DT_SYMTAB)];
-         const auto place = change.library.place(table.d_un.d_val, 1, "symbols");
+         const auto place = change.library.place(table.value, 1, "symbols");
          REQUIRE(place.ok());
          change.bytes[*place + symbol->index * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_info)] =
              std::byte{STB_GLOBAL << 4 | STT_GNU_IFUNC};
@@ -198,12 +198,14 @@ TEST_CASE("what would change the process when a library is loaded is refused by 
        "the function AOTInductorModelContainerRun (STT_GNU_IFUNC)"},
       {"data that are code",
        [](const Change& change) {
-         change.segment(PT_LOAD, [](Elf64_Phdr& first) { first.p_flags = PF_R | PF_W | PF_X; });
+         change.segment(PT_LOAD,
+                        [](ElfClass::Segment& first) { first.flags = PF_R | PF_W | PF_X; });
        },
        "both writable and executable"},
       {"much for each thread",
        [](const Change& change) {
-         change.segment(PT_TLS, [](Elf64_Phdr& tls) { tls.p_memsz = std::uint64_t{1} << 40; });
+         change.segment(PT_TLS,
+                        [](ElfClass::Segment& tls) { tls.memory_size = std::uint64_t{1} << 40; });
        },
        "it wants 1099511627776 bytes of storage"},
   };
@@ -232,59 +234,64 @@ TEST_CASE("headers that the dynamic loader would read otherwise, or crash at, ar
   const Case cases[] = {
       {"two dynamic sections",
        [](const Change& change) {
-         const Elf64_Phdr first = change.library.segments()[segment_of(change.library, PT_DYNAMIC)];
-         change.segment(PT_NOTE, [&](Elf64_Phdr& other) { other = first; });
+         const ElfClass::Segment first =
+             change.library.segments()[segment_of(change.library, PT_DYNAMIC)];
+         change.segment(PT_NOTE, [&](ElfClass::Segment& other) { other = first; });
        },
        "several dynamic segments"},
       {"a dynamic section elsewhere",
        [](const Change& change) {
-         change.segment(PT_DYNAMIC, [](Elf64_Phdr& segment) { segment.p_vaddr += 16; });
+         change.segment(PT_DYNAMIC, [](ElfClass::Segment& segment) { segment.address += 16; });
        },
        "by its address"},
       {"a dynamic section without an end",
        [](const Change& change) {
-         const std::uint64_t nbytes = change.library.entries().size() * sizeof(Elf64_Dyn);
-         change.segment(PT_DYNAMIC, [=](Elf64_Phdr& segment) { segment.p_filesz = nbytes; });
+         const std::uint64_t nbytes =
+             change.library.entries().size() * sizeof(ElfClass::DynamicEntry);
+         change.segment(PT_DYNAMIC,
+                        [=](ElfClass::Segment& segment) { segment.file_size = nbytes; });
        },
        "its dynamic section has no end"},
       {"a dynamic section that cannot be written to",
        [](const Change& change) {
          for (std::size_t i = 0; i < change.library.segments().size(); ++i) {
-           Elf64_Phdr segment = change.library.segments()[i];
-           if (segment.p_type == PT_LOAD) segment.p_flags &= ~std::uint32_t{PF_W};
+           ElfClass::Segment segment = change.library.segments()[i];
+           if (segment.type == PT_LOAD) segment.flags &= ~std::uint32_t{PF_W};
            change.library.change_segment(i, segment);
          }
        },
        "its dynamic section is writable, and not inside"},
       {"other program headers",
        [](const Change& change) {
-         change.segment(PT_NOTE, [](Elf64_Phdr& note) { note.p_type = PT_PHDR; });
+         change.segment(PT_NOTE, [](ElfClass::Segment& note) { note.type = PT_PHDR; });
        },
        "names other program headers"},
       {"two segments of thread-local storage",
        [](const Change& change) {
-         const Elf64_Phdr first = change.library.segments()[segment_of(change.library, PT_TLS)];
-         change.segment(PT_NOTE, [&](Elf64_Phdr& other) { other = first; });
+         const ElfClass::Segment first =
+             change.library.segments()[segment_of(change.library, PT_TLS)];
+         change.segment(PT_NOTE, [&](ElfClass::Segment& other) { other = first; });
        },
        "several segments of thread-local storage"},
       {"a note outside",
        [](const Change& change) {
-         change.segment(PT_NOTE, [](Elf64_Phdr& note) { note.p_vaddr = 1u << 30; });
+         change.segment(PT_NOTE, [](ElfClass::Segment& note) { note.address = 1u << 30; });
        },
        "is outside its segments"},
       {"no rights on memory of others",
        [](const Change& change) {
-         change.segment(PT_GNU_RELRO, [](Elf64_Phdr& relro) { relro.p_memsz = 1u << 30; });
+         change.segment(PT_GNU_RELRO,
+                        [](ElfClass::Segment& relro) { relro.memory_size = 1u << 30; });
        },
        "which becomes read-only, is outside"},
       {"two segments on a page",
        [](const Change& change) {
-         change.segment(PT_LOAD, [](Elf64_Phdr& first) { first.p_memsz = 0x100000; });
+         change.segment(PT_LOAD, [](ElfClass::Segment& first) { first.memory_size = 0x100000; });
        },
        "overlaps the one before it"},
       {"not aligned",
        [](const Change& change) {
-         change.segment(PT_LOAD, [](Elf64_Phdr& first) { first.p_align = 3; });
+         change.segment(PT_LOAD, [](ElfClass::Segment& first) { first.alignment = 3; });
        },
        "is not aligned to pages"},
       {"relocated code",
@@ -301,7 +308,7 @@ TEST_CASE("headers that the dynamic loader would read otherwise, or crash at, ar
        "is of symbol 2147483647, of "},
       {"thread-local storage aligned to 3",
        [](const Change& change) {
-         change.segment(PT_TLS, [](Elf64_Phdr& tls) { tls.p_align = 3; });
+         change.segment(PT_TLS, [](ElfClass::Segment& tls) { tls.alignment = 3; });
        },
        "has the alignment 3"},
   };
@@ -321,25 +328,25 @@ TEST_CASE("relative relocations in the compact form are followed", "[aoti]") {
   // The table is put where the notes are: an address, and a map of words after it.
   const auto with_table = [](std::uint64_t address, std::uint64_t map) {
     return changed([=](const Change& change) {
-      const Elf64_Phdr note = change.library.segments()[segment_of(change.library, PT_NOTE)];
+      const ElfClass::Segment note = change.library.segments()[segment_of(change.library, PT_NOTE)];
       const std::uint64_t table[] = {address, map};
-      REQUIRE(note.p_filesz >= sizeof table);
-      std::memcpy(change.bytes.data() + note.p_offset, table, sizeof table);
-      change.entry(36, note.p_vaddr);
-      Elf64_Dyn size{};
-      size.d_tag = 35;
-      size.d_un.d_val = sizeof table;
+      REQUIRE(note.file_size >= sizeof table);
+      std::memcpy(change.bytes.data() + note.offset, table, sizeof table);
+      change.entry(36, note.address);
+      ElfClass::DynamicEntry size{};
+      size.tag = 35;
+      size.value = sizeof table;
       change.library.change_entry(entry_of(change.library, DT_FINI), size);
     });
   };
   AlignedBytes file = stand_in("good");
   const auto library = ElfEditor::open(file.bytes());
   REQUIRE(library.ok());
-  const auto data = std::ranges::find_if(library->segments(), [](const Elf64_Phdr& segment) {
-    return segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0;
+  const auto data = std::ranges::find_if(library->segments(), [](const ElfClass::Segment& segment) {
+    return segment.type == PT_LOAD && (segment.flags & PF_W) != 0;
   });
   REQUIRE(data != library->segments().end());
-  const std::uint64_t last = (data->p_vaddr + data->p_memsz) / 8 * 8 - 16;
+  const std::uint64_t last = (data->address + data->memory_size) / 8 * 8 - 16;
   const auto check = [&](std::uint64_t address, std::uint64_t map) {
     AlignedBytes bytes = with_table(address, map);
     return ModelLibrary::check(bytes.bytes(), &find_host_shim);
@@ -354,7 +361,7 @@ TEST_CASE("relative relocations in the compact form are followed", "[aoti]") {
 TEST_CASE("headers that change nothing are no reason to refuse a library", "[aoti]") {
   const std::function<void(const Change&)> changes[] = {
       [](const Change& change) {
-        change.segment(PT_NOTE, [](Elf64_Phdr& note) { note.p_type = PT_INTERP; });
+        change.segment(PT_NOTE, [](ElfClass::Segment& note) { note.type = PT_INTERP; });
       },
       [](const Change& change) { change.entry(DT_SYMBOLIC, 0); },
       [](const Change& change) { change.entry(DT_PREINIT_ARRAY, 0); },
@@ -372,9 +379,9 @@ TEST_CASE("search paths, precedence and the name for others are removed from the
           "[aoti]") {
   AlignedBytes file = changed([](const Change& change) {
     change.entry(DT_RUNPATH, 1);
-    Elf64_Dyn entry{};
-    entry.d_tag = DT_FLAGS_1;
-    entry.d_un.d_val = DF_1_NOW | DF_1_GLOBAL | DF_1_INITFIRST | DF_1_INTERPOSE;
+    ElfClass::DynamicEntry entry{};
+    entry.tag = DT_FLAGS_1;
+    entry.value = DF_1_NOW | DF_1_GLOBAL | DF_1_INITFIRST | DF_1_INTERPOSE;
     change.library.change_entry(entry_of(change.library, DT_FINI), entry);
   });
   auto library = ElfEditor::open(file.bytes());
@@ -384,9 +391,9 @@ TEST_CASE("search paths, precedence and the name for others are removed from the
   REQUIRE(contained.ok());
   const auto again = ElfEditor::open(file.bytes());
   REQUIRE(again.ok());
-  CHECK(std::ranges::find(again->entries(), Elf64_Sxword{DT_RUNPATH}, &Elf64_Dyn::d_tag) ==
-        again->entries().end());
-  CHECK(again->entries()[entry_of(*again, DT_FLAGS_1)].d_un.d_val == DF_1_NOW);
+  CHECK(std::ranges::find(again->entries(), std::uint64_t{DT_RUNPATH},
+                          &ElfClass::DynamicEntry::tag) == again->entries().end());
+  CHECK(again->entries()[entry_of(*again, DT_FLAGS_1)].value == DF_1_NOW);
 }
 
 TEST_CASE("a model that has the name of another library is not found in its place", "[aoti]") {
@@ -397,7 +404,7 @@ TEST_CASE("a model that has the name of another library is not found in its plac
     const auto symbol = std::ranges::find(*symbols, name, &DynamicSymbol::name);
     REQUIRE(symbol != symbols->end());
     const auto strings = change.library.entries()[entry_of(change.library, DT_STRTAB)];
-    const auto place = change.library.place(strings.d_un.d_val, 1, "strings");
+    const auto place = change.library.place(strings.value, 1, "strings");
     REQUIRE(place.ok());
     const auto* const begin = reinterpret_cast<const char*>(change.bytes.data() + *place);
     change.entry(DT_SONAME, static_cast<std::uint64_t>(symbol->name.data() - begin));

@@ -107,7 +107,7 @@ TEST_CASE("needed versions that contradict the library are refused", "[aoti]") {
                // Twice the same library.
                std::size_t first = change.library.entries().size();
                for (std::size_t i = 0; i < change.library.entries().size(); ++i) {
-                 if (change.library.entries()[i].d_tag != DT_NEEDED) continue;
+                 if (change.library.entries()[i].tag != DT_NEEDED) continue;
                  first = std::min(first, i);
                  change.library.change_entry(i, change.library.entries()[first]);
                }
@@ -120,7 +120,7 @@ TEST_CASE("needed versions that contradict the library are refused", "[aoti]") {
              ContainsSubstring("and its symbols have none"));
   CHECK_THAT(refusal([](const Change& change) {
                const auto& table = change.library.entries()[entry_of(change.library, DT_VERSYM)];
-               const auto place = change.library.place(table.d_un.d_ptr, 4, "versions");
+               const auto place = change.library.place(table.value, 4, "versions");
                REQUIRE(place.ok());
                change.library.put(*place + 2, std::uint16_t{0x7ff0});
              }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/process/backtrace.hpp"
+#include "kit/process/backtrace.hpp"
 
 #include <dlfcn.h>
 
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "conformance/temporary_directory.hpp"
+#include "conformance/program/temporary_directory.hpp"
+#include "kit/process/resources.hpp"
 #include "lines_of_maps.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/process/resources.hpp"
 #include "tenon/host/binary/elf_functions.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/impl/run/budget.hpp"
+#include "kit/run/budget.hpp"
 
 #include <cmath>
 

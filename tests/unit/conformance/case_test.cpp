@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "case_support.hpp"
+#include "kit/case/settings_reader.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/impl/case/settings_reader.hpp"
+#include "tenon/conformance/case.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

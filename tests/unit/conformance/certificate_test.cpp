@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/certificate.hpp"
+#include "kit/report/certificate.hpp"
 
 #include <string>
 #include <utility>
 
+#include "kit/report/json.hpp"
+#include "kit/report/json_reader.hpp"
+#include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report/json.hpp"
-#include "tenon/conformance/report/json_reader.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon;

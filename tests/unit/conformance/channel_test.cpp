@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/process/channel.hpp"
+#include "kit/process/channel.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "kit/platform/system.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/platform/system.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 using namespace tenon;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/case/compare.hpp"
+#include "tenon/conformance/compare.hpp"
 
 #include <cstring>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/fixtures/guarded_arguments.hpp"
+#include "kit/fixtures/guarded_arguments.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "kit/fixtures/wrong_arguments.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/impl/fixtures/wrong_arguments.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 
 namespace guarded_arguments_test {
@@ -165,7 +165,7 @@ class Guarded {
     for (const Role role : roles) out.push_back({role, {}});
     return out;
   }
-  tenon_backend* raw() { return reinterpret_cast<tenon_backend*>(&boundary_); }
+  tenon_backend* raw() { return boundary_.handle(); }
 
   host::HostTable host_{{}, ""};
   std::vector<Finding> findings_;

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/boundary/boundary.hpp"
+#include "tenon/conformance/boundary.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
@@ -58,7 +59,7 @@ class Lookup final : public host::detail::KernelLookup {
 TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[conformance]") {
   const host::HostTable original({}, "");
   Faults faults;
-  const conformance::detail::OnResize on_resize;
+  const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
   Lookup lookup;
   const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
@@ -94,7 +95,7 @@ TEST_CASE("a plugin that asks for changes gets those of the host, which sees its
           "[conformance]") {
   const host::HostTable original({}, "");
   Faults faults;
-  const conformance::detail::OnResize on_resize;
+  const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
   tenon_changes changes{sizeof(tenon_changes), 0, 3};
   const host::detail::HostExecutionContext counted(original.get(), "forward", nullptr, nullptr,
@@ -105,7 +106,7 @@ TEST_CASE("a plugin that asks for changes gets those of the host, which sees its
   REQUIRE(table != nullptr);
   Boundary boundary(tenon_backend_api{}, nullptr, {});
   const auto asked = [&](const tenon_execution_context& context) {
-    WatchedDelegate delegate(boundary, 0, tenon_init_context{}, faults, false);
+    WatchedDelegate delegate(boundary.watched(), 0, tenon_init_context{}, faults, false);
     delegate.original_context = &context;
     tenon_execution_context copy = context;
     copy.host = guarded.get();
@@ -124,7 +125,7 @@ TEST_CASE("a plugin gets no extension that the host has not, or has in part", "[
     return std::string_view(id) == TENON_EXTENSION_CHANGES ? &short_changes : nullptr;
   };
   Faults faults;
-  const conformance::detail::OnResize on_resize;
+  const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(&host, {}, faults, on_resize);
   const auto ask = [&](const char* id) { return guarded.get()->get_extension(guarded.get(), id); };
   CHECK(ask(TENON_EXTENSION_CHANGES) == nullptr);

@@ -2,7 +2,7 @@
 //
 // The resources of a process, their growth, and the functions of the C library that count and fail
 // inside a plugin.
-#include "tenon/conformance/process/resources.hpp"
+#include "kit/process/resources.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,14 +15,16 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "kit/process/faults.hpp"
+#include "kit/process/interposition.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/process/faults.hpp"
-#include "tenon/conformance/process/interposition.hpp"
 
 namespace resources_test {
 namespace {
@@ -192,6 +194,53 @@ TEST_CASE("a file operation fails inside the plugin when it is its turn and neve
   CHECK(number == EMFILE);
   CHECK(third);
   CHECK(faults.asked(Service::file) == 3);
+}
+
+TEST_CASE("changes of the environment inside the plugin are noted, also when they are undone") {
+  if (!interposition.present) SUCCEED("not interposed under a sanitizer");
+  if (!interposition.present) return;
+  static char put[] = "TENON_TEST_VARIABLE=put";
+  const auto changes = [](const std::function<void()>& call) {
+    environment_changes = {};
+    {
+      const InsidePlugin inside;
+      call();
+    }
+    return std::exchange(environment_changes, {});
+  };
+  const EnvironmentChanges undone = changes([] {
+    ::setenv("TENON_TEST_VARIABLE", "1", 1);
+    ::unsetenv("TENON_TEST_VARIABLE");
+  });
+  CHECK(undone.count == 2);
+  CHECK(std::string(undone.first.data()) == "TENON_TEST_VARIABLE");
+  CHECK(changes([] { ::putenv(put); }).count == 1);
+  // What changes nothing is no change.
+  CHECK(changes([] { ::putenv(put); }).count == 0);
+  CHECK(changes([] { ::setenv("TENON_TEST_VARIABLE", "put", 1); }).count == 0);
+  CHECK(changes([] { ::setenv("TENON_TEST_VARIABLE", "other", 0); }).count == 0);
+  CHECK(std::string(std::getenv("TENON_TEST_VARIABLE")) == "put");
+  CHECK(changes([] { ::unsetenv("TENON_TEST_VARIABLE"); }).count == 1);
+  CHECK(changes([] { ::unsetenv("TENON_TEST_VARIABLE"); }).count == 0);
+  // Outside of the plugin nothing is noted.
+  ::setenv("TENON_TEST_VARIABLE", "1", 1);
+  ::unsetenv("TENON_TEST_VARIABLE");
+  CHECK(environment_changes.count == 0);
+}
+
+TEST_CASE("a long name of a variable is noted cut") {
+  if (!interposition.present) SUCCEED("not interposed under a sanitizer");
+  if (!interposition.present) return;
+  const std::string name(100, 'V');
+  environment_changes = {};
+  {
+    const InsidePlugin inside;
+    ::setenv(name.c_str(), "1", 1);
+    ::unsetenv(name.c_str());
+  }
+  const EnvironmentChanges noted = std::exchange(environment_changes, {});
+  CHECK(noted.count == 2);
+  CHECK(std::string(noted.first.data()) == std::string(63, 'V'));
 }
 
 TEST_CASE("a block of the host that the plugin frees is kept and counted") {

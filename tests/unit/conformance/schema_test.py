@@ -72,6 +72,8 @@ class SubjectSchema(SchemaCase, unittest.TestCase):
                 "tolerances": {"float16": {"max": 1}}, "deterministic": False, "max_threads": 0,
                 "steady_allocations": 3, "fallback_kernels": "list.txt"}},
             "unsupported": [{"test": "a", "reason": "b"}], "expected_failure": [],
+            "left_files": [{"pattern": ".ses", "reason": "b"}],
+            "environment": [{"name": "ACME_CACHE", "value": "", "reason": "b"}],
         }, "all members")
 
     def test_what_the_reader_refuses_is_refused(self):
@@ -82,7 +84,13 @@ class SubjectSchema(SchemaCase, unittest.TestCase):
                 {"backends": {"A": {"max_threads": -1}}},
                 {"unsupported": [{"test": "x"}]}, {"unsupported": [{"test": "x", "reason": " "}]},
                 {"expected_failure": [{"test": "", "reason": "x"}]},
-                {"expected_failure": [{"test": "x", "reason": "x", "rule": "x"}]}):
+                {"expected_failure": [{"test": "x", "reason": "x", "rule": "x"}]},
+                {"left_files": [{"pattern": "x"}]}, {"left_files": [{"pattern": " ", "reason": "x"}]},
+                {"left_files": {}}, {"environment": [{"name": "A", "reason": "x"}]},
+                {"environment": [{"name": "A", "value": "1"}]},
+                {"environment": [{"name": "A", "value": 1, "reason": "x"}]},
+                *({"environment": [{"name": name, "value": "1", "reason": "x"}]}
+                  for name in ("", "A=B", "TMPDIR", "TEMP", "TMP", "TENON_NO_UNLOAD"))):
             self.assertFalse(self.validator.is_valid(wrong), wrong)
 
     def test_what_both_schemas_describe_is_described_alike(self):

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/fixtures/case_runner.hpp"
-#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/conformance/case_runner.hpp"
+#include "tenon/conformance/subject.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/program/data_file.hpp"
 

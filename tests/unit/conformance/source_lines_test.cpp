@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/process/source_lines.hpp"
+#include "kit/process/source_lines.hpp"
 
 #include <dlfcn.h>
 
@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "conformance/temporary_directory.hpp"
+#include "conformance/program/temporary_directory.hpp"
+#include "kit/process/backtrace.hpp"
+#include "kit/process/resources.hpp"
 #include "lines_of_maps.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/process/backtrace.hpp"
-#include "tenon/conformance/process/resources.hpp"
 #include "tenon/core/concat.hpp"
 
 using namespace tenon;

@@ -6,8 +6,8 @@
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/conformance/case.hpp"
+#include "tenon/conformance/subject.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -75,13 +75,16 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
         "cases": ["cases", "float/s*"],
         "tolerances": {"float32": {"max": 0.5}},
         "deterministic": false, "max_threads": 4, "steady_allocations": 1,
+        "cancel_ms": 50,
         "init_ms": 150, "seconds_per_test": 30,
         "fallback_kernels": "list.txt"
       },
       "Small": {"no_cases": "made where they run"}
     },
     "unsupported": [{"test": "unload/*", "reason": "keeps a thread of the driver"}],
-    "expected_failure": [{"test": "TN-EXE-2", "reason": "fixed in 2.1"}]
+    "expected_failure": [{"test": "TN-EXE-2", "reason": "fixed in 2.1"}],
+    "left_files": [{"pattern": ".ses", "reason": "telemetry"}],
+    "environment": [{"name": "ACME_CACHE", "value": "", "reason": "no cache in tests"}]
   })"));
   REQUIRE(read.ok());
   CHECK(read->file == directory / "acme.json");
@@ -101,6 +104,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK_FALSE(acme->deterministic);
   CHECK(acme->max_threads == 4U);
   CHECK(acme->steady_allocations == 1U);
+  CHECK(acme->cancel_ms == 50);
   CHECK(acme->init_ms == 150U);
   CHECK(acme->seconds_per_test == 30U);
   CHECK(acme->fallback_kernels == std::vector<std::string>{"aoti_torch_a", "aoti_torch_b"});
@@ -114,12 +118,47 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK_FALSE(small->max_threads);
   CHECK_FALSE(small->steady_allocations);
   CHECK_FALSE(small->fallback_kernels);
+  CHECK(small->cancel_ms == 1000);
   CHECK_FALSE(small->init_ms);
   CHECK(small->seconds_per_test == 20);
   REQUIRE(read->unsupported_tests.size() == 1);
   CHECK(read->unsupported_tests[0].reason == "keeps a thread of the driver");
   CHECK(read->unsupported_tests[0].where == "unsupported[0]");
   REQUIRE(read->expected_failure_tests.size() == 1);
+  REQUIRE(read->left_files.size() == 1);
+  CHECK(read->left_files[0].pattern == ".ses");
+  CHECK(read->left_files[0].reason == "telemetry");
+  CHECK(read->left_files[0].where == "left_files[0]");
+  REQUIRE(read->environment.size() == 1);
+  CHECK(read->environment[0].name == "ACME_CACHE");
+  CHECK(read->environment[0].value.empty());
+  CHECK(read->environment[0].reason == "no cache in tests");
+}
+
+TEST_CASE("left files and variables need a reason, and variables are those of the plugin",
+          "[subject]") {
+  CHECK(complaint(R"({"left_files": [{"pattern": "x"}]})") ==
+        "left_files[0].reason: is missing, expected a text that is not empty");
+  CHECK(complaint(R"({"left_files": [{"patern": "x", "reason": "y"}]})") ==
+        "left_files[0]: unknown key 'patern'; did you mean 'pattern'?");
+  CHECK(complaint(R"({"left_files": {}})").starts_with("left_files: expected an array"));
+  CHECK(complaint(R"({"environment": [{"name": "A", "value": "1"}]})") ==
+        "environment[0].reason: is missing, expected a text that is not empty");
+  CHECK(complaint(R"({"environment": [{"name": "A", "reason": "y"}]})") ==
+        "environment[0].value: is missing, expected a text");
+  CHECK(complaint(R"({"environment": [{"name": "A", "value": 1, "reason": "y"}]})")
+            .starts_with("environment[0].value: expected"));
+  CHECK(complaint(R"({"environment": [{"name": "A=B", "value": "1", "reason": "y"}]})") ==
+        "environment[0].name: expected a name without '=', found 'A=B'");
+  for (const std::string name : {"TMPDIR", "TEMP", "TMP", "TENON_NO_UNLOAD"}) {
+    CHECK(complaint(R"({"environment": [{"name": ")" + name +
+                    R"(", "value": "1", "reason": "y"}]})") ==
+          "environment[0].name: expected a variable of the plugin, found '" + name +
+              "', which the kit decides about");
+  }
+  CHECK(complaint(R"({"environment": [{"name": "A", "value": "1", "reason": "y"},
+                                      {"name": "A", "value": "2", "reason": "y"}]})") ==
+        "environment[1].name: there are two variables 'A'");
 }
 
 TEST_CASE("an empty subject file declares nothing", "[subject]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/run/test.hpp"
+#include "tenon/conformance/test.hpp"
 #include "support/catch.hpp"
 
 using tenon::conformance::is_test_id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/verdict.hpp"
+#include "kit/verdict/verdict.hpp"
 
 #include <array>
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 #include "report/sample_report.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/run/subject.hpp"
+#include "tenon/conformance/subject.hpp"
 
 namespace {
 

@@ -59,6 +59,20 @@ TEST_CASE("an entry of an ELF table is read in each width, and as zeroes outside
   CHECK(ElfClass{}.symbol(table, 1).info == 0);
 }
 
+TEST_CASE("the last members of an ELF segment and the flags of a section are read in both widths",
+          "[core]") {
+  std::array<std::uint8_t, 64> content{};
+  content[8] = 2;    // sh_flags of both.
+  content[28] = 4;   // p_align of 32 bits.
+  content[48] = 16;  // p_align of 64 bits.
+  const FileBytes table(std::as_bytes(std::span(content)));
+  CHECK(ElfClass{.wide = false}.segment(table, 0).alignment == 4);
+  CHECK(ElfClass{}.segment(table, 0).alignment == 16);
+  CHECK(ElfClass{}.segment(table.part(0, 48), 0).alignment == 0);
+  CHECK(ElfClass{.wide = false}.section(table, 0).flags == 2);
+  CHECK(ElfClass{}.section(table, 0).flags == 2);
+}
+
 TEST_CASE("bytes are shown in hexadecimal with spaces, up to a limit", "[core]") {
   const std::array<std::uint8_t, 3> content{0x7f, 0x45, 0x0a};
   CHECK(to_spaced_hex(std::as_bytes(std::span(content)), 8) == "7f 45 0a");

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "support/catch.hpp"
 #include "tenon/core/scalar_type.hpp"
@@ -75,6 +76,8 @@ TEST_CASE("the 30 element types have ExecuTorch's numbers, names and sizes", "[c
     CHECK(npy_descr_of(info->type) == row.npy_descr);
     CHECK(info->size == row.size);
     CHECK(name_of(info->type) == row.name);
+    CHECK(find_scalar_type(row.name) == info);
+    CHECK(find_torch_scalar_type(row.torch_name) == info);
     CHECK(size_of(info->type) == row.size);
   }
 }
@@ -97,6 +100,17 @@ TEST_CASE("an unknown element type has no entry, no size and the name ?", "[core
   }
   CHECK(name_of(static_cast<ScalarType>(-1)) == "?");
   CHECK(size_of(static_cast<ScalarType>(30)) == 0);
+}
+
+TEST_CASE("a name that is not exactly one of an element type has no entry", "[core]") {
+  for (const std::string_view name : {"", "?", "float", "Float ", "Floa", "FLOAT", "float32"}) {
+    INFO(name);
+    CHECK(find_scalar_type(name) == nullptr);
+  }
+  for (const std::string_view name : {"", "?", "Float", "float", "torch.float32", "Float32"}) {
+    INFO(name);
+    CHECK(find_torch_scalar_type(name) == nullptr);
+  }
 }
 
 TEST_CASE("C++ types hold the element types of their own size", "[core]") {

@@ -21,7 +21,7 @@
 
 namespace tenon::test {
 
-/// A program of tests/live/export_cuda.py, or one that ExecuTorch's exporter made: generation 3,
+/// A program of tests/live/exporters/export_cuda.py, or one that ExecuTorch's exporter made: generation 3,
 /// and the same packed as generations 1 and 2, as exporters did before.
 class ExportedProgram {
  public:

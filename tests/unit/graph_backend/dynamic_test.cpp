@@ -197,11 +197,12 @@ TEST_CASE("what cannot be compiled is refused by the name of its node",
   CHECK_THAT(refused("aten.relu.default", {}, matrix, {f32, {3, 2}}),
              ContainsSubstring("but the operator makes [2, 3]"));
   CHECK_THAT(refused("aten.gelu.default", {{"approximate", std::string("exact")}}, matrix, matrix),
-             ContainsSubstring("expected none or tanh"));
-  CHECK_THAT(refused("aten.permute.default", {{"dims", aot::EdgeInts({0, 2})}}, matrix, matrix),
-             ContainsSubstring("dimension 2 of a tensor with 2"));
+             ContainsSubstring("argument 'approximate': expected none or tanh, found 'exact'"));
+  CHECK_THAT(
+      refused("aten.permute.default", {{"dims", aot::EdgeInts({0, 2})}}, matrix, matrix),
+      ContainsSubstring("argument 'dims': expected a dimension of a tensor with 2, found 2"));
   CHECK_THAT(refused("aten.add.Tensor", {{"other", std::string("one")}}, matrix, matrix),
-             ContainsSubstring("argument 'other': expected a tensor, found a text"));
+             ContainsSubstring("argument 'other': expected a tensor, found 'one'"));
   CHECK_THAT(refused("aten.max_pool2d.default",
                      {{"kernel_size", aot::EdgeInts({2, 2})}, {"padding", aot::EdgeInts({2, 2})}},
                      {f32, {1, 4, 4}}, {f32, {1, 4, 4}}),
@@ -215,7 +216,8 @@ TEST_CASE("what cannot be compiled is refused by the name of its node",
                  {{"input", EdgeRef{x}}, {"weight", EdgeRef{weight}}, {"transposed", true}},
                  {f32, {1, 1, 4, 4}}, "up"));
   CHECK_THAT(refused_node(std::move(graph)),
-             ContainsSubstring("node 'up' (aten.convolution.default): transposed convolutions"));
+             ContainsSubstring("node 'up' (aten.convolution.default): argument 'transposed': "
+                               "expected false, found true"));
 }
 
 TEST_CASE("a buffer that changes is refused", "[graph_backend][TN-AOT-4]") {

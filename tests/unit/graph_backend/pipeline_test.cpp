@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiled.hpp"
-#include "tenon/conformance/case/case_file.hpp"
+#include "tenon/conformance/case.hpp"
 #include "tenon/host/arrays/npy.hpp"
 
 using namespace tenon;

@@ -183,7 +183,8 @@ TEST_CASE("what an operator cannot be is refused with the reason", "[openvino][T
     const auto program =
         one_node(std::move(graph), "aten.max_pool2d.default",
                  {{"self", EdgeRef{x}}, {"kernel_size", EdgeInts({2, 2, 2})}}, {f32, {1, 4, 3, 3}});
-    CHECK(contains(refusal(program), "expected 1 or 2 integers, found 3"));
+    CHECK(contains(refusal(program),
+                   "argument 'kernel_size': expected 1 or 2 integers, found [2, 2, 2]"));
   }
   SECTION("positions of a pooling") {
     const auto y = graph.node_output("y", {f32, {1, 4, 3, 3}});

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
+#include "kit/verdict/rule.hpp"
 #include "rules_support.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "unit/tools/run/process.hpp"
 
 using namespace tenon::rulebook;
@@ -30,7 +30,7 @@ class Repository {
   Repository() {
     write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n");
     write("tests/a_test.cpp", "TEST_CASE(\"it runs\", \"[@TST-1]\") {}\n");
-    std::filesystem::create_directories(directory_ / "include/tenon/conformance/impl/suites");
+    std::filesystem::create_directories(directory_ / "tests/conformance/kit/suites");
   }
 
   void write(std::string_view name, std::string_view text) const {
@@ -92,7 +92,7 @@ TEST_CASE("the check accepts what was written", "[rules]") {
   CHECK_THAT(missing.out, ContainsSubstring("rule_table.hpp:1: differs from") &&
                               ContainsSubstring("run ./dev rules"));
   CHECK(repository.run("write").exit_code == 0);
-  CHECK_THAT(repository.read("include/tenon/conformance/rule_table.hpp"),
+  CHECK_THAT(repository.read("tests/conformance/kit/verdict/rule_table.hpp"),
              ContainsSubstring("A host MUST run."));
   const test::Outcome good = repository.run("check");
   INFO(good.out);
@@ -102,9 +102,9 @@ TEST_CASE("the check accepts what was written", "[rules]") {
   const test::Outcome changed = repository.run("check");
   CHECK(changed.exit_code == 1);
   CHECK_THAT(changed.out,
-             ContainsSubstring("not ok: include/tenon/conformance/rule_table.hpp:20: differs"));
+             ContainsSubstring("not ok: tests/conformance/kit/verdict/rule_table.hpp:20: differs"));
 
-  repository.write("include/tenon/conformance/impl/suites/s.hpp",
+  repository.write("tests/conformance/kit/suites/s.cpp",
                    "TENON_CONFORMANCE_TEST(\"x/a\", \"a\", \"[x]\") {}\n");
   CHECK_THAT(repository.run("check").out,
              ContainsSubstring("not ok: tests/conformance/test_ids.txt:4: differs"));
@@ -115,7 +115,7 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
   REQUIRE(repository.run("write").exit_code == 0);
   repository.write("include/tenon/abi/b.h", "/// It MUST run.\nint n;\n");
   repository.write("include/tenon/abi/c.h", "///   @TST-2  A plugin MUST run.\nint n;\n");
-  repository.write("include/tenon/conformance/impl/suites/s.hpp",
+  repository.write("tests/conformance/kit/suites/s.cpp",
                    "TENON_CONFORMANCE_TEST(\"x/a\", \"a\", \"[x]\") {}\n"
                    "TENON_CONFORMANCE_TEST(b) {}\n");
   repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  It is internal.\n");
@@ -124,8 +124,8 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
   CHECK(out.exit_code == 1);
   for (const std::string text :
        {"not ok: include/tenon/abi/b.h:1: MUST without a rule id: It MUST run.\n",
-        "not ok: include/tenon/conformance/impl/suites/s.hpp:1: \"a\" names no rule in its tags\n",
-        "not ok: include/tenon/conformance/impl/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
+        "not ok: tests/conformance/kit/suites/s.cpp:1: \"a\" names no rule in its tags\n",
+        "not ok: tests/conformance/kit/suites/s.cpp:2: expected TENON_CONFORMANCE_TEST(",
         "not ok: tests/conformance/test_ids.txt:4: differs from the headers and tests; run ./dev "
         "rules\n",
         "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is not a rule of the "

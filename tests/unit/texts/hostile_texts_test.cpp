@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kit/report/json_reader.hpp"
 #include "support/aligned_bytes.hpp"
 #include "support/catch.hpp"
 #include "support/payload_bytes.hpp"
@@ -20,9 +21,8 @@
 #include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aoti/weights/named_weights.hpp"
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/report/json_reader.hpp"
-#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/conformance/case.hpp"
+#include "tenon/conformance/subject.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/files/sha256.hpp"

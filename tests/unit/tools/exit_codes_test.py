@@ -21,6 +21,8 @@ MISSING = {
     "tenon-inspect": (["/no/such/plugin.so"], 3),
     "tenon-conformance": (["/no/such/plugin.so"], 3),
     "tenon-compile": (["/no/such/model.pt2", "--backend", "Add", "-o", "/no/such/out.pte"], 3),
+    "tenon-pack": (["/no/such/model.bin", "--backend", "Add", "--output", "Float:2", "-o",
+                    "/no/such/out.pte"], 2),
     "tenon-new": (["acme_npu", "--template", "/no/such/template"], 2),
 }
 

@@ -40,13 +40,11 @@ Status unary_of_kind(const Call& call) {
 Status gelu(const Call& call) {
   blob::UnaryT op;
   op.kind = blob::UnaryKind::Gelu;
-  if (const auto approximate = call.node().find("approximate")) {
-    const auto text = approximate->text();
-    if (text == "tanh") {
-      op.kind = blob::UnaryKind::GeluTanh;
-    } else if (text != "none") {
-      return error(Error::NotSupported, "argument 'approximate': expected none or tanh");
-    }
+  TENON_TRY(const auto approximate, call.text("approximate", "none"));
+  if (approximate == "tanh") {
+    op.kind = blob::UnaryKind::GeluTanh;
+  } else if (approximate != "none") {
+    return call.refuse_argument("approximate", "none or tanh");
   }
   return unary(call, op);
 }

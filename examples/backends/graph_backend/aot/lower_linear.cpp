@@ -20,8 +20,7 @@ Status expect_rank(const Call& call, std::string_view name, std::size_t rank) {
   TENON_TRY(const TensorId id, call.tensor(name));
   const Shape shape = call.builder().operand(id).shape;
   if (shape.rank() == rank) return tenon::ok();
-  return error(Error::NotSupported, "argument '", name, "': expected ", rank, " dimensions, found ",
-               text_of(shape));
+  return call.refuse_argument(name, tenon::concat(rank, " dimensions"), text_of(shape));
 }
 
 Status mm(const Call& call) {

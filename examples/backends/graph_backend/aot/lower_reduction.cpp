@@ -17,25 +17,20 @@ template <blob::ReduceKind kind>
 Status reduce(const Call& call) {
   // Another dtype would show in that of the result, which `finish` compares.
   TENON_TRY(const TensorId x, call.tensor("self"));
-  TENON_TRY(const auto dims, call.integers("dim"));
+  TENON_TRY(const auto dims, call.dims("dim", call.rank(x)));
   blob::ReduceT op;
   op.kind = kind;
   TENON_TRY(op.keepdim, call.boolean("keepdim", false));
-  for (const std::int64_t one : dims) {
-    TENON_TRY(const std::uint8_t dim, call.dim(one, x));
-    op.dims |= 1U << dim;
-  }
-  // No dimension means all of them.
-  if (dims.empty()) op.dims = (1U << call.builder().operand(x).shape.rank()) - 1;
+  for (const std::int64_t dim : dims) op.dims |= 1U << dim;
   return call.make(make_operator(op), {x});
 }
 
 template <bool log>
 Status softmax(const Call& call) {
   TENON_TRY(const TensorId x, call.tensor("self"));
-  TENON_TRY(const std::int64_t given, call.integer("dim", std::nullopt));
+  TENON_TRY(const std::int64_t dim, call.dim("dim", call.rank(x)));
   blob::SoftmaxT op;
-  TENON_TRY(op.dim, call.dim(given, x));
+  op.dim = static_cast<std::uint8_t>(dim);
   op.log = log;
   return call.make(make_operator(op), {x});
 }
@@ -57,8 +52,8 @@ Status layer_norm(const Call& call) {
   TENON_TRY(const auto weight, call.optional_tensor("weight"));
   TENON_TRY(const auto bias, call.optional_tensor("bias"));
   TENON_TRY(const double eps, call.number("eps", 1e-5));
-  if (sizes.empty() || sizes.size() > call.builder().operand(x).shape.rank()) {
-    return error(Error::NotSupported, "normalized_shape with ", sizes.size(), " sizes");
+  if (sizes.empty() || sizes.size() > call.rank(x)) {
+    return call.refuse_argument("normalized_shape", tenon::concat("1 to ", call.rank(x), " sizes"));
   }
   blob::LayerNormT op;
   op.dims = static_cast<std::uint8_t>(sizes.size());

@@ -77,9 +77,8 @@ Result<blob::ReshapeT> follow_sizes(const EdgeValue& x, const EdgeValue& out) {
 
 Status reshape(const Call& call) {
   TENON_TRY(const TensorId x, call.tensor("self"));
-  const auto& program = call.builder().program();
-  TENON_TRY(auto op, follow_sizes(program.value(*call.node().find("self")->value()),
-                                  program.value(call.node().outputs()[0])));
+  TENON_TRY(const EdgeValue self, call.described("self"));
+  TENON_TRY(auto op, follow_sizes(self, call.result()));
   return call.make(make_operator(std::move(op)), {x});
 }
 
@@ -98,14 +97,12 @@ bool is_fixed(const EdgeProgram& program, ValueId value) {
 /// The result is its argument, except that constants of int64 become float32 here: ExecuTorch's
 /// exporter makes such constants, and this conversion, of a model's numbers ("x + 3").
 Status to_copy(const Call& call) {
-  const EdgeProgram& program = call.builder().program();
-  const auto self = call.node().find("self");
-  const auto id = self ? self->value() : std::nullopt;
-  if (!id || program.value(*id).scalar_type() != ScalarType::Long || !is_fixed(program, *id) ||
-      program.value(call.node().outputs()[0]).scalar_type() != ScalarType::Float) {
+  TENON_TRY(const ValueId id, call.EdgeCall::tensor("self"));
+  const EdgeValue value = call.program().value(id);
+  if (value.scalar_type() != ScalarType::Long || !is_fixed(call.program(), id) ||
+      call.result().scalar_type() != ScalarType::Float) {
     return same(call);
   }
-  const EdgeValue value = program.value(*id);
   std::vector<std::int32_t> sizes;
   for (std::size_t i = 0; i < value.rank(); ++i) {
     sizes.push_back(static_cast<std::int32_t>(value.size(i).max));
@@ -140,13 +137,8 @@ Status permute_to(const Call& call, std::vector<std::uint8_t> dims) {
 
 Status permute(const Call& call) {
   TENON_TRY(const TensorId x, call.tensor("self"));
-  TENON_TRY(const auto given, call.integers("dims"));
-  std::vector<std::uint8_t> dims;
-  for (const std::int64_t one : given) {
-    TENON_TRY(const std::uint8_t dim, call.dim(one, x));
-    dims.push_back(dim);
-  }
-  return permute_to(call, std::move(dims));
+  TENON_TRY(const auto dims, call.dims("dims", call.rank(x)));
+  return permute_to(call, std::vector<std::uint8_t>(dims.begin(), dims.end()));
 }
 
 /// All dimensions in their order.
@@ -158,29 +150,27 @@ std::vector<std::uint8_t> in_order(std::size_t rank) {
 
 Status transpose(const Call& call) {
   TENON_TRY(const TensorId x, call.tensor("self"));
-  TENON_TRY(const std::int64_t dim0, call.integer("dim0", std::nullopt));
-  TENON_TRY(const std::int64_t dim1, call.integer("dim1", std::nullopt));
-  TENON_TRY(const std::uint8_t first, call.dim(dim0, x));
-  TENON_TRY(const std::uint8_t second, call.dim(dim1, x));
-  auto dims = in_order(call.builder().operand(x).shape.rank());
-  std::swap(dims[first], dims[second]);
+  auto dims = in_order(call.rank(x));
+  TENON_TRY(const std::int64_t first, call.dim("dim0", dims.size()));
+  TENON_TRY(const std::int64_t second, call.dim("dim1", dims.size()));
+  std::swap(dims[static_cast<std::size_t>(first)], dims[static_cast<std::size_t>(second)]);
   return permute_to(call, std::move(dims));
 }
 
 /// At most two dimensions.
 Status t(const Call& call) {
   TENON_TRY(const TensorId x, call.tensor("self"));
-  auto dims = in_order(call.builder().operand(x).shape.rank());
+  auto dims = in_order(call.rank(x));
   std::ranges::reverse(dims);
   return permute_to(call, std::move(dims));
 }
 
 Status cat(const Call& call) {
   TENON_TRY(auto parts, call.tensors("tensors"));
-  if (parts.empty()) return error(Error::NotSupported, "no tensors");
-  TENON_TRY(const std::int64_t given, call.integer("dim", 0));
+  if (parts.empty()) return call.refuse_argument("tensors", "one or more");
+  TENON_TRY(const std::int64_t dim, call.dim("dim", call.rank(parts[0]), 0));
   blob::CatT op;
-  TENON_TRY(op.dim, call.dim(given, parts[0]));
+  op.dim = static_cast<std::uint8_t>(dim);
   return call.make(make_operator(op), std::move(parts));
 }
 

@@ -15,14 +15,14 @@ namespace {
 
 Status convolution(const Call& call) {
   TENON_TRY(const bool transposed, call.boolean("transposed", false));
-  if (transposed) return error(Error::NotSupported, "transposed convolutions");
+  if (transposed) return call.refuse_argument("transposed", "false");
   blob::ConvolutionT op;
   TENON_TRY(op.stride, call.pair("stride", 1));
   TENON_TRY(op.padding, call.pair("padding", 0));
   TENON_TRY(op.dilation, call.pair("dilation", 1));
   TENON_TRY(const std::int64_t groups, call.integer("groups", 1));
   if (groups < 1 || groups > Shape::max_size) {
-    return error(Error::NotSupported, "argument 'groups' is ", groups);
+    return call.refuse_argument("groups", tenon::concat("1 to ", Shape::max_size));
   }
   op.groups = static_cast<std::int32_t>(groups);
   TENON_TRY(const TensorId x, call.tensor("input"));
@@ -56,7 +56,7 @@ Result<TensorId> by_channel(const Call& call, TensorId tensor, std::size_t rank)
 /// (fold.cpp).
 Status batch_norm(const Call& call) {
   TENON_TRY(const bool training, call.boolean("training", false));
-  if (training) return error(Error::NotSupported, "training");
+  if (training) return call.refuse_argument("training", "false");
   TENON_TRY(const TensorId x, call.tensor("input"));
   TENON_TRY(const auto weight, call.optional_tensor("weight"));
   TENON_TRY(const auto bias, call.optional_tensor("bias"));
@@ -77,7 +77,7 @@ Status batch_norm(const Call& call) {
   TENON_TRY(const TensorId moved, combine(blob::BinaryKind::Mul, mean, scale));
   const TensorId zero = call.builder().scalar(0);
   TENON_TRY(const TensorId shift, combine(blob::BinaryKind::Sub, bias ? *bias : zero, moved));
-  const std::size_t rank = call.builder().operand(x).shape.rank();
+  const std::size_t rank = call.rank(x);
   TENON_TRY(const TensorId scales, by_channel(call, scale, rank));
   TENON_TRY(const TensorId shifts, by_channel(call, shift, rank));
   TENON_TRY(const TensorId product, combine(blob::BinaryKind::Mul, x, scales));
@@ -112,7 +112,8 @@ Status average_pool(const Call& call) {
   TENON_TRY(op.count_include_pad, call.boolean("count_include_pad", true));
   TENON_TRY(const std::int64_t divisor, call.integer("divisor_override", 0));
   if (divisor < -Shape::max_size || divisor > Shape::max_size) {
-    return error(Error::NotSupported, "argument 'divisor_override' is ", divisor);
+    return call.refuse_argument("divisor_override",
+                                tenon::concat(-Shape::max_size, " to ", Shape::max_size));
   }
   op.divisor = static_cast<std::int32_t>(divisor);
   TENON_TRY(const TensorId x, call.tensor("self"));

@@ -35,16 +35,10 @@ namespace {
 /// Only the first of several results is computed ("aten.native_layer_norm" has mean and deviation
 /// with it, for training).
 Status check_unused(const EdgeProgram& program, const EdgeNode& node) {
+  const tenon::aot::EdgeUses uses(program);
   for (std::size_t i = 1; i < node.outputs().size(); ++i) {
     const auto id = node.outputs()[i];
-    bool used = false;
-    for (std::size_t k = 0; k < program.num_nodes(); ++k) {
-      program.node(k).for_each_input([&](auto read) { used = used || read == id; });
-    }
-    for (std::size_t k = 0; k < program.num_outputs(); ++k) {
-      used = used || program.output(k).value == id;
-    }
-    if (used) {
+    if (uses.is_output(id) || !uses.users(id).empty()) {
       return error(Error::NotSupported, "its result '", program.value(id).name(),
                    "' is used; the backend computes only the first");
     }
@@ -52,23 +46,22 @@ Status check_unused(const EdgeProgram& program, const EdgeNode& node) {
   return tenon::ok();
 }
 
-Status lower_known(GraphBuilder& builder, const EdgeNode& node) {
+Status lower_known(GraphBuilder& builder, const Call& call) {
+  const EdgeNode& node = call.node();
   if (only_computes_sizes(builder.program(), node)) return tenon::ok();
   const OperatorRow* row = find_operator(node.target());
   if (!row) return error(Error::NotSupported, "the backend does not have this operator");
   if (node.outputs().empty()) return error(Error::InvalidProgram, "it makes nothing");
   if (node.outputs().size() > 1) TENON_RETURN_IF_ERROR(check_unused(builder.program(), node));
   builder.announce(node);
-  return row->lower(Call(builder, node));
+  return row->lower(call);
 }
 
 }  // namespace
 
 Status lower(GraphBuilder& builder, const EdgeNode& node) {
-  Status lowered = lower_known(builder, node);
-  if (lowered.ok()) return lowered;
-  return std::move(lowered).with_context(
-      tenon::concat("node '", node.name(), "' (", node.target(), ")"));
+  const Call call(builder, node);
+  return call.in_context(lower_known(builder, call));
 }
 
 }  // namespace graph_backend

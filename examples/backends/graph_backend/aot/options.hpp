@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <string_view>
+#include <tenon/aot/compile_spec_data.hpp>
 #include <tenon/core/compile_specs.hpp>
 #include <tenon/core/result.hpp>
 
@@ -25,22 +25,14 @@ struct Options {
   std::uint64_t max_scratch_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// One option, as it is written and explained. Values are texts.
-struct OptionRow {
-  std::string_view key;
-  std::string_view values;
-  std::string_view initial;
-  std::string_view meaning;
-};
-inline constexpr OptionRow option_rows[] = {
-    {"weights", "inline|named|external", "inline",
+inline constexpr tenon::aot::CompileSpecRow option_rows[] = {
+    {"weights", "inline|named|external",
      "constants are stored in the blob, the program's named data, or a .ptd file"},
-    {"external_tag", "a file's name without .ptd", "graph_backend",
-     "which file, with weights=external"},
-    {"fold", "0|1", "1",
+    {"external_tag", "a file's name without .ptd", "which file, with weights=external"},
+    {"fold", "0|1",
      "compute ahead of time what depends on constants alone, and merge batch norms into "
      "convolutions"},
-    {"max_scratch_bytes", "a number", "no limit",
+    {"max_scratch_bytes", "a number",
      "refuse to compile what needs more memory for its intermediate results"},
 };
 

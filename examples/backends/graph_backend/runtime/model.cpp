@@ -163,7 +163,8 @@ Status Model::place_tensors() {
   return tenon::ok();
 }
 
-Status Model::execute(tenon::ExecutionContext& context, const Args& args) {
+Status Model::execute(tenon::ExecutionContext& context, const Args& args,
+                      tenon::CancelFlag cancelled) {
   TENON_RETURN_IF_ERROR(args.expect(arguments_.size()));
   std::ranges::fill(symbol_sizes_, -1);
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) TENON_RETURN_IF_ERROR(take_input(args, i));
@@ -173,6 +174,7 @@ Status Model::execute(tenon::ExecutionContext& context, const Args& args) {
   TENON_RETURN_IF_ERROR(place_tensors());
 
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    TENON_RETURN_IF_ERROR(cancelled.check());
     const blob::NodeT& node = graph_.nodes[i];
     const tenon::TracerScope scope(context.tracer(), name_of(node.op),
                                    static_cast<std::int64_t>(i));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tenon/backend/cancel_flag.hpp>
 #include <tenon/tenon.hpp>
 #include <vector>
 
@@ -23,10 +24,12 @@ class Model {
   [[nodiscard]] static tenon::Result<Model> load(Graph graph, const tenon::InitContext& context);
 
   /// Runs the graph on `args`: its inputs, then its outputs, which get their sizes here. Each event
-  /// of the tracer is named after an operator and has the position of the node as its handle.
+  /// of the tracer is named after an operator and has the position of the node as its handle. Looks
+  /// at `cancelled` before each node.
   ///
-  /// errors: InvalidArgument, InvalidType or NotSupported for arguments that do not fit
-  [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args);
+  /// errors: InvalidArgument, InvalidType or NotSupported for arguments that do not fit, Cancelled
+  [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args,
+                                      tenon::CancelFlag cancelled);
 
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return graph_.scratch_bytes; }
 

@@ -26,11 +26,11 @@ Result<ScalarType> compared_type(const Call& call) {
     if (is_integral && *number != std::trunc(*number)) {
       return error(Error::NotSupported, "integers are compared with ", *number);
     }
-    if (self.scalar_type() == ScalarType::Bool) return call.misfit("self", "numbers");
+    if (self.scalar_type() == ScalarType::Bool) return call.refuse_argument("self", "numbers");
     return self.scalar_type();
   }
-  if (other && other->value() && call.builder().program().value(*other->value()).is_tensor() &&
-      call.builder().program().value(*other->value()).scalar_type() != self.scalar_type()) {
+  if (other && other->value() && call.program().value(*other->value()).is_tensor() &&
+      call.program().value(*other->value()).scalar_type() != self.scalar_type()) {
     return error(Error::NotSupported, "tensors of two dtypes are compared");
   }
   return self.scalar_type();

@@ -47,13 +47,9 @@ Status rsqrt(const Call& call) { return power_of(call, -0.5); }
 Status reciprocal(const Call& call) { return power_of(call, -1); }
 
 Status gelu(const Call& call) {
-  std::string mode = "none";
-  if (const auto argument = call.node().find("approximate"); argument && argument->text()) {
-    mode = *argument->text();
-  }
+  TENON_TRY(const auto mode, call.text("approximate", "none"));
   if (mode != "none" && mode != "tanh") {
-    return error(Error::NotSupported, "argument 'approximate': expected none or tanh, found ",
-                 mode);
+    return call.refuse_argument("approximate", "none or tanh");
   }
   TENON_TRY(const Output x, call.tensor("self"));
   return call.make({.type = "Gelu",
@@ -146,7 +142,7 @@ Status sum(const Call& call) {
 
 Status rsub(const Call& call) {
   TENON_TRY(const double alpha, call.number("alpha", 1));
-  if (alpha != 1) return error(Error::NotSupported, "argument 'alpha': expected 1");
+  if (alpha != 1) return call.refuse_argument("alpha", "1");
   TENON_TRY(const Output a, call.operand("self", call.dtype()));
   TENON_TRY(const Output b, call.operand("other", call.dtype()));
   return call.make({.type = "Subtract", .inputs = {b, a}});

@@ -21,8 +21,8 @@ NewLayer product_of(Output a, Output b, bool transpose_b = false) {
 Status expect_rank(const Call& call, std::string_view name, std::size_t rank) {
   TENON_TRY(const auto value, call.described(name));
   if (value.rank() == rank) return tenon::ok();
-  return error(Error::NotSupported, "argument '", name, "': expected ", rank, " dimensions, found ",
-               value.rank());
+  return call.refuse_argument(name, tenon::concat(rank, " dimensions"),
+                              tenon::concat(value.rank()));
 }
 
 template <std::size_t rank>
@@ -75,11 +75,9 @@ Status linear(const Call& call) {
 
 Status attention(const Call& call) {
   TENON_TRY(const double dropout, call.number("dropout_p", 0));
-  if (dropout != 0) {
-    return error(Error::NotSupported, "argument 'dropout_p': expected 0, found ", dropout);
-  }
+  if (dropout != 0) return call.refuse_argument("dropout_p", "0");
   TENON_TRY(const bool enable_gqa, call.boolean("enable_gqa", false));
-  if (enable_gqa) return error(Error::NotSupported, "argument 'enable_gqa': expected false");
+  if (enable_gqa) return call.refuse_argument("enable_gqa", "false");
   TENON_TRY(const bool is_causal, call.boolean("is_causal", false));
   TENON_TRY(const auto q, call.described("query"));
   TENON_TRY(const auto k, call.described("key"));
@@ -91,9 +89,7 @@ Status attention(const Call& call) {
   TENON_TRY(const Output key, call.tensor("key"));
   TENON_TRY(const Output value, call.tensor("value"));
   TENON_TRY(auto mask, call.optional_tensor("attn_mask"));
-  if (is_causal && mask) {
-    return error(Error::NotSupported, "argument 'attn_mask': expected None with is_causal");
-  }
+  if (is_causal && mask) return call.refuse_argument("attn_mask", "None with is_causal");
   NewLayer layer = {.type = "ScaledDotProductAttention",
                     .opset = "opset13",
                     .inputs = {query, key, value},
@@ -101,13 +97,13 @@ Status attention(const Call& call) {
   if (mask) {
     const auto found = call.builder().dtype(*mask);
     if (found != call.dtype() && found != tenon::ScalarType::Bool) {
-      return error(Error::NotSupported, "argument 'attn_mask': expected dtype Bool or ",
-                   name_of(call.dtype()), ", found ", name_of(found));
+      return call.refuse_argument(
+          "attn_mask", tenon::concat("dtype Bool or ", name_of(call.dtype())), name_of(found));
     }
     layer.inputs.push_back(*mask);
   }
   if (call.has("scale")) {
-    TENON_TRY(const double scale, call.number("scale", 1));
+    TENON_TRY(const double scale, call.number("scale"));
     // The scale is the fifth input; a number in the place of the mask means none.
     if (!mask) layer.inputs.push_back(call.builder().scalar(0, call.dtype()));
     layer.inputs.push_back(call.builder().scalar(scale, call.dtype()));

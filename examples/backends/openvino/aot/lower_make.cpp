@@ -22,8 +22,7 @@ Status full_with(const Call& call, double value) {
 }
 
 Status full(const Call& call) {
-  if (!call.has("fill_value")) return call.misfit("fill_value", "a number");
-  TENON_TRY(const double value, call.number("fill_value", 0));
+  TENON_TRY(const double value, call.number("fill_value"));
   return full_with(call, value);
 }
 Status zeros(const Call& call) { return full_with(call, 0); }
@@ -44,8 +43,7 @@ Status full_like_with(const Call& call, double value) {
 }
 
 Status full_like(const Call& call) {
-  if (!call.has("fill_value")) return call.misfit("fill_value", "a number");
-  TENON_TRY(const double value, call.number("fill_value", 0));
+  TENON_TRY(const double value, call.number("fill_value"));
   return full_like_with(call, value);
 }
 Status zeros_like(const Call& call) { return full_like_with(call, 0); }
@@ -68,7 +66,7 @@ Status arange(const Call& call) {
     return error(Error::NotSupported, "expected dtype Long, Int or Float, found ",
                  name_of(call.dtype()));
   }
-  if (!call.has("end")) return call.misfit("end", "a number");
+  if (!call.has("end")) return call.refuse_argument("end", "a number");
   TENON_TRY(const Output start, bound(call, "start", 0));
   TENON_TRY(const Output end, bound(call, "end", 0));
   TENON_TRY(const Output step, bound(call, "step", 1));

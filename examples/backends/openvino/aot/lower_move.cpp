@@ -31,27 +31,25 @@ Status dropout(const Call& call) {
   return call.finish(x);
 }
 
-Result<std::int64_t> dim_of(const Call& call, std::int64_t initial = 0) {
+Result<std::int64_t> dim_of(const Call& call) {
   TENON_TRY(const EdgeValue x, call.described("self"));
-  TENON_TRY(const std::int64_t given, call.integer("dim", initial));
-  return call.dim(given, x.rank());
+  return call.dim("dim", x.rank(), 0);
 }
 
 Status cat(const Call& call) {
-  TENON_TRY(const auto values, call.values("tensors"));
-  TENON_TRY(const std::int64_t given, call.integer("dim", 0));
+  TENON_TRY(const auto values, call.tensors("tensors"));
   const std::size_t rank = call.result().rank();
-  TENON_TRY(const std::int64_t dim, call.dim(given, rank));
+  TENON_TRY(const std::int64_t dim, call.dim("dim", rank, 0));
   std::vector<Output> parts;
   for (const auto value : values) {
     // PyTorch skips empty tensors of one dimension, whatever the others are.
-    if (call.builder().program().value(value).rank() != rank) {
+    if (call.program().value(value).rank() != rank) {
       return error(Error::NotSupported, "tensors of different ranks");
     }
     TENON_TRY(const Output part, call.builder().tensor(value));
     parts.push_back(call.builder().convert(part, call.dtype()));
   }
-  if (parts.empty()) return error(Error::NotSupported, "no tensors");
+  if (parts.empty()) return call.refuse_argument("tensors", "one or more");
   return call.make(
       {.type = "Concat", .inputs = std::move(parts), .attributes = {{"axis", tenon::concat(dim)}}});
 }
@@ -60,7 +58,7 @@ Status slice(const Call& call) {
   IrBuilder& builder = call.builder();
   TENON_TRY(const std::int64_t dim, dim_of(call));
   TENON_TRY(const std::int64_t step, call.integer("step", 1));
-  if (step < 1) return error(Error::NotSupported, "argument 'step': expected 1 or more");
+  if (step < 1) return call.refuse_argument("step", "1 or more");
   TENON_TRY(const Output x, call.tensor("self"));
   TENON_TRY(const Output start, call.size("start", 0));
   TENON_TRY(const Output end, call.size("end", std::numeric_limits<std::int64_t>::max()));
@@ -105,8 +103,7 @@ Result<Output> indices_of(const Call& call, std::string_view name) {
   TENON_TRY(const Output indices, call.tensor(name));
   const ScalarType dtype = call.builder().dtype(indices);
   if (dtype == ScalarType::Long || dtype == ScalarType::Int) return indices;
-  return error(Error::NotSupported, "argument '", name, "': expected dtype Long or Int, found ",
-               name_of(dtype));
+  return call.refuse_argument(name, "dtype Long or Int", name_of(dtype));
 }
 
 Status embedding(const Call& call) {
@@ -118,7 +115,9 @@ Status embedding(const Call& call) {
 Status index_select(const Call& call) {
   TENON_TRY(const std::int64_t dim, dim_of(call));
   TENON_TRY(const EdgeValue index, call.described("index"));
-  if (index.rank() != 1) return error(Error::NotSupported, "argument 'index': expected a list");
+  if (index.rank() != 1) {
+    return call.refuse_argument("index", "1 dimension", tenon::concat(index.rank()));
+  }
   TENON_TRY(const Output x, call.tensor("self"));
   TENON_TRY(const Output indices, indices_of(call, "index"));
   return call.make(gather(x, indices, call.builder().integer(dim)));
@@ -159,8 +158,7 @@ Status pad(const Call& call) {
   TENON_TRY(const Output x, call.tensor("self"));
   TENON_TRY(const double value, call.number("value", 0));
   if (given.size() % 2 != 0 || given.size() / 2 > described.rank()) {
-    return error(Error::NotSupported, "argument 'pad': expected two integers a dimension, found ",
-                 given.size());
+    return call.refuse_argument("pad", "two integers a dimension");
   }
   // PyTorch lists the last dimension first.
   std::vector<std::int64_t> begin(described.rank(), 0);

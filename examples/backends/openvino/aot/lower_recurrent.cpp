@@ -46,13 +46,15 @@ Result<Lstm> read(const Call& call) {
   out.num_directions = bidirectional ? 2 : 1;
   TENON_TRY(out.num_layers, call.integer("num_layers"));
   TENON_TRY(out.has_biases, call.boolean("has_biases", true));
-  TENON_TRY(const auto params, call.values("params"));
+  TENON_TRY(const auto params, call.tensors("params"));
   const std::size_t each = out.has_biases ? 4 : 2;
   if (out.num_layers < 1 ||
       params.size() != each * static_cast<std::size_t>(out.num_layers * out.num_directions)) {
-    return error(Error::NotSupported, "argument 'params': expected ", each, " tensors for each of ",
-                 out.num_layers, " layers in ", out.num_directions,
-                 " directions (projections are not supported), found ", params.size());
+    return call.refuse_argument(
+        "params",
+        tenon::concat(each, " tensors for each of ", out.num_layers, " layers in ",
+                      out.num_directions, " directions (projections are not supported)"),
+        tenon::concat(params.size()));
   }
   for (std::size_t i = 0; i < params.size(); i += each) {
     Direction one{params[i], params[i + 1]};
@@ -62,12 +64,12 @@ Result<Lstm> read(const Call& call) {
     }
     out.directions.push_back(one);
   }
-  const auto& program = call.builder().program();
+  const auto& program = call.program();
   for (std::size_t i = 0; i < params.size(); ++i) {
     const EdgeValue value = program.value(params[i]);
     const bool is_bias = i % each >= 2;
-    if (!value.is_tensor() || value.scalar_type() != ScalarType::Float ||
-        value.rank() != (is_bias ? 1U : 2U) || !value.is_static()) {
+    if (value.scalar_type() != ScalarType::Float || value.rank() != (is_bias ? 1U : 2U) ||
+        !value.is_static()) {
       return error(Error::NotSupported, "value '", value.name(),
                    "': expected a weight of dtype Float and fixed sizes");
     }
@@ -197,7 +199,7 @@ Status lstm(const Call& call) {
   IrBuilder& builder = call.builder();
   TENON_TRY(const Lstm lstm, read(call));
   TENON_TRY(const EdgeValue described, call.described("input"));
-  TENON_TRY(const auto initial, call.values("hx"));
+  TENON_TRY(const auto initial, call.tensors("hx"));
   if (described.rank() != 3 || initial.size() != 2 || call.node().outputs().size() != 3) {
     return error(Error::NotSupported, "expected batches of sequences and two initial states");
   }

@@ -38,9 +38,7 @@ constexpr Operation all_operation{"ReduceLogicalAnd"};
 template <bool logarithm>
 Status softmax(const Call& call) {
   TENON_TRY(const EdgeValue described, call.described("self"));
-  TENON_TRY(const std::int64_t given, call.integer("dim"));
-  // Of a tensor without dimensions, dimension 0 is meant by both.
-  TENON_TRY(const std::int64_t dim, call.dim(given, described.rank()));
+  TENON_TRY(const std::int64_t dim, call.dim("dim", described.rank()));
   TENON_TRY(const Output x, call.operand("self", call.dtype()));
   return call.make({.type = logarithm ? "LogSoftmax" : "Softmax",
                     .opset = logarithm ? "opset5" : "opset8",
@@ -60,8 +58,8 @@ Status layer_norm(const Call& call) {
   TENON_TRY(const auto normalized, call.integers("normalized_shape"));
   TENON_TRY(const double eps, call.number("eps", 1e-5));
   if (normalized.empty() || normalized.size() > described.rank()) {
-    return error(Error::NotSupported, "argument 'normalized_shape' has ", normalized.size(),
-                 " sizes, the input ", described.rank(), " dimensions");
+    return call.refuse_argument("normalized_shape",
+                                tenon::concat("1 to ", described.rank(), " sizes"));
   }
   std::vector<std::int64_t> dims(normalized.size());
   std::iota(dims.begin(), dims.end(),
@@ -104,7 +102,7 @@ Result<std::int64_t> channels_of(const Call& call) {
 /// OpenVINO merges it into a convolution before it.
 Status batch_norm(const Call& call) {
   TENON_TRY(const bool training, call.boolean("training", false));
-  if (training) return error(Error::NotSupported, "training");
+  if (training) return call.refuse_argument("training", "false");
   TENON_TRY(const std::int64_t channels, channels_of(call));
   TENON_TRY(const double eps, call.number("eps", 1e-5));
   TENON_TRY(const Output x, call.tensor("input"));

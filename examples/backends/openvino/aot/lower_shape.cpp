@@ -73,8 +73,7 @@ Status reshape(const Call& call) {
 
 Status unsqueeze(const Call& call) {
   TENON_TRY(const Output x, call.tensor("self"));
-  TENON_TRY(const std::int64_t given, call.integer("dim"));
-  TENON_TRY(const std::int64_t dim, call.dim(given, call.result().rank()));
+  TENON_TRY(const std::int64_t dim, call.dim("dim", call.result().rank()));
   return call.make({.type = "Unsqueeze", .inputs = {x, call.builder().integers({dim})}});
 }
 
@@ -114,10 +113,8 @@ std::vector<std::int64_t> in_order(std::size_t rank) {
 
 Status transpose(const Call& call) {
   TENON_TRY(const EdgeValue x, call.described("self"));
-  TENON_TRY(const std::int64_t dim0, call.integer("dim0"));
-  TENON_TRY(const std::int64_t dim1, call.integer("dim1"));
-  TENON_TRY(const std::int64_t first, call.dim(dim0, x.rank()));
-  TENON_TRY(const std::int64_t second, call.dim(dim1, x.rank()));
+  TENON_TRY(const std::int64_t first, call.dim("dim0", x.rank()));
+  TENON_TRY(const std::int64_t second, call.dim("dim1", x.rank()));
   auto dims = in_order(x.rank());
   std::swap(dims[static_cast<std::size_t>(first)], dims[static_cast<std::size_t>(second)]);
   return permute_to(call, dims);
@@ -172,8 +169,7 @@ Status sym_size(const Call& call) {
   IrBuilder& builder = call.builder();
   TENON_TRY(const EdgeValue described, call.described("self"));
   TENON_TRY(const Output x, call.tensor("self"));
-  TENON_TRY(const std::int64_t given, call.integer("dim"));
-  TENON_TRY(const std::int64_t dim, call.dim(given, described.rank()));
+  TENON_TRY(const std::int64_t dim, call.dim("dim", described.rank()));
   const Output shape = builder.add({.type = "ShapeOf",
                                     .opset = "opset3",
                                     .inputs = {x},

@@ -56,8 +56,7 @@ Status convolution(const Call& call) {
   TENON_TRY(const Integers output_padding, call.window("output_padding", count, 0));
   TENON_TRY(const std::int64_t groups, call.integer("groups", 1));
   if (groups < 1 || sizes[0] % groups != 0) {
-    return error(Error::NotSupported, "argument 'groups': expected a divisor of ", sizes[0],
-                 ", found ", groups);
+    return call.refuse_argument("groups", tenon::concat("a divisor of ", sizes[0]));
   }
   TENON_TRY(const Output x, call.tensor("input"));
   TENON_TRY(Output weight, call.tensor("weight"));
@@ -97,7 +96,7 @@ Result<Attributes> pooling(const Call& call, std::size_t count) {
   }
   TENON_TRY(const Integers kernel, call.window("kernel_size", count, 0));
   if (std::ranges::count(kernel, 0) != 0) {
-    return error(Error::NotSupported, "argument 'kernel_size': expected 1 or more");
+    return call.refuse_argument("kernel_size", "integers from 1 on");
   }
   TENON_TRY(const auto given, call.integers("stride"));
   Integers stride = kernel;
@@ -134,7 +133,7 @@ Status max_pool(const Call& call) {
 template <std::size_t count>
 Status average_pool(const Call& call) {
   TENON_TRY(Attributes attributes, pooling(call, count));
-  if (call.has("divisor_override")) return call.misfit("divisor_override", "None");
+  TENON_RETURN_IF_ERROR(call.expect_none("divisor_override"));
   TENON_TRY(const bool includes, call.boolean("count_include_pad", true));
   attributes.emplace_back("exclude-pad", includes ? "false" : "true");
   TENON_TRY(const Output x, call.tensor("self"));
@@ -151,7 +150,7 @@ Status adaptive_average_pool(const Call& call) {
   }
   TENON_TRY(const Integers sizes, call.window("output_size", 2, 0));
   if (std::ranges::count(sizes, 0) != 0) {
-    return error(Error::NotSupported, "argument 'output_size': expected 1 or more");
+    return call.refuse_argument("output_size", "integers from 1 on");
   }
   TENON_TRY(const Output x, call.tensor("self"));
   if (sizes[0] == 1 && sizes[1] == 1) {

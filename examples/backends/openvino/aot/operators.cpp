@@ -38,16 +38,10 @@ Status check_unused(const EdgeProgram& program, const EdgeNode& node) {
     is_first_only = is_first_only || node.target() == target;
   }
   if (!is_first_only) return tenon::ok();
+  const tenon::aot::EdgeUses uses(program);
   for (std::size_t i = 1; i < node.outputs().size(); ++i) {
     const auto id = node.outputs()[i];
-    bool used = false;
-    for (std::size_t k = 0; k < program.num_nodes(); ++k) {
-      program.node(k).for_each_input([&](auto read) { used = used || read == id; });
-    }
-    for (std::size_t k = 0; k < program.num_outputs(); ++k) {
-      used = used || program.output(k).value == id;
-    }
-    if (used) {
+    if (uses.is_output(id) || !uses.users(id).empty()) {
       return error(Error::NotSupported, "result ", i, " is used, and only result 0 is made");
     }
   }
@@ -71,24 +65,23 @@ Status check_elements(const EdgeProgram& program, const EdgeNode& node, Elements
                ", found ", name_of(dtype));
 }
 
-Status lower_node(IrBuilder& builder, const EdgeNode& node) {
-  const EdgeProgram& program = builder.program();
+Status lower_known(IrBuilder& builder, const Call& call) {
+  const EdgeProgram& program = call.program();
+  const EdgeNode& node = call.node();
   const OperatorRow* row = find_operator(node.target());
   if (!row) return error(Error::NotSupported, "the operator is not among those it compiles");
   if (node.outputs().empty()) return error(Error::NotSupported, "it has no results");
   TENON_RETURN_IF_ERROR(check_unused(program, node));
   TENON_RETURN_IF_ERROR(check_elements(program, node, row->elements));
   builder.announce(node);
-  return row->lower(Call(builder, node));
+  return row->lower(call);
 }
 
 }  // namespace
 
 Status lower(IrBuilder& builder, const EdgeNode& node) {
-  Status lowered = lower_node(builder, node);
-  if (lowered.ok()) return lowered;
-  return std::move(lowered).with_context(
-      tenon::concat("node '", node.name(), "' (", node.target(), ")"));
+  const Call call(builder, node);
+  return call.in_context(lower_known(builder, call));
 }
 
 }  // namespace openvino_backend

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <tenon/aot/compile_spec_data.hpp>
 #include <tenon/core/compile_specs.hpp>
 #include <tenon/core/result.hpp>
 
@@ -15,13 +15,7 @@ struct Options {
   std::string external_tag = "openvino";
 };
 
-/// One option, as it is written and explained. Values are texts.
-struct OptionRow {
-  std::string_view key;
-  std::string_view values;
-  std::string_view meaning;
-};
-inline constexpr OptionRow option_rows[] = {
+inline constexpr tenon::aot::CompileSpecRow option_rows[] = {
     {"weights", "named|external", "weights are stored in the program's named data or a .ptd file"},
     {"external_tag", "a file's name without .ptd", "which file, with weights=external"},
     {"device", "OpenVINO's name of a device", "where the delegate runs"},

@@ -19,6 +19,7 @@ struct ov_output_const_port;
 
 using ov_status = std::int32_t;
 inline constexpr ov_status ov_ok = 0;
+inline constexpr ov_status ov_infer_cancelled = -13;
 
 /// Numbers of `ov_element_type_e`.
 enum class ElementType : std::int32_t {
@@ -113,6 +114,9 @@ struct ov_profiling_info_list {
   X(infer_request_set_output_tensor_by_index, ov_status,                                   \
     (ov_infer_request*, std::size_t, const ov_tensor*))                                    \
   X(infer_request_infer, ov_status, (ov_infer_request*))                                   \
+  X(infer_request_start_async, ov_status, (ov_infer_request*))                             \
+  X(infer_request_wait, ov_status, (ov_infer_request*))                                    \
+  X(infer_request_cancel, ov_status, (ov_infer_request*))                                  \
   X(infer_request_get_profiling_info, ov_status,                                           \
     (const ov_infer_request*, ov_profiling_info_list*))                                    \
   X(profiling_info_list_free, void, (ov_profiling_info_list*))                             \

@@ -38,7 +38,22 @@ tenon::Result<Request> Request::create(std::shared_ptr<const Model> model) {
   return out;
 }
 
-tenon::Status Request::execute(tenon::ExecutionContext& context, tenon::Args args) {
+void Request::cancel() noexcept {
+  static_cast<void>(model_->api().infer_request_cancel(object_.get()));
+}
+
+ov_status Request::infer(tenon::CancelFlag cancelled) noexcept {
+  const Api& api = model_->api();
+  if (!cancelled.exists()) return api.infer_request_infer(object_.get());
+  // OpenVINO forgets a `cancel` that comes before the request has started.
+  const ov_status started = api.infer_request_start_async(object_.get());
+  if (started != ov_ok) return started;
+  if (cancelled.is_set()) cancel();
+  return api.infer_request_wait(object_.get());
+}
+
+tenon::Status Request::execute(tenon::ExecutionContext& context, tenon::Args args,
+                               tenon::CancelFlag cancelled) {
   TENON_RETURN_IF_ERROR(args.expect(bindings_.size()));
   const std::size_t inputs = model_->inputs().size();
   for (std::size_t i = 0; i < inputs; ++i) TENON_RETURN_IF_ERROR(bind_input(args, i));
@@ -47,11 +62,12 @@ tenon::Status Request::execute(tenon::ExecutionContext& context, tenon::Args arg
   }
   const tenon::Tracer tracer = context.tracer();
   const std::uint64_t start_ns = tracer.now();
-  const ov_status status = model_->api().infer_request_infer(object_.get());
+  const ov_status status = infer(cancelled);
   if (status != ov_ok) [[unlikely]] {
     // A request that failed may have bound other tensors.
     for (Binding& binding : bindings_) binding.argument = nullptr;
-    return check(model_->api(), status, "run the model");
+    return check(model_->api(), status, "run the model",
+                 status == ov_infer_cancelled ? tenon::Error::Cancelled : tenon::Error::Internal);
   }
   for (std::size_t i = inputs; i < bindings_.size(); ++i) {
     if (!model_->outputs()[i - inputs].is_static) TENON_RETURN_IF_ERROR(resize_output(args, i));

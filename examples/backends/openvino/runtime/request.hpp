@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <tenon/backend/cancel_flag.hpp>
 #include <tenon/tenon.hpp>
 #include <vector>
 
@@ -21,7 +22,11 @@ class Request {
   /// Runs once. Tensors are bound to the request where they are, so nothing is copied; a tensor
   /// that has the address and the sizes of the call before stays bound. Outputs of dynamic shape
   /// get the sizes that OpenVINO found.
-  [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, tenon::Args args);
+  [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, tenon::Args args,
+                                      tenon::CancelFlag cancelled);
+
+  /// Ends a run that is going on, from any thread.
+  void cancel() noexcept;
 
  private:
   /// The tensor that a port is bound to.
@@ -35,6 +40,7 @@ class Request {
 
   Request() = default;
 
+  [[nodiscard]] ov_status infer(tenon::CancelFlag cancelled) noexcept;
   [[nodiscard]] tenon::Status bind_input(tenon::Args args, std::size_t index);
   [[nodiscard]] tenon::Status bind_integer(std::int64_t value, std::size_t index);
   [[nodiscard]] tenon::Status bind_output(tenon::Args args, std::size_t index);

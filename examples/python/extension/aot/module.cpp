@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The extension module `tenon._aot`: the ahead-of-time half of plugins, for `tenon.executorch`. Its
-// functions are called by that package alone, which checks and documents what a user passes.
+// The extension module `tenon._aot`: the ahead-of-time half of plugins, for `tenon.executorch`, and
+// `tenon.pack`. Its functions are called by those alone, which check and document what a user
+// passes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "pack_program.hpp"
 #include "program_builder.hpp"
 #include "raise.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
@@ -199,4 +201,5 @@ NB_MODULE(_aot, module) {
       .def("partition", &Backend::partition)
       .def("ops_to_not_decompose", &Backend::ops_to_not_decompose)
       .def("preprocess", &Backend::preprocess);
+  tenon::python::bind_pack(module);
 }

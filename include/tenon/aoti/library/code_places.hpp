@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/elf_class.hpp"
+#include "tenon/core/file_bytes.hpp"
 
 namespace tenon::aoti {
 
@@ -55,27 +57,15 @@ struct FilePart {
   return out;
 }
 
-/// The table of `count` structs of type `T` at `offset`; empty when it is not inside of the file.
-template <class T>
-[[nodiscard]] std::vector<T> table_at(Bytes file, std::uint64_t offset, std::uint64_t count) {
-  std::vector<T> out;
-  if (offset > file.size() || count > (file.size() - offset) / sizeof(T)) return out;
-  out.resize(count);
-  if (count != 0) std::memcpy(out.data(), file.data() + offset, count * sizeof(T));
-  return out;
-}
-
 }  // namespace detail
 
 /// The number EM_... of the machine that an ELF file of 64 bits is for; EM_NONE for anything else.
 [[nodiscard]] inline std::uint16_t machine_of(Bytes file) noexcept {
-  Elf64_Ehdr header;
-  if (file.size() < sizeof header) return EM_NONE;
-  std::memcpy(&header, file.data(), sizeof header);
-  const bool is_known = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                        header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                        header.e_ident[EI_DATA] == ELFDATA2LSB;
-  return is_known ? header.e_machine : static_cast<std::uint16_t>(EM_NONE);
+  const FileBytes bytes(file);
+  const bool is_known = bytes.size() >= ElfClass().file_header_size() &&
+                        bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG)) &&
+                        bytes.u8(EI_CLASS) == ELFCLASS64 && bytes.u8(EI_DATA) == ELFDATA2LSB;
+  return is_known ? bytes.u16(18) : static_cast<std::uint16_t>(EM_NONE);
 }
 
 /// The parts of an ELF file of 64 bits that the dynamic loader makes executable, without those that
@@ -88,22 +78,32 @@ template <class T>
 [[nodiscard]] inline std::vector<Bytes> code_places(Bytes file) {
   std::vector<Bytes> out;
   if (machine_of(file) == EM_NONE) return out;
-  Elf64_Ehdr header;
-  std::memcpy(&header, file.data(), sizeof header);
+  const FileBytes bytes(file);
+  const ElfClass::FileHeader header = ElfClass().file_header(bytes);
+  // Empty when the table is not inside of the file.
+  const auto table = [&](std::uint64_t offset, std::uint64_t size) {
+    return bytes.holds(offset, size) ? bytes.part(offset, size) : FileBytes();
+  };
   const auto part = [&](std::uint64_t offset, std::uint64_t size) -> detail::FilePart {
     const std::uint64_t begin = std::min<std::uint64_t>(offset, file.size());
     return {begin, begin + std::min<std::uint64_t>(size, file.size() - begin)};
   };
   std::vector<detail::FilePart> code, data;
-  for (const auto& segment : detail::table_at<Elf64_Phdr>(file, header.e_phoff, header.e_phnum)) {
-    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {
-      code.push_back(part(segment.p_offset, segment.p_filesz));
+  const FileBytes segments =
+      table(header.program_headers, header.num_program_headers * ElfClass().segment_size());
+  for (std::uint64_t i = 0; i < segments.size() / ElfClass().segment_size(); ++i) {
+    const ElfClass::Segment segment = ElfClass().segment(segments, i);
+    if (segment.type == PT_LOAD && (segment.flags & PF_X) != 0) {
+      code.push_back(part(segment.offset, segment.file_size));
     }
   }
-  for (const auto& section : detail::table_at<Elf64_Shdr>(file, header.e_shoff, header.e_shnum)) {
-    const std::uint64_t kind = section.sh_flags & (SHF_ALLOC | SHF_EXECINSTR);
-    if (kind == SHF_ALLOC && section.sh_type != SHT_NOBITS) {
-      data.push_back(part(section.sh_offset, section.sh_size));
+  const FileBytes sections =
+      table(header.section_headers, header.num_sections * ElfClass().section_size());
+  for (std::uint64_t i = 0; i < sections.size() / ElfClass().section_size(); ++i) {
+    const ElfClass::Section section = ElfClass().section(sections, i);
+    const std::uint64_t kind = section.flags & (SHF_ALLOC | SHF_EXECINSTR);
+    if (kind == SHF_ALLOC && section.type != SHT_NOBITS) {
+      data.push_back(part(section.offset, section.size));
     }
   }
   for (const auto& [begin, end] :

@@ -57,31 +57,38 @@ class ElfEditor {
   }
 
   /// All program headers, in their order. Those of PT_LOAD and PT_DYNAMIC are inside of the file.
-  [[nodiscard]] const std::vector<Elf64_Phdr>& segments() const noexcept { return segments_; }
+  [[nodiscard]] const std::vector<ElfClass::Segment>& segments() const noexcept {
+    return segments_;
+  }
 
-  void change_segment(std::size_t index, const Elf64_Phdr& segment) noexcept {
+  void change_segment(std::size_t index, const ElfClass::Segment& segment) noexcept {
     segments_[index] = segment;
-    std::memcpy(bytes_.data() + segments_at_ + index * sizeof segment, &segment, sizeof segment);
+    // The address is there twice: loaders do not read the physical one.
+    const Elf64_Phdr header = {segment.type,        segment.flags,    segment.offset,
+                               segment.address,     segment.address,  segment.file_size,
+                               segment.memory_size, segment.alignment};
+    put(segments_at_ + index * sizeof header, header);
   }
 
   /// Offset of the program headers in the file.
   [[nodiscard]] std::uint64_t segments_at() const noexcept { return segments_at_; }
 
   /// Entries of the dynamic section, in their order, without its end (DT_NULL).
-  [[nodiscard]] const std::vector<Elf64_Dyn>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<ElfClass::DynamicEntry>& entries() const noexcept {
+    return entries_;
+  }
 
-  void change_entry(std::size_t index, const Elf64_Dyn& entry) noexcept {
+  void change_entry(std::size_t index, const ElfClass::DynamicEntry& entry) noexcept {
+    static_assert(sizeof entry == ElfClass().dynamic_size());
     entries_[index] = entry;
-    std::memcpy(bytes_.data() + dynamic_.p_offset + index * sizeof entry, &entry, sizeof entry);
+    put(dynamic_.offset + index * sizeof entry, entry);
   }
 
   /// Gives an entry an unused tag from the range for operating systems. glibc ignores tags that it
   /// does not know (elf/get-dynamic-info.h).
   void drop_entry(std::size_t index) noexcept {
-    constexpr Elf64_Sxword unused_tag = 0x6ffe7e00;
-    Elf64_Dyn entry = entries_[index];
-    entry.d_tag = unused_tag;
-    change_entry(index, entry);
+    constexpr std::uint64_t unused_tag = 0x6ffe7e00;
+    change_entry(index, {unused_tag, entries_[index].value});
   }
 
   /// The text of the string table at an offset. Refers to the library's bytes.
@@ -94,11 +101,11 @@ class ElfEditor {
   /// Offset in the file of `size` bytes at an address of the loaded library.
   [[nodiscard]] Result<std::uint64_t> place(std::uint64_t address, std::uint64_t size,
                                             std::string_view what) const {
-    for (const Elf64_Phdr& segment : loads_) {
-      if (address < segment.p_vaddr) continue;
-      const std::uint64_t offset = address - segment.p_vaddr;
-      if (offset <= segment.p_filesz && size <= segment.p_filesz - offset) {
-        return segment.p_offset + offset;
+    for (const ElfClass::Segment& segment : loads_) {
+      if (address < segment.address) continue;
+      const std::uint64_t offset = address - segment.address;
+      if (offset <= segment.file_size && size <= segment.file_size - offset) {
+        return segment.offset + offset;
       }
     }
     return malformed(what, " (", size, " bytes at address ", address, ") is outside its segments");
@@ -189,7 +196,7 @@ class ElfEditor {
     const std::uint64_t offset = symbols_ + std::uint64_t{symbol.index} * sizeof(Elf64_Sym);
     auto entry = at<Elf64_Sym>(offset);
     change(entry);
-    std::memcpy(bytes_.data() + offset, &entry, sizeof entry);
+    put(offset, entry);
   }
 
   Status read_header() {
@@ -219,26 +226,27 @@ class ElfEditor {
     std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t highest = 0;
     for (std::uint64_t i = 0; i < header.num_program_headers; ++i) {
-      const auto segment = at<Elf64_Phdr>(segments_at_ + i * sizeof(Elf64_Phdr));
+      const ElfClass::Segment segment = ElfClass().segment(file().part(segments_at_), i);
       segments_.push_back(segment);
-      if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC &&
-          segment.p_type != PT_GNU_PROPERTY) {
+      if (segment.type != PT_LOAD && segment.type != PT_DYNAMIC &&
+          segment.type != PT_GNU_PROPERTY) {
         continue;
       }
       std::uint64_t end = 0;
-      if (!file().holds(segment.p_offset, segment.p_filesz) || segment.p_filesz > segment.p_memsz ||
-          __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &end)) {
-        return malformed("segment ", i, " (", segment.p_filesz, " bytes at ", segment.p_offset,
+      if (!file().holds(segment.offset, segment.file_size) ||
+          segment.file_size > segment.memory_size ||
+          __builtin_add_overflow(segment.address, segment.memory_size, &end)) {
+        return malformed("segment ", i, " (", segment.file_size, " bytes at ", segment.offset,
                          ") is outside its ", bytes_.size(), " bytes: it was cut off");
       }
-      if (segment.p_type == PT_DYNAMIC) dynamic_ = segment;
-      if (segment.p_type == PT_GNU_PROPERTY) read_property(segment);
-      if (segment.p_type != PT_LOAD) continue;
-      if (segment.p_vaddr < lowest) lowest = segment.p_vaddr;
+      if (segment.type == PT_DYNAMIC) dynamic_ = segment;
+      if (segment.type == PT_GNU_PROPERTY) read_property(segment);
+      if (segment.type != PT_LOAD) continue;
+      if (segment.address < lowest) lowest = segment.address;
       if (end > highest) highest = end;
       loads_.push_back(segment);
     }
-    if (loads_.empty() || dynamic_.p_filesz == 0) {
+    if (loads_.empty() || dynamic_.file_size == 0) {
       return malformed("it has no loadable or no dynamic segment");
     }
     extent_ = highest - lowest;
@@ -246,10 +254,10 @@ class ElfEditor {
   }
 
   /// Reads the note NT_GNU_PROPERTY_TYPE_0 (x86-64 psABI): pairs of type and size, padded to 8.
-  void read_property(const Elf64_Phdr& segment) noexcept {
+  void read_property(const ElfClass::Segment& segment) noexcept {
     constexpr std::uint64_t header_size = sizeof(Elf64_Nhdr) + 4;  // And the name "GNU".
-    std::uint64_t offset = segment.p_offset + header_size;
-    const std::uint64_t end = segment.p_offset + segment.p_filesz;
+    std::uint64_t offset = segment.offset + header_size;
+    const std::uint64_t end = segment.offset + segment.file_size;
     while (offset <= end && end - offset >= 8) {
       const auto type = file().u32(offset);
       const auto size = file().u32(offset + 4);
@@ -265,18 +273,19 @@ class ElfEditor {
     std::uint64_t symbols = 0;
     std::uint64_t versions = 0;
     bool has_end = false;
-    for (std::uint64_t i = 0; i + sizeof(Elf64_Dyn) <= dynamic_.p_filesz; i += sizeof(Elf64_Dyn)) {
-      const auto entry = at<Elf64_Dyn>(dynamic_.p_offset + i);
-      const std::uint64_t value = entry.d_un.d_val;
-      has_end = entry.d_tag == DT_NULL;
+    const FileBytes dynamic = file().part(dynamic_.offset, dynamic_.file_size);
+    for (std::uint64_t i = 0; i < dynamic.size() / ElfClass().dynamic_size(); ++i) {
+      const ElfClass::DynamicEntry entry = ElfClass().dynamic_entry(dynamic, i);
+      const std::uint64_t value = entry.value;
+      has_end = entry.tag == DT_NULL;
       if (has_end) break;
-      if (entry.d_tag == DT_STRTAB) strings = value;
-      if (entry.d_tag == DT_STRSZ) strings_size = value;
-      if (entry.d_tag == DT_SYMTAB) symbols = value;
-      if (entry.d_tag == DT_VERSYM) versions = value;
-      if (entry.d_tag == DT_HASH) hash_ = value;
-      if (entry.d_tag == DT_GNU_HASH) gnu_hash_ = value;
-      if (entry.d_tag == DT_NEEDED) needed_at_.push_back(entries_.size());
+      if (entry.tag == DT_STRTAB) strings = value;
+      if (entry.tag == DT_STRSZ) strings_size = value;
+      if (entry.tag == DT_SYMTAB) symbols = value;
+      if (entry.tag == DT_VERSYM) versions = value;
+      if (entry.tag == DT_HASH) hash_ = value;
+      if (entry.tag == DT_GNU_HASH) gnu_hash_ = value;
+      if (entry.tag == DT_NEEDED) needed_at_.push_back(entries_.size());
       entries_.push_back(entry);
     }
     if (!has_end) return malformed("its dynamic section has no end");
@@ -291,7 +300,7 @@ class ElfEditor {
     }
     for (const std::size_t index : needed_at_) {
       TENON_TRY(const std::string_view name,
-                string(entries_[index].d_un.d_val, "the name of a needed library"));
+                string(entries_[index].value, "the name of a needed library"));
       needed_.push_back(name);
     }
     return ok();
@@ -349,12 +358,12 @@ class ElfEditor {
   static constexpr std::uint32_t x86_isa_1_needed = 0xc0008002;  // <elf.h> of glibc 2.36 lacks it.
 
   std::span<std::byte> bytes_;
-  std::vector<Elf64_Phdr> segments_;
-  std::vector<Elf64_Phdr> loads_;
-  Elf64_Phdr dynamic_{};
+  std::vector<ElfClass::Segment> segments_;
+  std::vector<ElfClass::Segment> loads_;
+  ElfClass::Segment dynamic_{};
   std::string_view strings_;
   std::vector<std::string_view> needed_;
-  std::vector<Elf64_Dyn> entries_;
+  std::vector<ElfClass::DynamicEntry> entries_;
   std::vector<std::size_t> needed_at_;  ///< Their indices in `entries_`.
   std::uint64_t segments_at_ = 0;
   std::uint64_t symbols_ = 0;

@@ -55,43 +55,42 @@ class LoaderEffects {
     std::uint64_t end = 0;
     std::size_t num_dynamic = 0;
     for (std::size_t i = 0; i < library_.segments().size(); ++i) {
-      const Elf64_Phdr& segment = library_.segments()[i];
-      if (segment.p_type == PT_DYNAMIC && ++num_dynamic > 1) {
+      const ElfClass::Segment& segment = library_.segments()[i];
+      if (segment.type == PT_DYNAMIC && ++num_dynamic > 1) {
         return malformed("it has several dynamic segments");
       }
-      if (segment.p_type != PT_LOAD) continue;
-      const std::uint64_t align = segment.p_align;
+      if (segment.type != PT_LOAD) continue;
+      const std::uint64_t align = segment.alignment;
       if (align == 0 || (align & (align - 1)) != 0 || align % page_ != 0 ||
-          (segment.p_vaddr - segment.p_offset) % align != 0) {
-        return malformed("segment ", i, " (address ", segment.p_vaddr, ", offset ",
-                         segment.p_offset, ", alignment ", align, ") is not aligned to pages of ",
-                         page_, " bytes");
+          (segment.address - segment.offset) % align != 0) {
+        return malformed("segment ", i, " (address ", segment.address, ", offset ", segment.offset,
+                         ", alignment ", align, ") is not aligned to pages of ", page_, " bytes");
       }
-      if (segment.p_vaddr - segment.p_vaddr % page_ < end) {
-        return malformed("segment ", i, " at address ", segment.p_vaddr,
+      if (segment.address - segment.address % page_ < end) {
+        return malformed("segment ", i, " at address ", segment.address,
                          " overlaps the one before it, which ends at ", end);
       }
-      end = segment.p_vaddr + segment.p_memsz;
+      end = segment.address + segment.memory_size;
       if (end > std::uint64_t{1} << 62) {
         return malformed("segment ", i, " ends at address ", end);
       }
       end = (end + page_ - 1) / page_ * page_;
-      if ((segment.p_flags & PF_W) != 0 && (segment.p_flags & PF_X) != 0) {
-        return refuse("segment ", i, " (", segment.p_memsz, " bytes at address ", segment.p_vaddr,
-                      ") is both writable and executable");
+      if ((segment.flags & PF_W) != 0 && (segment.flags & PF_X) != 0) {
+        return refuse("segment ", i, " (", segment.memory_size, " bytes at address ",
+                      segment.address, ") is both writable and executable");
       }
       loads_.push_back(segment);
     }
     for (std::size_t i = 0; i < library_.segments().size(); ++i) {
-      const Elf64_Phdr& segment = library_.segments()[i];
-      if (segment.p_type == PT_GNU_RELRO) TENON_RETURN_IF_ERROR(check_relro(i, segment));
-      if (segment.p_type == PT_TLS) TENON_RETURN_IF_ERROR(check_thread_local(i, segment));
-      if (segment.p_type == PT_PHDR && segment.p_offset != library_.segments_at()) {
+      const ElfClass::Segment& segment = library_.segments()[i];
+      if (segment.type == PT_GNU_RELRO) TENON_RETURN_IF_ERROR(check_relro(i, segment));
+      if (segment.type == PT_TLS) TENON_RETURN_IF_ERROR(check_thread_local(i, segment));
+      if (segment.type == PT_PHDR && segment.offset != library_.segments_at()) {
         return malformed("segment ", i, " names other program headers than its ELF header");
       }
       constexpr std::array<std::uint32_t, 5> read_in_place{PT_DYNAMIC, PT_PHDR, PT_NOTE,
                                                            PT_GNU_PROPERTY, PT_GNU_EH_FRAME};
-      if (std::ranges::find(read_in_place, segment.p_type) != read_in_place.end()) {
+      if (std::ranges::find(read_in_place, segment.type) != read_in_place.end()) {
         TENON_RETURN_IF_ERROR(check_place(i, segment));
       }
     }
@@ -100,69 +99,72 @@ class LoaderEffects {
 
   /// The loader takes the right to write from these pages, wherever they are. Linkers round the
   /// size up to a page.
-  Status check_relro(std::size_t index, const Elf64_Phdr& relro) const {
-    const Elf64_Phdr* const load = writable_segment(relro.p_vaddr);
-    if (relro.p_memsz == 0) return ok();
+  Status check_relro(std::size_t index, const ElfClass::Segment& relro) const {
+    const ElfClass::Segment* const load = writable_segment(relro.address);
+    if (relro.memory_size == 0) return ok();
     if (load) {
-      const std::uint64_t end = load->p_vaddr + load->p_memsz;
-      if (relro.p_memsz <= (end + page_ - 1) / page_ * page_ - relro.p_vaddr) return ok();
+      const std::uint64_t end = load->address + load->memory_size;
+      if (relro.memory_size <= (end + page_ - 1) / page_ * page_ - relro.address) return ok();
     }
-    return malformed("segment ", index, " (", relro.p_memsz, " bytes at address ", relro.p_vaddr,
+    return malformed("segment ", index, " (", relro.memory_size, " bytes at address ",
+                     relro.address,
                      "), which becomes read-only, is outside of its writable segments");
   }
 
   /// A thread's copy is made when the thread first uses it, and glibc ends the process where there
   /// is no memory for it.
-  Status check_thread_local(std::size_t index, const Elf64_Phdr& segment) {
-    if (segment.p_memsz == 0) return ok();
+  Status check_thread_local(std::size_t index, const ElfClass::Segment& segment) {
+    if (segment.memory_size == 0) return ok();
     if (std::exchange(has_thread_local_, true)) {
       return malformed("it has several segments of thread-local storage");
     }
     constexpr std::uint64_t most = std::uint64_t{1} << 24;
     constexpr std::uint64_t most_aligned = std::uint64_t{1} << 16;
-    if (segment.p_memsz > most || segment.p_align > most_aligned) {
-      return refuse("it wants ", segment.p_memsz, " bytes of storage, aligned to ", segment.p_align,
-                    ", for each thread; the most are ", most, ", aligned to ", most_aligned);
+    if (segment.memory_size > most || segment.alignment > most_aligned) {
+      return refuse("it wants ", segment.memory_size, " bytes of storage, aligned to ",
+                    segment.alignment, ", for each thread; the most are ", most, ", aligned to ",
+                    most_aligned);
     }
-    if ((segment.p_align & (segment.p_align - 1)) != 0 || segment.p_filesz > segment.p_memsz) {
+    if ((segment.alignment & (segment.alignment - 1)) != 0 ||
+        segment.file_size > segment.memory_size) {
       return malformed("segment ", index, " of thread-local storage has the alignment ",
-                       segment.p_align, " and ", segment.p_filesz, " of ", segment.p_memsz,
+                       segment.alignment, " and ", segment.file_size, " of ", segment.memory_size,
                        " bytes");
     }
-    if (segment.p_filesz == 0) return ok();
-    auto initial = library_.place(segment.p_vaddr, segment.p_filesz, "its thread-local storage");
+    if (segment.file_size == 0) return ok();
+    auto initial = library_.place(segment.address, segment.file_size, "its thread-local storage");
     return initial.ok() ? ok() : std::move(initial).status();
   }
 
   /// The loader and the unwinder read these segments at their address, and `ElfEditor` at their
   /// offset. To a dynamic section that is marked as writable, the loader writes.
-  Status check_place(std::size_t index, const Elf64_Phdr& segment) const {
+  Status check_place(std::size_t index, const ElfClass::Segment& segment) const {
     TENON_TRY(const std::uint64_t offset,
-              library_.place(segment.p_vaddr, segment.p_memsz, concat("segment ", index)));
-    if (offset != segment.p_offset) {
-      return malformed("segment ", index, " is at offset ", segment.p_offset, ", and at offset ",
+              library_.place(segment.address, segment.memory_size, concat("segment ", index)));
+    if (offset != segment.offset) {
+      return malformed("segment ", index, " is at offset ", segment.offset, ", and at offset ",
                        offset, " by its address");
     }
-    if (segment.p_type != PT_DYNAMIC || (segment.p_flags & PF_W) == 0 ||
-        is_writable(segment.p_vaddr, segment.p_memsz)) {
+    if (segment.type != PT_DYNAMIC || (segment.flags & PF_W) == 0 ||
+        is_writable(segment.address, segment.memory_size)) {
       return ok();
     }
     return malformed("its dynamic section is writable, and not inside of a writable segment");
   }
 
   Status check_entries() {
-    for (const Elf64_Dyn& entry : library_.entries()) {
-      const std::uint64_t value = entry.d_un.d_val;
-      switch (entry.d_tag) {
+    for (const ElfClass::DynamicEntry& entry : library_.entries()) {
+      const std::uint64_t value = entry.value;
+      switch (entry.tag) {
         case DT_AUDIT:
         case DT_DEPAUDIT:
         case DT_FILTER:
         case DT_AUXILIARY: {
           TENON_TRY(const std::string_view name, library_.string(value, "the name of a library"));
-          const std::string_view kind = entry.d_tag == DT_FILTER      ? "DT_FILTER"
-                                        : entry.d_tag == DT_AUXILIARY ? "DT_AUXILIARY"
-                                        : entry.d_tag == DT_AUDIT     ? "DT_AUDIT"
-                                                                      : "DT_DEPAUDIT";
+          const std::string_view kind = entry.tag == DT_FILTER      ? "DT_FILTER"
+                                        : entry.tag == DT_AUXILIARY ? "DT_AUXILIARY"
+                                        : entry.tag == DT_AUDIT     ? "DT_AUDIT"
+                                                                    : "DT_DEPAUDIT";
           return refuse("it names the library \"", name, "\" as ", kind,
                         "; only needed libraries (DT_NEEDED) are loaded for a model");
         }
@@ -212,16 +214,16 @@ class LoaderEffects {
     return ok();
   }
 
-  [[nodiscard]] std::uint64_t value_of(Elf64_Sxword tag) const noexcept {
+  [[nodiscard]] std::uint64_t value_of(std::uint64_t tag) const noexcept {
     std::uint64_t value = 0;  // The loader takes the last one.
-    for (const Elf64_Dyn& entry : library_.entries()) {
-      if (entry.d_tag == tag) value = entry.d_un.d_val;
+    for (const ElfClass::DynamicEntry& entry : library_.entries()) {
+      if (entry.tag == tag) value = entry.value;
     }
     return value;
   }
 
   Status check_relocations() const {
-    constexpr std::array<std::pair<Elf64_Sxword, Elf64_Sxword>, 2> tables{
+    constexpr std::array<std::pair<std::uint64_t, std::uint64_t>, 2> tables{
         {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}}};
     for (const auto& [address, size] : tables) {
       const std::uint64_t nbytes = value_of(size);
@@ -260,7 +262,7 @@ class LoaderEffects {
   /// DT_RELR (System V ABI): an even word is an address, an odd one has a bit for each of the 63
   /// words that follow.
   Status check_relative_relocations() const {
-    constexpr Elf64_Sxword relr_size = 35, relr = 36;  // <elf.h> of older systems lacks them.
+    constexpr std::uint64_t relr_size = 35, relr = 36;  // <elf.h> of older systems lacks them.
     const std::uint64_t nbytes = value_of(relr_size);
     if (value_of(relr) == 0 || nbytes == 0) return ok();
     TENON_TRY(const std::uint64_t table,
@@ -289,19 +291,19 @@ class LoaderEffects {
   }
 
   /// The writable segment with an address, or null.
-  [[nodiscard]] const Elf64_Phdr* writable_segment(std::uint64_t address) const noexcept {
-    const auto next = std::ranges::upper_bound(loads_, address, {}, &Elf64_Phdr::p_vaddr);
+  [[nodiscard]] const ElfClass::Segment* writable_segment(std::uint64_t address) const noexcept {
+    const auto next = std::ranges::upper_bound(loads_, address, {}, &ElfClass::Segment::address);
     if (next == loads_.begin()) return nullptr;
-    const Elf64_Phdr& segment = *std::prev(next);
-    if ((segment.p_flags & PF_W) == 0 || address - segment.p_vaddr > segment.p_memsz) {
+    const ElfClass::Segment& segment = *std::prev(next);
+    if ((segment.flags & PF_W) == 0 || address - segment.address > segment.memory_size) {
       return nullptr;
     }
     return &segment;
   }
 
   [[nodiscard]] bool is_writable(std::uint64_t address, std::uint64_t nbytes) const noexcept {
-    const Elf64_Phdr* const segment = writable_segment(address);
-    return segment && nbytes <= segment->p_memsz - (address - segment->p_vaddr);
+    const ElfClass::Segment* const segment = writable_segment(address);
+    return segment && nbytes <= segment->memory_size - (address - segment->address);
   }
 
   /// With PF_X, and on x86-64 also without PT_GNU_STACK, a library asks for executable stacks: up
@@ -310,12 +312,12 @@ class LoaderEffects {
     bool has_stack = false;
     std::size_t unneeded = library_.segments().size();
     for (std::size_t i = 0; i < library_.segments().size(); ++i) {
-      Elf64_Phdr segment = library_.segments()[i];
+      ElfClass::Segment segment = library_.segments()[i];
       // The notes hold the build id, which debuggers look for.
-      if (segment.p_type == PT_NOTE || segment.p_type == PT_NULL) unneeded = i;
-      if (segment.p_type != PT_GNU_STACK) continue;
+      if (segment.type == PT_NOTE || segment.type == PT_NULL) unneeded = i;
+      if (segment.type != PT_GNU_STACK) continue;
       has_stack = true;
-      segment.p_flags &= ~std::uint32_t{PF_X};
+      segment.flags &= ~std::uint32_t{PF_X};
       library_.change_segment(i, segment);
     }
     if (has_stack || !missing_stack_is_executable) return ok();
@@ -324,10 +326,10 @@ class LoaderEffects {
           "it asks for executable stacks, as it has neither PT_GNU_STACK nor a note "
           "that could be replaced: link it with -z noexecstack");
     }
-    Elf64_Phdr stack{};
-    stack.p_type = PT_GNU_STACK;
-    stack.p_flags = PF_R | PF_W;
-    stack.p_align = 16;
+    ElfClass::Segment stack{};
+    stack.type = PT_GNU_STACK;
+    stack.flags = PF_R | PF_W;
+    stack.alignment = 16;
     library_.change_segment(unneeded, stack);
     return ok();
   }
@@ -335,11 +337,11 @@ class LoaderEffects {
   /// Entries that change how other libraries are found, or what this one is found as.
   void drop_entries() noexcept {
     for (std::size_t i = 0; i < library_.entries().size(); ++i) {
-      Elf64_Dyn entry = library_.entries()[i];
-      if (entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH || entry.d_tag == DT_SONAME) {
+      ElfClass::DynamicEntry entry = library_.entries()[i];
+      if (entry.tag == DT_RPATH || entry.tag == DT_RUNPATH || entry.tag == DT_SONAME) {
         library_.drop_entry(i);
-      } else if (entry.d_tag == DT_FLAGS_1) {
-        entry.d_un.d_val &= DF_1_NOW;
+      } else if (entry.tag == DT_FLAGS_1) {
+        entry.value &= DF_1_NOW;
         library_.change_entry(i, entry);
       }
     }
@@ -372,7 +374,7 @@ class LoaderEffects {
 
   ElfEditor& library_;
   std::uint64_t page_ = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<Elf64_Phdr> loads_;  ///< By ascending address.
+  std::vector<ElfClass::Segment> loads_;  ///< By ascending address.
   bool has_thread_local_ = false;
 };
 

@@ -43,10 +43,10 @@ struct NeededVersion {
   std::uint64_t address = 0;
   bool has_indices = false;
   bool defines_versions = false;
-  for (const Elf64_Dyn& entry : library.entries()) {
-    if (entry.d_tag == DT_VERNEED) address = entry.d_un.d_ptr;
-    has_indices = has_indices || entry.d_tag == DT_VERSYM;
-    defines_versions = defines_versions || entry.d_tag == DT_VERDEF;
+  for (const ElfClass::DynamicEntry& entry : library.entries()) {
+    if (entry.tag == DT_VERNEED) address = entry.value;
+    has_indices = has_indices || entry.tag == DT_VERSYM;
+    defines_versions = defines_versions || entry.tag == DT_VERDEF;
   }
   std::vector<NeededVersion> out;
   if (address == 0) return out;
@@ -166,14 +166,15 @@ inline std::unordered_set<std::string_view> defined_versions(const link_map& lib
 /// as versions that may be missing. Without one, the library needs no versions at all.
 inline void release_served_versions(ElfEditor& library, const std::vector<NeededVersion>& versions,
                                     std::span<const std::string_view> served) {
-  const auto kept = std::ranges::find_if(library.entries(), [&](const Elf64_Dyn& entry) {
-    if (entry.d_tag != DT_NEEDED) return false;
-    const auto name = library.string(entry.d_un.d_val, "a needed library");
-    return name.ok() && !is_served(*name, served);
-  });
+  const auto kept =
+      std::ranges::find_if(library.entries(), [&](const ElfClass::DynamicEntry& entry) {
+        if (entry.tag != DT_NEEDED) return false;
+        const auto name = library.string(entry.value, "a needed library");
+        return name.ok() && !is_served(*name, served);
+      });
   if (kept == library.entries().end()) {
     for (std::size_t i = 0; i < library.entries().size(); ++i) {
-      const Elf64_Sxword tag = library.entries()[i].d_tag;
+      const std::uint64_t tag = library.entries()[i].tag;
       if (tag == DT_VERNEED || tag == DT_VERNEEDNUM) library.drop_entry(i);
     }
     return;
@@ -181,7 +182,7 @@ inline void release_served_versions(ElfEditor& library, const std::vector<Needed
   for (const NeededVersion& version : versions) {
     if (!is_served(version.file, served)) continue;
     auto record = library.at<Elf64_Verneed>(version.record_at);
-    record.vn_file = static_cast<Elf64_Word>(kept->d_un.d_val);
+    record.vn_file = static_cast<Elf64_Word>(kept->value);
     library.put(version.record_at, record);
     auto needed = library.at<Elf64_Vernaux>(version.at);
     needed.vna_flags |= VER_FLG_WEAK;

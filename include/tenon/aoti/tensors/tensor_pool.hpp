@@ -20,6 +20,7 @@
 #include "tenon/aoti/tensors/constant_adoption.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
+#include "tenon/backend/cancel_flag.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::aoti {
@@ -79,11 +80,20 @@ class TensorPool {
     return memory_.is_host() ? ok() : memory_.synchronize(memory_.context.get(), stream_);
   }
 
+  /// The flag that ends the run that begins. Models make a tensor before each of their kernels, which is
+  /// where they can be stopped: their own code calls nothing else that may fail.
+  void set_cancel_flag(CancelFlag cancelled) noexcept { cancelled_ = cancelled; }
+
   /// Makes a tensor with its own memory, not initialised. Null strides mean contiguous. Returns
-  /// null, with the reason in `failure()`, when the arguments are invalid or memory runs out.
+  /// null, with the reason in `failure()`, when the arguments are invalid, memory runs out or the
+  /// run was cancelled.
   [[nodiscard]] ModelTensor* empty_strided(std::span<const std::int64_t> sizes,
                                            const std::int64_t* strides, ScalarType type,
                                            TorchDeviceType device, std::int32_t device_index) {
+    if (cancelled_.is_set()) [[unlikely]] {
+      fail("the run was cancelled");
+      return nullptr;
+    }
     ModelTensor* out = describe(sizes, strides, type, device, device_index);
     if (!out) return nullptr;
     const auto nbytes = extent(*out);
@@ -416,6 +426,7 @@ class TensorPool {
 
   DeviceMemoryApi memory_;
   void* stream_;
+  CancelFlag cancelled_;
   Objects<ModelTensor> tensors_;
   Objects<Storage> storages_;
   std::array<Storage*, num_classes> kept_{};

@@ -119,9 +119,19 @@ class Method {
   ///
   /// errors: InvalidArgument (an input was not set), InvalidProgram (a condition that is neither
   ///         boolean nor a boolean tensor; more than `limits.instructions`), OutOfResources (more
-  ///         than the other limits of a run), and whatever a delegate or kernel fails with, its
-  ///         text preceded by the instruction.
+  ///         than the other limits of a run), Cancelled (`cancel`), and whatever a delegate or
+  ///         kernel fails with, its text preceded by the instruction.
   [[nodiscard]] Status execute();
+
+  /// Ends the run that is going on, also one that was started by `execute_async`: no instruction
+  /// begins any more, and delegates of backends that can be cancelled return. The run fails with
+  /// Cancelled, or succeeds when it was at its end; then the method may be run again. Returns
+  /// without waiting for that. Without a run it has no effect, also not on the next one.
+  ///
+  /// From any thread, at any time until the method is destroyed; not in a signal handler.
+  ///
+  /// errors: InvalidState (the method was loaded without `MethodOptions::cancellable`).
+  [[nodiscard]] Status cancel();
 
   /// Starts one run and returns; `MethodOptions::executor` runs the rest. Defined in
   /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends

@@ -42,6 +42,9 @@ struct MethodOptions {
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
+  /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
+  /// also cancels a delegate that is running, each instruction looks whether it may begin.
+  bool cancellable = false;
   Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 

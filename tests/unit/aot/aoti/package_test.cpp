@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The fixture was compiled by torch 2.15 (tests/live/packed_models.py) and stripped.
+// The fixture was compiled by torch 2.15 (tests/live/checks/packed_models.py) and stripped.
 #include "tenon/aot/compiler/aoti/aoti_package.hpp"
 
 #include <algorithm>

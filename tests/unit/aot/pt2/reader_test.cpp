@@ -17,7 +17,7 @@
 using namespace tenon;
 using namespace tenon::aot;
 
-// The archives are what torch 2.15 wrote: tests/live/export_pt2.py made them.
+// The archives are what torch 2.15 wrote: tests/live/exporters/export_pt2.py made them.
 namespace reader_test {
 
 std::filesystem::path fixture(std::string_view name) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/baseline.hpp"
+#include "kit/report/baseline.hpp"
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "kit/report/json.hpp"
+#include "kit/report/json_reader.hpp"
+#include "kit/report/view.hpp"
+#include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report/json.hpp"
-#include "tenon/conformance/report/json_reader.hpp"
-#include "tenon/conformance/report/view.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

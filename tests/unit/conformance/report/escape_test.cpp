@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/escape.hpp"
+#include "kit/report/escape.hpp"
 
 #include <string>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/html.hpp"
+#include "kit/report/html.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "kit/report/escape.hpp"
+#include "kit/report/view.hpp"
+#include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report/escape.hpp"
-#include "tenon/conformance/report/view.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

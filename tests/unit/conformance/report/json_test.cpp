@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "kit/report/all.hpp"
+#include "kit/report/escape.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report.hpp"
-#include "tenon/conformance/report/escape.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/junit.hpp"
+#include "kit/report/junit.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <string>
 
+#include "kit/report/escape.hpp"
+#include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report/escape.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

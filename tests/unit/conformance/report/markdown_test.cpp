@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/markdown.hpp"
+#include "kit/report/markdown.hpp"
 
 #include <string>
 #include <string_view>
 
+#include "kit/report/escape.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report/escape.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

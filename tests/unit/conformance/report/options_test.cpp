@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/options.hpp"
+#include "kit/report/options.hpp"
 
 #include <string>
 
+#include "kit/report/all.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/conformance/report.hpp"
+#include "kit/report/all.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/text.hpp"
+#include "kit/report/text.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "kit/report/escape.hpp"
+#include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/report/escape.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "tenon/core/concat.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report/view.hpp"
+#include "kit/report/view.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

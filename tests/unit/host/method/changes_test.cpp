@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "async_support.hpp"
+#include "../async/async_support.hpp"
 #include "tenon/abi/extensions/changes.h"
 
 using namespace tenon;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "fuzz/program_walk.hpp"
 #include "support/catch.hpp"
@@ -19,11 +20,12 @@ const std::filesystem::path fixtures = TENON_TEST_FIXTURES;
 
 /// Scalar type by the name that a fixture gives it ("torch.float32").
 ScalarType scalar_type(const std::string& name) {
-  for (const auto& info : scalar_types) {
-    if (name == "torch." + std::string(info.torch_name)) return info.type;
-  }
-  FAIL("unknown dtype " << name);
-  return ScalarType::Byte;
+  constexpr std::string_view module = "torch.";
+  REQUIRE(name.starts_with(module));
+  const ScalarTypeInfo* const found = find_torch_scalar_type(name.substr(module.size()));
+  INFO(name);
+  REQUIRE(found);
+  return found->type;
 }
 
 /// Checks sizes; where a shape is dynamic the program states only the bounds.

@@ -58,6 +58,14 @@ class Pack(unittest.TestCase):
             self.check_numbers(program)
             program.unlink()
 
+    def test_a_backend_that_compiles_nothing_names_the_option_that_packs(self):
+        output = self.folder / "model.pte"
+        done = run(compiler, fixture / "model.pt2", "--plugin", plugin, "--backend", "CpuAotiBackend", "-o", output)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr, r"NotSupported .*no ahead-of-time half.*; CpuAotiBackend runs what AOTInductor "
+                                      r"compiled, which --aoti FILE packs\n$")
+        self.assertFalse(output.exists())
+
     def test_weights_in_a_file_of_their_own(self):
         program, report, _ = self.pack("--external-weights")
         data, = report["data"]

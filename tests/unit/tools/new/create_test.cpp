@@ -142,6 +142,40 @@ TEST_CASE("a template with a program that is none leaves nothing behind", "[teno
   CHECK(entries(places.directory / "out").empty());
 }
 
+TEST_CASE("a file of another template is copied from there", "[tenon-new]") {
+  const Places places;
+  places.write("src/my_npu.cpp.from", "other/my_npu.cc\n");
+  places.write("../other/my_npu.cc", "class MyNpu {};\n");
+  fs::permissions(places.directory / "other/my_npu.cc", fs::perms::owner_all);
+  const auto made = create(places.from(), places.to(), acme);
+  REQUIRE(made.ok());
+  CHECK(*made == 1);
+  CHECK(entries(places.to() / "src") == std::vector<std::string>{"acme_vision_processor.cpp"});
+  const fs::path copy = places.to() / "src/acme_vision_processor.cpp";
+  CHECK(tenon::test::file_content(copy) == "class AcmeVisionProcessor {};\n");
+  CHECK((fs::status(copy).permissions() & fs::perms::owner_exec) != fs::perms::none);
+}
+
+TEST_CASE("a file of another template that is not there is refused", "[tenon-new]") {
+  const Places places;
+  places.write("../secret", "secret");
+  fs::create_symlink("/etc/passwd", places.directory / "link");
+  fs::create_directory(places.directory / "folder");
+  for (const std::string& line :
+       std::vector<std::string>{"missing", "", "\n", ".", "folder", "link", "/etc/passwd",
+                                "../" + places.directory.path().filename().string() + "/secret",
+                                "template/../../secret"}) {
+    places.write("a.cpp.from", line);
+    const auto made = create(places.from(), places.to(), acme);
+    INFO(line);
+    REQUIRE_FALSE(made.ok());
+    CHECK(made.error() == tenon::Error::NotSupported);
+    CHECK_THAT(std::string(made.text()),
+               ContainsSubstring("a.cpp.from: expected the path of a file of a template, found '"));
+    CHECK(entries(places.directory / "out").empty());
+  }
+}
+
 TEST_CASE("what is neither file nor directory in a template is refused", "[tenon-new]") {
   const Places places;
   fs::create_symlink("/etc/passwd", places.from() / "link");

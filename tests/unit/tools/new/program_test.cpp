@@ -101,6 +101,20 @@ TEST_CASE("--python creates a Python package that offers the backend by an entry
   CHECK(tenon::test::file_content(directory / "acme_npu/tests/scale.pte").find("AcmeNpuBackend") !=
         std::string::npos);
 
+  std::size_t num_files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(directory / "acme_npu")) {
+    if (entry.is_regular_file()) ++num_files;
+  }
+  CHECK(num_files == 8);
+  CHECK_THAT(outcome.out, ContainsSubstring("/acme_npu: 8 files; "));
+
+  // The backend is that of `minimal`, and kept once.
+  const std::string minimal = directory.file("minimal");
+  fs::create_directory(minimal);
+  REQUIRE(run({"acme_npu", "--template", "minimal", "--dir", minimal}).exit_code == 0);
+  CHECK(tenon::test::file_content(directory / "acme_npu/acme_npu/acme_npu.cpp") ==
+        tenon::test::file_content(directory / "minimal/acme_npu/acme_npu.cpp"));
+
   const auto both = run({"acme", "--python", "--template", "minimal", "--dir", place});
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring("--python"));

@@ -90,6 +90,16 @@ TEST_CASE("limits are set one by one, the last of a name counts", "[arguments]")
                  ContainsSubstring("run_milliseconds, output_bytes, printed_values, trace_events"));
 }
 
+TEST_CASE("a time-out is a limit in seconds", "[arguments]") {
+  CHECK(accept({"m.pte"}).limits.of_host.run_milliseconds == tenon::host::HostLimits::none);
+  CHECK(accept({"m.pte", "--timeout", "1.5"}).limits.of_host.run_milliseconds == 1500);
+  for (const char* wrong : {"0", "-1", "0.0001", "1e9", "nan", "inf", "soon", ""}) {
+    CHECK_THAT(refuse({"m.pte", "--timeout", wrong}),
+               ContainsSubstring("--timeout: expected seconds from 0.001 to 31536000, found ") &&
+                   ContainsSubstring(wrong));
+  }
+}
+
 TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {
   const auto arguments = accept({"--plugin", "a.so", "m.pte"});
   CHECK(arguments.plugins == Words{"a.so"});

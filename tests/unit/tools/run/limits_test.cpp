@@ -103,6 +103,7 @@ TEST_CASE("a loop over a large condition ends with exit code 5", "[run][limits]"
               "the limit condition_bytes is 1024");
   check_fails(run(builder, {"--limit", "instructions=1K"}), 5, "more than 1024 instructions");
   check_fails(run(builder, {"--limit", "run_milliseconds=1"}), 5, "run_milliseconds");
+  check_fails(run(builder, {"--timeout", "0.001"}), 5, "run_milliseconds");
 }
 
 TEST_CASE("the values that are printed of all outputs have a limit", "[run][limits]") {

@@ -44,6 +44,9 @@ struct MethodErrors {
   [[nodiscard]] Status limit_exceeded(std::size_t chain, std::size_t index,
                                       const RunBudget& budget) const {
     const HostLimits& limits = budget.limits();
+    if (budget.is_cancelled() && !budget.is_late()) {
+      return error(Error::Cancelled, where(chain, index), ": the run was cancelled before it");
+    }
     if (!budget.is_late()) {
       return error(Error::InvalidProgram, where(chain, index), ": more than ", limits.instructions,
                    " instructions were run, the limit instructions; the program seems to loop for ",
@@ -51,6 +54,11 @@ struct MethodErrors {
     }
     return over_limit(concat(where(chain, index), ": milliseconds of the run"),
                       budget.milliseconds(), "run_milliseconds", limits.run_milliseconds);
+  }
+  /// The failure of a run that the limit in time cancelled.
+  [[nodiscard]] Status late(const Status& cancelled, const HostLimits& limits) const {
+    return error(Error::OutOfResources, cancelled.text(), " (after the limit run_milliseconds, ",
+                 limits.run_milliseconds, ")");
   }
   /// `left` is how many bytes of conditions could still be looked at before the instruction.
   [[nodiscard]] Status conditions(std::size_t chain, std::size_t index, const tenon_value& found,

@@ -57,7 +57,7 @@ class AsyncRun {
   /// Begins a run and starts what can be started without waiting: up to the first instruction that
   /// waits, or computes on the calling thread.
   void begin() {
-    budget_.emplace(method_.options_.limits);
+    budget_.emplace(method_.options_.limits, method_.control_.get());
     position_ = {0, 0, budget_->next_slice()};
     status_ = {};
     walk(false);
@@ -292,6 +292,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
  private:
   [[nodiscard]] Status start(Completion completion) {
     method_.running_.store(true, std::memory_order_relaxed);
+    method_.begin_run();
     try {
       if (starts_delegates()) run_.begin();
       return pending_->add(*this, method_.options_.executor, std::move(completion));
@@ -312,6 +313,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
     } catch (const std::bad_alloc&) {
       outcome = method_.errors().no_memory_for_run();
     }
+    outcome = method_.end_run(std::move(outcome));
     method_.running_.store(false, std::memory_order_release);
     return outcome;
   }

@@ -3,15 +3,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/kernel_providers.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
@@ -24,8 +24,8 @@ namespace tenon::host {
 
 namespace detail {
 
-/// A plugin that has kernels, and what they need of the method. Each kernel has a copy.
-struct KernelProvider {
+/// The plugin of a kernel, and what the method gives to it. Each kernel has a copy.
+struct PluginFoundKernelNeeds {
   BackendRef backend;  ///< Keeps the plugin loaded.
   tenon_kernels_v1 table{};
   const char* method_name = nullptr;
@@ -37,42 +37,43 @@ struct KernelProvider {
 class PluginFoundKernel final : public HostFoundKernel {
  public:
   [[nodiscard]] static Result<std::unique_ptr<HostFoundKernel>> create(
-      const KernelProvider& provider, const std::string& op, std::span<tenon_value* const> args) {
-    std::unique_ptr<PluginFoundKernel> out(new PluginFoundKernel(provider, op));
-    TENON_TRY(out->handle_, create_kernel(*provider.backend, provider.table, op, args));
+      const PluginFoundKernelNeeds& needs, const std::string& op,
+      std::span<tenon_value* const> args) {
+    std::unique_ptr<PluginFoundKernel> out(new PluginFoundKernel(needs, op));
+    TENON_TRY(out->handle_, create_kernel(*needs.backend, needs.table, op, args));
     return std::unique_ptr<HostFoundKernel>(std::move(out));
   }
 
   ~PluginFoundKernel() override {
-    if (handle_) provider_.table.destroy_kernel(provider_.backend->raw(), handle_);
+    if (handle_) needs_.table.destroy_kernel(needs_.backend->raw(), handle_);
   }
 
   [[nodiscard]] Result<std::unique_ptr<HostFoundKernel>> clone(
       std::span<tenon_value* const> args) const override {
-    auto made = create(provider_, op_, args);
+    auto made = create(needs_, op_, args);
     if (made.ok()) return made;
     return std::move(made).status().with_context(name());
   }
 
   [[nodiscard]] Status run() override {
-    const tenon_status status = provider_.table.run_kernel(handle_, &context_);
+    const tenon_status status = needs_.table.run_kernel(handle_, &context_);
     temp_.reset();
     if (status == TENON_STATUS_OK) [[likely]]
       return ok();
-    return take_last_error(provider_.backend->host(), status).with_context(name());
+    return take_last_error(needs_.backend->host(), status).with_context(name());
   }
 
  private:
-  PluginFoundKernel(const KernelProvider& provider, const std::string& op)
-      : provider_(provider),
+  PluginFoundKernel(const PluginFoundKernelNeeds& needs, const std::string& op)
+      : needs_(needs),
         op_(op),
-        context_(provider.backend->host(), provider.method_name, temp_.table(), provider.tracer) {}
+        context_(needs.backend->host(), needs.method_name, temp_.table(), needs.tracer) {}
 
   [[nodiscard]] std::string name() const {
-    return concat("kernel ", op_, " (", provider_.backend->id(), ")");
+    return concat("kernel ", op_, " (", needs_.backend->id(), ")");
   }
 
-  KernelProvider provider_;
+  PluginFoundKernelNeeds needs_;
   std::string op_;
   Arena temp_;
   HostExecutionContext context_;
@@ -81,9 +82,8 @@ class PluginFoundKernel final : public HostFoundKernel {
 
 }  // namespace detail
 
-/// Asks plugins for the kernels that delegates want, in the order of `find_kernel_backends`. One
-/// that cannot be used, and one that answers OperatorMissing, leaves the call to the next. Nothing
-/// is loaded before the first question; plugins that no kernel is of are released with this object.
+/// Asks plugins for the kernels that delegates want. Plugins that no kernel is of are released with
+/// this object.
 ///
 /// The backend that asks may answer as any other, when it has kernels, too.
 class PluginKernelLookup final : public detail::KernelLookup {
@@ -98,21 +98,11 @@ class PluginKernelLookup final : public detail::KernelLookup {
       const std::string& op, std::span<tenon_value* const> args) override;
 
  private:
-  struct Candidate {
-    std::string id;
-    bool is_opened = false;
-    std::optional<detail::KernelProvider> provider{};
-    std::string unusable{};  ///< Once opened: why there is no provider.
-  };
-
-  void open(Candidate& candidate) const;
-
   std::span<const BackendRef> backends_;
   const BackendRegistry* registry_;
   const char* method_name_;
   const tenon_tracer* tracer_;
-  bool asked_ = false;
-  std::vector<Candidate> candidates_;
+  detail::KernelProviders providers_;
 };
 
 }  // namespace tenon::host
@@ -121,43 +111,20 @@ namespace tenon::host {
 
 inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find(
     const std::string& op, std::span<tenon_value* const> args) {
-  if (!std::exchange(asked_, true)) {
-    for (std::string& id : find_kernel_backends(backends_, registry_)) {
-      candidates_.push_back({std::move(id)});
-    }
-  }
   std::string answers;
-  for (Candidate& candidate : candidates_) {
-    if (!std::exchange(candidate.is_opened, true)) open(candidate);
-    std::string answer = candidate.unusable;
-    if (candidate.provider) {
-      auto made = detail::PluginFoundKernel::create(*candidate.provider, op, args);
-      if (made.ok()) return made;
-      if (made.error() != Error::OperatorMissing) {
-        return std::move(made).status().with_context(
-            concat("kernel ", op, " (", candidate.id, ")"));
-      }
-      answer = made.text();
-    }
-    answers += concat(answers.empty() ? ": " : "; ", candidate.id, ": ", answer);
-  }
+  auto made = providers_.find(
+      backends_, registry_, op,
+      [&](const std::string& id) { return find_backend(backends_, registry_, id); },
+      [&](const detail::KernelProvider& provider) {
+        return detail::PluginFoundKernel::create(
+            {provider.backend, *provider.table, method_name_, tracer_}, op, args);
+      },
+      [&](std::string_view id, std::string_view answer) {
+        answers += concat(answers.empty() ? ": " : "; ", id, ": ", answer);
+      });
+  if (!made.ok() || *made) return made;
   return error(Error::OperatorMissing, "no plugin has a kernel for ", op,
                answers.empty() ? ": none that is known offers kernels" : answers);
-}
-
-inline void PluginKernelLookup::open(Candidate& candidate) const {
-  auto backend = find_backend(backends_, registry_, candidate.id);
-  if (!backend.ok()) {
-    candidate.unusable = backend.text();
-    return;
-  }
-  const auto table = usable_kernels(**backend);
-  if (!table.ok()) {
-    candidate.unusable = table.text();
-    return;
-  }
-  candidate.provider.emplace(
-      detail::KernelProvider{*std::move(backend), *table, method_name_, tracer_});
 }
 
 }  // namespace tenon::host

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/core/options.hpp"
@@ -38,6 +39,8 @@ struct BackendUse {
   BackendRef backend;
   HostExecutionContext context;
   std::vector<tenon_option> runtime_specs;
+  /// Null unless runs of the method can be cancelled and the backend has "tenon.cancel/1".
+  void (*cancel)(tenon_backend* backend, tenon_delegate* delegate) = nullptr;
   BackendUse* next = nullptr;  ///< See BackendUses.
 };
 
@@ -127,6 +130,11 @@ struct LoadedDelegate {
     const LoadedBackend& backend = *use->backend;
     return backend.api().execute(backend.raw(), active->handle, &use->context, args, num_args);
   }
+  /// From any thread, while a run is going on.
+  void cancel() const {
+    if (use->cancel) use->cancel(use->backend->raw(), active->handle);
+  }
+
   void destroy() const { destroy(own.handle); }
   void destroy(tenon_delegate* of_this_backend) const {
     const LoadedBackend& backend = *use->backend;
@@ -204,6 +212,7 @@ struct DelegateLoader {
   Arena& arena;
   Arena& temp_arena;
   tenon_changes* changes;
+  const std::uint32_t* cancel_flag;  ///< Null when runs cannot be cancelled.
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
@@ -290,8 +299,13 @@ struct DelegateLoader {
     TENON_TRY(BackendRef backend, find_backend(backends, registry, id));
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
-    use->context = {backend->host(), method_name, temp_arena.table(),
-                    trace ? trace->table() : nullptr, changes};
+    use->context = {
+        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr,
+        changes,         cancel_flag};
+    if (cancel_flag) {
+      const auto table = backend->extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL);
+      if (table) use->cancel = table->cancel;
+    }
     use->backend = std::move(backend);
     for (const BackendOption& option : options) {
       if (option.backend_id != id) continue;

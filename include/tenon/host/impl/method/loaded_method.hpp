@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "tenon/host/files/shortened.hpp"
@@ -19,6 +20,7 @@
 #include "tenon/host/impl/method/planned_buffers.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
 #include "tenon/host/impl/method/run_budget.hpp"
+#include "tenon/host/impl/method/run_control.hpp"
 #include "tenon/host/impl/method/values.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/device_memory.hpp"
@@ -79,6 +81,10 @@ class LoadedMethod final : public Method {
     if (!options_.data_files.empty()) {
       TENON_TRY(external, MergedDataMap::create(nullptr, options_.data_files));
     }
+    if (options_.cancellable) {
+      TENON_TRY(control_, make_control());
+    }
+    is_plain_ = !options_.trace && !control_;
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
                           .registry = options_.registry,
@@ -90,6 +96,7 @@ class LoadedMethod final : public Method {
                           .arena = arena_,
                           .temp_arena = temp_arena_,
                           .changes = changes_.table(),
+                          .cancel_flag = control_ ? control_->flag() : nullptr,
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
@@ -103,8 +110,9 @@ class LoadedMethod final : public Method {
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
-    kernel_context_ = {kernel_host(), plan_.name()->c_str(), temp_arena_.table(),
-                       options_.trace ? options_.trace->table() : nullptr, changes_.table()};
+    kernel_context_ = {kernel_host(),       plan_.name()->c_str(),
+                       temp_arena_.table(), options_.trace ? options_.trace->table() : nullptr,
+                       changes_.table(),    control_ ? control_->flag() : nullptr};
     return ok();
   }
 
@@ -139,7 +147,19 @@ class LoadedMethod final : public Method {
   [[nodiscard]] Status run() {
     if (!may_run()) [[unlikely]]
       return refuse_run();
-    return run_now();
+    if (is_plain_) [[likely]]
+      return shortened(run_all<false>());
+    return run_observed();
+  }
+
+  [[nodiscard]] Status cancel_run() {
+    if (!control_) {
+      return error(Error::InvalidState, "method ", plan_.name()->string_view(),
+                   ": it was loaded without MethodOptions::cancellable, so no run of it can be "
+                   "cancelled");
+    }
+    control_->cancel();
+    return ok();
   }
 
   /// Fails while an asynchronous run is pending.
@@ -226,6 +246,34 @@ class LoadedMethod final : public Method {
     return ok();
   }
 
+  [[nodiscard]] Result<std::unique_ptr<RunControl>> make_control() {
+    try {
+      return std::make_unique<RunControl>(options_.limits.run_milliseconds, [this] {
+        for (const LoadedDelegate& delegate : delegates_) delegate.cancel();
+      });
+    } catch (const std::system_error& failure) {
+      return error(Error::OutOfResources,
+                   "no thread for the limit run_milliseconds: ", failure.what());
+    }
+  }
+
+  /// A run that is traced or can be cancelled.
+  [[gnu::cold]] Status run_observed() {
+    begin_run();
+    return end_run(run_now());
+  }
+
+  /// Around each run that can be cancelled, also an asynchronous one.
+  void begin_run() {
+    if (control_) control_->begin();
+  }
+  [[nodiscard]] Status end_run(Status outcome) {
+    if (!control_) return outcome;
+    control_->end();
+    if (outcome.error() != Error::Cancelled || !control_->is_late()) return outcome;
+    return errors().late(outcome, options_.limits);
+  }
+
   [[nodiscard]] Status run_now() {
     Status outcome = options_.trace ? run_traced() : run_all<false>();
     return shortened(std::move(outcome));
@@ -233,7 +281,7 @@ class LoadedMethod final : public Method {
 
   template <bool Traced>
   Status run_all() {
-    RunBudget budget(options_.limits);
+    RunBudget budget(options_.limits, control_.get());
     RunPosition position{0, 0, budget.next_slice()};
     CompleteCalls<Traced> calls{*this};
     return interpret(budget, position, calls);
@@ -398,6 +446,8 @@ class LoadedMethod final : public Method {
   PluginKernels plugin_kernels_;
   std::span<const Chain> chains_;
   HostExecutionContext kernel_context_;
+  std::unique_ptr<RunControl> control_;  ///< Null when runs cannot be cancelled.
+  bool is_plain_ = true;                 ///< A run is neither traced nor can be cancelled.
   std::unique_ptr<AsyncRuns> async_runs_;
 };
 

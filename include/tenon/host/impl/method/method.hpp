@@ -89,6 +89,8 @@ const tenon_value& Method::input(std::size_t index) const noexcept {
 
 Status Method::execute() { return detail::loaded(*this).run(); }
 
+Status Method::cancel() { return detail::loaded(*this).cancel_run(); }
+
 Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/impl/method/kernel_providers.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/kernels.hpp"
@@ -72,31 +72,25 @@ class PluginKernel {
 class PluginKernels {
  public:
   /// The kernel for one call of `op`, or null when no plugin has one: `answers` then has the
-  /// reasons. The plugins are asked in the order of `find_kernel_backends`. One that cannot be
-  /// used, and one that answers OperatorMissing, leaves the call to the next; any other failure of
-  /// `create_kernel` is the outcome. The address of `args` must not change.
+  /// reasons. The address of `args` must not change.
   [[nodiscard]] Result<const Kernel*> find(DelegateLoader& loader, const std::string& op,
                                            std::span<tenon_value* const> args) {
-    if (!asked_) {
-      num_other_uses_ = loader.uses.size();
-      for (std::string& id : find_kernel_backends(loader.backends, loader.registry)) {
-        providers_.push_back({std::move(id)});
-      }
-      asked_ = true;
-    }
-    for (Provider& provider : providers_) {
-      if (!prepare(loader, provider)) continue;
+    if (!providers_.was_asked()) num_other_uses_ = loader.uses.size();
+    const auto open = [&](const std::string& id) -> Result<BackendRef> {
+      TENON_TRY(const BackendUse* use, loader.use_backend(id));
+      return use->backend;
+    };
+    const auto make = [&](const KernelProvider& provider) -> Result<const Kernel*> {
+      TENON_TRY(const BackendUse* use, loader.use_backend(provider.id));
       // The slot exists before the plugin makes a kernel: nothing may fail in between.
-      kernels_.push_back(std::make_unique<PluginKernel>(*provider.use, *provider.table));
+      kernels_.push_back(std::make_unique<PluginKernel>(*use, *provider.table));
       Status made = kernels_.back()->create(*provider.table, op, args);
       if (made.ok()) return kernels_.back()->kernel();
       kernels_.pop_back();
-      if (made.error() != Error::OperatorMissing) {
-        return std::move(made).with_context(concat("kernel ", op, " (", provider.id, ")"));
-      }
-      note(provider.id, made.text());
-    }
-    return nullptr;
+      return made;
+    };
+    return providers_.find(loader.backends, loader.registry, op, open, make,
+                           [&](std::string_view id, std::string_view answer) { note(id, answer); });
   }
 
   /// The answers of plugins without such a kernel, each message once: one line for each, after a
@@ -111,7 +105,7 @@ class PluginKernels {
 
   /// Releases the plugins that were asked in vain.
   void drop_unused(BackendUses& uses) {
-    if (!asked_) return;
+    if (!providers_.was_asked()) return;
     uses.drop_unneeded(num_other_uses_, [&](const BackendUse& use) {
       bool is_needed = false;
       for (const auto& kernel : kernels_) is_needed |= &kernel->use() == &use;
@@ -126,37 +120,13 @@ class PluginKernels {
   }
 
  private:
-  struct Provider {
-    std::string id;
-    const BackendUse* use = nullptr;
-    std::optional<tenon_kernels_v1> table{};
-    bool is_opened = false;  ///< Without a table: it was found to be unusable.
-  };
-
-  /// Whether the provider can be asked.
-  bool prepare(DelegateLoader& loader, Provider& provider) {
-    if (!provider.is_opened) {
-      const Status opened = open(loader, provider);
-      if (!opened.ok()) note(provider.id, opened.text());
-      provider.is_opened = true;
-    }
-    return provider.table.has_value();
-  }
-
-  static Status open(DelegateLoader& loader, Provider& provider) {
-    TENON_TRY(provider.use, loader.use_backend(provider.id));
-    TENON_TRY(provider.table, usable_kernels(*provider.use->backend));
-    return ok();
-  }
-
   void note(std::string_view id, std::string_view text) {
     std::string answer = concat(id, ": ", text);
     if (known_answers_.insert(answer).second) answers_.push_back(std::move(answer));
   }
 
-  bool asked_ = false;
   std::size_t num_other_uses_ = 0;  ///< Backends that the method uses for other reasons.
-  std::vector<Provider> providers_;
+  KernelProviders providers_;
   std::vector<std::string> answers_;     // In the order in which they came.
   std::set<std::string> known_answers_;  // The same: each operator may have one of its own.
   std::vector<std::unique_ptr<PluginKernel>> kernels_;

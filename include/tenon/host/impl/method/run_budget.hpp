@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tenon/host/files/limits.hpp"
+#include "tenon/host/impl/method/run_control.hpp"
 
 namespace tenon::host::detail {
 
@@ -16,22 +17,25 @@ struct RunPosition {
   std::uint64_t left = 0;  ///< Instructions before the budget is asked for the next slice.
 };
 
-/// How many instructions one run may still execute, in slices: a run without a limit in time gets
-/// all of them in its first slice, so that counting them is all that an instruction pays for. With
-/// one the clock is read for each instruction.
+/// How many instructions one run may still execute, in slices: a run that has no limit in time and
+/// cannot be cancelled gets all of them in its first slice, so that counting them is all that an
+/// instruction pays for. Another one asks for each instruction.
 class RunBudget {
  public:
-  /// Starts the clock when there is a limit in time. `limits` is borrowed.
-  explicit RunBudget(const HostLimits& limits) noexcept
+  /// Starts the clock when there is a limit in time. `limits` is borrowed, and `control`, which is
+  /// null for a run that cannot be cancelled.
+  RunBudget(const HostLimits& limits, const RunControl* control) noexcept
       : condition_bytes(limits.condition_bytes),
         limits_(limits),
+        control_(control),
         instructions_(limits.instructions) {
     if (limits.run_milliseconds != HostLimits::none) start_ = Clock::now();
   }
 
   [[nodiscard]] const HostLimits& limits() const noexcept { return limits_; }
-  /// Whether the time is why there was no further slice.
+  /// Why there was no further slice, if not for the number of instructions.
   [[nodiscard]] bool is_late() const noexcept { return is_late_; }
+  [[nodiscard]] bool is_cancelled() const noexcept { return is_cancelled_; }
   /// Of the run so far. Only with a limit in time.
   [[nodiscard]] std::uint64_t milliseconds() const noexcept {
     const auto passed = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - start_);
@@ -41,10 +45,11 @@ class RunBudget {
   /// Number of instructions that may be run before the next call; 0 when a limit was reached.
   [[nodiscard]] std::uint64_t next_slice() noexcept {
     const bool is_timed = limits_.run_milliseconds != HostLimits::none;
-    const std::uint64_t slice = is_timed && instructions_ != 0 ? 1 : instructions_;
+    const std::uint64_t slice = (is_timed || control_) && instructions_ != 0 ? 1 : instructions_;
     instructions_ -= slice;
     is_late_ = is_timed && slice != 0 && milliseconds() > limits_.run_milliseconds;
-    return is_late_ ? 0 : slice;
+    is_cancelled_ = control_ && slice != 0 && control_->is_cancelled();
+    return is_late_ || is_cancelled_ ? 0 : slice;
   }
 
   std::uint64_t condition_bytes;  ///< Of conditions that may still be looked at.
@@ -53,9 +58,11 @@ class RunBudget {
   using Clock = std::chrono::steady_clock;
 
   const HostLimits& limits_;
+  const RunControl* control_;
   std::uint64_t instructions_;
   Clock::time_point start_{};
   bool is_late_ = false;
+  bool is_cancelled_ = false;
 };
 
 }  // namespace tenon::host::detail

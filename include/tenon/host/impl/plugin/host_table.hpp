@@ -80,6 +80,9 @@ class HostTable {
     const std::string_view asked = id ? id : "";
     if (asked == TENON_EXTENSION_KERNEL_LOOKUP) return &detail::KernelLookupTable::get();
     if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
+    if (asked == TENON_EXTENSION_CANCEL_FLAG) {
+      return &detail::HostExecutionContext::cancel_flag_table();
+    }
     return nullptr;
   }
 

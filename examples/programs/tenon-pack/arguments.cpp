@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parse_command_line.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/core/concat.hpp"
+#include "tensor.hpp"
+
+namespace tenon::pack {
+namespace {
+
+constexpr const char* footer =
+    "TENSOR is DTYPE:SIZES or DTYPE:SIZES:dynamic. DTYPE is ExecuTorch's name: Float, Half, Int, "
+    "...\n"
+    "SIZES have commas between them; a scalar has none. With :dynamic they are the largest ones.\n"
+    "\n"
+    "Examples:\n"
+    "  tenon-pack model.onnx --backend AcmeBackend --input Float:8,16 --output Float:8,4 "
+    "-o model.pte\n"
+    "  tenon-pack model.bin --backend AcmeBackend --input Long:1,512:dynamic --input Bool: "
+    "--output Half:1,512,64:dynamic --spec mode=fast --data weights=model.weights -o model.pte\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 written  2 wrong usage, or a file that cannot be read or written\n";
+
+Status wrong(const auto&... parts) {
+  return error(Error::InvalidArgument, parts..., " (see tenon-pack --help)");
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> read_pairs(
+    const std::vector<std::string>& texts, std::string_view option, std::string_view form) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& text : texts) {
+    const std::size_t at = text.find('=');
+    if (at == 0 || at == std::string::npos) {
+      return wrong(option, " ", text, ": expected ", form);
+    }
+    out.emplace_back(text.substr(0, at), text.substr(at + 1));
+  }
+  return out;
+}
+
+Result<std::vector<aot::TensorValue>> read_tensors(const std::vector<std::string>& texts,
+                                                   std::string_view option) {
+  std::vector<aot::TensorValue> out;
+  for (const std::string& text : texts) {
+    auto tensor = parse_tensor(text);
+    if (!tensor.ok()) return std::move(tensor).status().with_context(option);
+    out.push_back(*std::move(tensor));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> specs;
+  std::vector<std::string> data;
+  CLI::App app(
+      "Makes an ExecuTorch program (.pte) of one blob of a runtime that exists: a method with one\n"
+      "call of one delegate. The blob is stored as it is.",
+      "tenon-pack");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-pack " TENON_VERSION_STRING, "Print the version");
+  app.add_option("BLOB", arguments.blob, "What the backend's `init` gets: a model of its runtime")
+      ->type_name("FILE");
+  app.add_option("--backend", arguments.backend, "The backend's id")->type_name("ID");
+  // Each list option takes one value, so that it does not swallow the arguments after it.
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
+                            const char* description) {
+    app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
+  };
+  add_list("--input", inputs, "TENSOR", "An input, in the order of the call; repeatable");
+  add_list("--output", outputs, "TENSOR", "An output, in the order of the call; repeatable");
+  add_list("--spec", specs, "KEY=VALUE", "A compile spec, which `init` gets; repeatable");
+  add_list("--data", data, "KEY=FILE", "Named data, stored in the program; repeatable");
+  app.add_option("--method", arguments.method, "The method's name (default: forward)")
+      ->type_name("NAME");
+  app.add_option("-o", arguments.program, "The program to write")->type_name("FILE.pte");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
+  if (arguments.blob.empty()) return wrong("expected BLOB, found none");
+  if (arguments.backend.empty()) return wrong("expected --backend ID, found none");
+  if (arguments.method.empty()) return wrong("--method: the name is empty");
+  if (outputs.empty()) return wrong("expected an --output or more, found none");
+  if (arguments.program.empty()) return wrong("expected -o FILE.pte, found none");
+  TENON_TRY(arguments.inputs, read_tensors(inputs, "--input"));
+  TENON_TRY(arguments.outputs, read_tensors(outputs, "--output"));
+  TENON_TRY(arguments.specs, read_pairs(specs, "--spec", "KEY=VALUE"));
+  TENON_TRY(arguments.data, read_pairs(data, "--data", "KEY=FILE"));
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::pack

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "pack.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/aot/named_data_store.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/path_text.hpp"
+
+namespace tenon::pack {
+namespace {
+
+using host::path_of;
+
+Status check_paths(const Arguments& arguments) {
+  std::vector<std::string> read{arguments.blob};
+  for (const auto& [key, path] : arguments.data) read.push_back(path);
+  for (const std::string& path : read) {
+    std::error_code failed;
+    if (!std::filesystem::equivalent(path_of(path), path_of(arguments.program), failed) || failed)
+      continue;
+    return error(Error::InvalidArgument, arguments.program, ": is read, and cannot be written");
+  }
+  return ok();
+}
+
+Result<Call> read_call(const Arguments& arguments) {
+  Call out{.backend = arguments.backend,
+           .method = arguments.method,
+           .blob = {},
+           .inputs = arguments.inputs,
+           .outputs = arguments.outputs,
+           .specs = {},
+           .data = {}};
+  TENON_TRY(out.blob, read_bytes(arguments.blob));
+  for (const auto& [key, value] : arguments.specs) {
+    out.specs.push_back({key, aot::SharedBytes::copy_of(value)});
+  }
+  for (const auto& [key, path] : arguments.data) {
+    TENON_TRY(aot::SharedBytes bytes, read_bytes(path));
+    out.data.emplace_back(key, std::move(bytes));
+  }
+  return out;
+}
+
+Result<WrittenFile> write(const Call& call, const std::string& path) {
+  TENON_TRY(const aot::ProgramData program, make_program(call));
+  TENON_TRY(const aot::FileImage image, aot::make_pte(program));
+  TENON_RETURN_IF_ERROR(image.write(path_of(path)));
+  return WrittenFile{path, image.size()};
+}
+
+}  // namespace
+
+Result<aot::SharedBytes> read_bytes(const std::string& path) {
+  TENON_TRY(host::MappedFile opened, host::MappedFile::open(path_of(path)));
+  auto file = std::make_shared<const host::MappedFile>(std::move(opened));
+  const Bytes bytes = file->bytes();
+  return aot::SharedBytes::borrow(bytes, std::move(file));
+}
+
+Result<aot::ProgramData> make_program(const Call& call) {
+  if (call.blob.empty()) return error(Error::InvalidArgument, "the blob has no bytes");
+  if (call.outputs.empty()) {
+    return error(Error::InvalidArgument, "expected an output or more, found none");
+  }
+  aot::ProgramData out;
+  aot::NamedDataStore store;
+  for (const auto& [key, bytes] : call.data) {
+    for (const auto& [other, of_other] : call.data) {
+      if (&other == &key) break;
+      if (other == key)
+        return error(Error::InvalidArgument, "named data ", host::quoted(key), ": twice");
+    }
+    TENON_RETURN_IF_ERROR(store.add_named_data(key, bytes));
+  }
+  out.named_data = store.get_named_data_store_output();
+  aot::MethodData& method = out.methods.emplace_back();
+  method.name = call.method;
+  aot::DelegateCall delegate;
+  delegate.delegate_index = method.add_delegate({call.backend, call.blob, call.specs});
+  const auto add = [&](const std::vector<aot::TensorValue>& tensors,
+                       std::vector<aot::ValueIndex>& list) {
+    for (const aot::TensorValue& tensor : tensors) {
+      list.push_back(method.add(tensor));
+      delegate.args.push_back(list.back());
+    }
+  };
+  add(call.inputs, method.inputs);
+  add(call.outputs, method.outputs);
+  method.instructions.emplace_back(std::move(delegate));
+  TENON_RETURN_IF_ERROR(aot::plan_method_memory(method));
+  return out;
+}
+
+Report pack(const Arguments& arguments) {
+  Report out;
+  const auto run = [&]() -> Status {
+    TENON_RETURN_IF_ERROR(check_paths(arguments));
+    TENON_TRY(out.call, read_call(arguments));
+    TENON_TRY(out.program, write(out.call, arguments.program));
+    return ok();
+  };
+  out.failure = run();
+  if (!out.failure.ok()) out.code = ExitCode::wrong_usage;
+  return out;
+}
+
+}  // namespace tenon::pack

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/aot/compile_spec_data.hpp"
+#include "tenon/aot/program_data.hpp"
+#include "tenon/aot/shared_bytes.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/core/status.hpp"
+#include "tool.hpp"
+
+namespace tenon::pack {
+
+using tool::ExitCode;
+
+/// A method that is one call of one delegate: what becomes a program.
+struct Call {
+  std::string backend;  ///< Its id.
+  std::string method = "forward";
+  aot::SharedBytes blob;
+  std::vector<aot::TensorValue> inputs;  ///< As `parse_tensor` returns them.
+  std::vector<aot::TensorValue> outputs;
+  std::vector<aot::CompileSpecData> specs;
+  /// Keys and bytes of named data, which is stored in the program.
+  std::vector<std::pair<std::string, aot::SharedBytes>> data;
+};
+
+/// Describes the program: its delegate gets the inputs, then the outputs, and the method owns the
+/// memory of all of them. Bytes are shared, not copied.
+///
+/// errors: InvalidArgument: no blob, no output, a name that no file can hold, two data of one key.
+[[nodiscard]] Result<aot::ProgramData> make_program(const Call& call);
+
+/// The bytes of a whole file, which is mapped.
+///
+/// errors: AccessFailed, also for an empty file.
+[[nodiscard]] Result<aot::SharedBytes> read_bytes(const std::string& path);
+
+/// The command line.
+struct Arguments {
+  std::string blob;  ///< A file.
+  std::string backend;
+  std::string method = "forward";
+  std::vector<aot::TensorValue> inputs;
+  std::vector<aot::TensorValue> outputs;
+  std::vector<std::pair<std::string, std::string>> specs;  ///< Keys and values.
+  std::vector<std::pair<std::string, std::string>> data;   ///< Keys and files.
+  std::string program;                                     ///< The file to write.
+  bool json = false;
+};
+
+/// A file that was written.
+struct WrittenFile {
+  std::string path;
+  std::uint64_t nbytes = 0;
+};
+
+struct Report {
+  std::optional<WrittenFile> program;
+  Call call;  ///< Of a program that was written.
+  Status failure;
+  ExitCode code = ExitCode::success;
+};
+
+/// Reads the blob and the data, and writes the program. On failure no file is written.
+[[nodiscard]] Report pack(const Arguments& arguments);
+
+/// The report for a person, and as one line of JSON (docs/schemas/tenon-pack.schema.json).
+[[nodiscard]] std::string to_text(const Report& report);
+[[nodiscard]] std::string to_json(const Report& report);
+
+}  // namespace tenon::pack

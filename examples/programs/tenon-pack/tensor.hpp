@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tenon/aot/program_data.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::pack {
+
+/// Reads a tensor of a program from "DTYPE:SIZES[:dynamic]", such as "Float:8,16" or
+/// "Half:1,512:dynamic". DTYPE is ExecuTorch's name. SIZES are numbers with commas between them,
+/// none for a scalar; with "dynamic" they are the largest ones, and each call may have smaller
+/// ones. The method owns the tensor's memory, whose place is not chosen yet.
+///
+/// errors: InvalidArgument; NotSupported for a dtype that `.pte` files cannot hold. The text begins
+///         with that of the tensor.
+[[nodiscard]] Result<aot::TensorValue> parse_tensor(std::string_view text);
+
+/// The same text again, of a tensor that `parse_tensor` returned.
+[[nodiscard]] std::string tensor_text(const aot::TensorValue& tensor);
+
+}  // namespace tenon::pack

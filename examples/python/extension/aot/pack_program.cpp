@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "pack_program.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pack.hpp"
+#include "raise.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/aot/shared_bytes.hpp"
+#include "tensor.hpp"
+
+namespace nb = nanobind;
+
+namespace tenon::python {
+
+namespace {
+
+/// A file's bytes for a text, which is its path; of `bytes` those themselves, borrowed.
+aot::SharedBytes read(nb::handle source) {
+  if (nb::isinstance<nb::str>(source)) return take(pack::read_bytes(nb::cast<std::string>(source)));
+  const auto bytes = nb::cast<nb::bytes>(source);
+  return aot::SharedBytes::borrow(
+      std::as_bytes(std::span(static_cast<const char*>(bytes.data()), bytes.size())), nullptr);
+}
+
+std::vector<aot::TensorValue> read_tensors(const std::vector<std::string>& texts,
+                                           std::string_view list) {
+  std::vector<aot::TensorValue> out;
+  for (const std::string& text : texts) {
+    auto tensor = pack::parse_tensor(text);
+    if (!tensor.ok()) raise(std::move(tensor).status().with_context(list));
+    out.push_back(*std::move(tensor));
+  }
+  return out;
+}
+
+void write_program(nb::handle blob, const std::string& backend, const std::string& program,
+                   const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                   const nb::list& specs, const nb::list& data, const std::string& method) {
+  pack::Call call{.backend = backend,
+                  .method = method,
+                  .blob = read(blob),
+                  .inputs = read_tensors(inputs, "inputs"),
+                  .outputs = read_tensors(outputs, "outputs"),
+                  .specs = {},
+                  .data = {}};
+  for (const nb::handle pair : specs) {
+    call.specs.push_back({nb::cast<std::string>(pair[0]), read(pair[1])});
+  }
+  for (const nb::handle pair : data) {
+    call.data.emplace_back(nb::cast<std::string>(pair[0]), read(pair[1]));
+  }
+  const Status written = [&]() -> Status {
+    const nb::gil_scoped_release released;
+    TENON_TRY(const aot::ProgramData described, pack::make_program(call));
+    return aot::write_pte(described, std::filesystem::path(program));
+  }();
+  if (!written.ok()) raise(written);
+}
+
+}  // namespace
+
+void bind_pack(nb::module_& module) { module.def("pack", &write_program); }
+
+}  // namespace tenon::python

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""tenon.pack: pack_test.py BUILD SOURCE."""
+
+import array
+import pathlib
+import struct
+import sys
+import tempfile
+import unittest
+
+import tenon
+
+BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
+HELLO = BUILD / "examples/backends/hello.so"
+RANK_2 = struct.pack("<I", 2)
+
+
+class Pack(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.program = self.folder / "model.pte"
+
+    def pack(self, blob=RANK_2, tensor="Float:4,3:dynamic", **arguments):
+        tenon.pack(blob, "Add", self.program, inputs=[tensor, tensor], outputs=[tensor], **arguments)
+
+    def check_runs(self):
+        method = tenon.load(self.program, plugins=[HELLO])["forward"]
+        rows = memoryview(array.array("f", [1, 2, 3])).cast("B").cast("f", (1, 3))
+        self.assertEqual(memoryview(method(rows, rows)).tolist(), [[2, 4, 6]])
+
+    def test_bytes_and_a_file_become_a_program_that_runs(self):
+        self.pack()
+        self.check_runs()
+        from_bytes = self.program.read_bytes()
+        (self.folder / "blob").write_bytes(RANK_2)
+        self.pack(self.folder / "blob")
+        self.assertEqual(self.program.read_bytes(), from_bytes)
+        self.pack(str(self.folder / "blob"))
+        self.pack(memoryview(RANK_2))
+        self.assertEqual(self.program.read_bytes(), from_bytes)
+
+    def test_specs_and_data_are_stored_as_they_were_given(self):
+        (self.folder / "weights").write_bytes(b"seven")
+        self.pack(method="decode", specs={"mode": "fast", "table": b"\0\1"},
+                  data={"a": self.folder / "weights", "b": b"eight"})
+        program = tenon.load(self.program)
+        self.assertEqual(program.method_names, ["decode"])
+        self.assertEqual({key: bytes(memoryview(value)) for key, value in program.named_data().items()},
+                         {"a": b"seven", "b": b"eight"})
+        found, = tenon.doctor(self.program).methods[0].delegates
+        self.assertEqual([each["key"] for each in found.compile_specs], ["mode", "table"])
+
+    def test_what_no_program_can_hold_is_an_error_with_a_reason(self):
+        for tensor, name, text in (("float32:1", "InvalidArgument", "expected ExecuTorch's name of one: Float"),
+                                   ("ComplexFloat:1", "NotSupported", "files cannot hold"),
+                                   ("Float:-1", "InvalidArgument", "found '-1'")):
+            with self.subTest(tensor), self.assertRaisesRegex(tenon.Error, text) as caught:
+                self.pack(tensor=tensor)
+            self.assertEqual(caught.exception.name, name)
+            self.assertTrue(caught.exception.text.startswith(f"inputs: {tensor}: "))
+        with self.assertRaisesRegex(tenon.Error, "the blob has no bytes"):
+            self.pack(b"")
+        with self.assertRaisesRegex(tenon.Error, "none: No such file"):
+            self.pack(self.folder / "none")
+        with self.assertRaisesRegex(tenon.Error, "expected an output or more"):
+            tenon.pack(RANK_2, "Add", self.program, inputs=[], outputs=[])
+        self.assertFalse(self.program.exists())
+
+    def test_a_wrong_type_is_a_type_error(self):
+        with self.assertRaisesRegex(TypeError, "blob: expected a path or bytes, found int"):
+            self.pack(3)
+        with self.assertRaisesRegex(TypeError, r"specs\['a'\]: expected a path or bytes, found int"):
+            self.pack(specs={"a": 1})
+        with self.assertRaisesRegex(TypeError, "inputs: expected a list of texts, found one text"):
+            tenon.pack(RANK_2, "Add", self.program, inputs="Float:1", outputs=["Float:1"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+
+#include "tenon/abi/tenon.h"
+
+namespace tenon {
+
+/// The ids of the extensions that a backend may have, of all that the headers declare.
+inline constexpr std::array backend_extensions = {
+    TENON_EXTENSION_AOTI_EXPORT,   TENON_EXTENSION_CANCEL,      TENON_EXTENSION_CHECK_BLOB,
+    TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_DEVICES,     TENON_EXTENSION_EVENTS,
+    TENON_EXTENSION_KERNELS,       TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS,
+    TENON_EXTENSION_PREPROCESS,    TENON_EXTENSION_SESSIONS,    TENON_EXTENSION_STREAMS};
+
+}  // namespace tenon

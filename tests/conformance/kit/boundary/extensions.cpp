@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "kit/boundary/extensions.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include "tenon/host/plugin/backend_api.hpp"
+
+namespace tenon::conformance::detail {
+
+/// The functions of these tables.
+struct ExtensionCalls {
+  /// A function of the backend as a whole: `Table` is the member of ExtensionTables, `Function` the
+  /// member of that table, `Name` its name in reports.
+  template <auto Table, auto Function, const char* Name, class... Arguments>
+  static tenon_status of_backend(tenon_backend* backend, Arguments... arguments) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    return self.watch().status_of(Name, 0, [&] {
+      return ((self.extensions().*Table).*Function)(self.opened(), arguments...);
+    });
+  }
+
+  /// A function of one delegate.
+  template <auto Table, auto Function, const char* Name, class... Arguments>
+  static tenon_status of_delegate(tenon_backend* backend, tenon_delegate* delegate,
+                                  Arguments... arguments) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
+    return self.watch().status_of(Name, watched->number, [&] {
+      return ((self.extensions().*Table).*Function)(self.opened(), watched->theirs, arguments...);
+    });
+  }
+
+  static void cancel(tenon_backend* backend, tenon_delegate* delegate) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
+    self.watch().nothing_of("cancel", watched->number, [&] {
+      self.extensions().cancel.cancel(self.opened(), watched->theirs);
+    });
+  }
+
+  static void free_block(tenon_backend* backend, tenon_dl_device device, void* block) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    self.watch().nothing_of(
+        "free", 0, [&] { self.extensions().device_memory.free(self.opened(), device, block); });
+  }
+
+  static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
+                                 std::uint32_t* verdict) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    WatchedDelegate lent(self, 0, *context, self.faults(), self.shape.guard_bytes);
+    tenon_buffer* processed = context->processed;
+    const void* data = processed ? processed->data : nullptr;
+    const tenon_init_context shown_context = self.context_for(lent, *context);
+    // A verdict needs a reason, but a reason is not a failure: the caller judges the text.
+    const tenon_status status = self.watch().status_of("check_blob", 0, [&] {
+      return self.with_context(lent, shown_context, *context, [&](tenon_init_context* shown) {
+        return self.extensions().check_blob.check_blob(self.opened(), shown, verdict);
+      });
+    });
+    if (lent.bytes.was_released() || (processed && processed->data != data)) {
+      self.watch().violated("TN-BLB-1", "check_blob released the blob");
+    }
+    return status;
+  }
+
+  static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
+                                     tenon_delegate** out) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
+    auto session = self.new_delegate(tenon_init_context{});
+    const tenon_status status = self.watch().status_of("create_session", watched->number, [&] {
+      return self.extensions().sessions.create_session(self.opened(), watched->theirs,
+                                                       &session->theirs);
+    });
+    if (status == TENON_STATUS_OK) *out = self.lend_to_host(std::move(session));
+    return status;
+  }
+
+  /// A kernel is watched like a delegate, and a host gets a pointer to the watched one.
+  static tenon_status create_kernel(tenon_backend* backend, const char* op,
+                                    tenon_value* const* args, std::uint32_t num_args,
+                                    tenon_kernel** out) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    auto watched = self.new_delegate(tenon_init_context{});
+    // A pointer that no plugin would return: it shows whether anything was written.
+    auto* const unwritten = reinterpret_cast<tenon_kernel*>(std::uintptr_t{0xBAD0BAD0});
+    tenon_kernel* kernel = unwritten;
+    const tenon_status status = self.watch().status_of("create_kernel", watched->number, [&] {
+      return self.extensions().kernels.create_kernel(self.opened(), op, args, num_args, &kernel);
+    });
+    if (status != TENON_STATUS_OK) return status;
+    if (!kernel || kernel == unwritten) {
+      self.watch().violated("TN-KRN-7", "create_kernel succeeded and ",
+                            kernel ? "did not write the kernel" : "gave NULL");
+      return TENON_STATUS_INTERNAL;
+    }
+    watched->theirs = reinterpret_cast<tenon_delegate*>(kernel);
+    *out = reinterpret_cast<tenon_kernel*>(self.lend_to_host(std::move(watched)));
+    return status;
+  }
+
+  static tenon_status run_kernel(tenon_kernel* kernel, const tenon_execution_context* context) {
+    auto& watched = *reinterpret_cast<WatchedDelegate*>(kernel);
+    WatchedBackend& self = *watched.backend;
+    const tenon_execution_context* shown = self.execution_context_for(watched, *context);
+    ++self.kernel_runs;
+    return self.watch().status_of("run_kernel", watched.number, [&] {
+      return self.extensions().kernels.run_kernel(reinterpret_cast<tenon_kernel*>(watched.theirs),
+                                                  shown);
+    });
+  }
+
+  static void destroy_kernel(tenon_backend* backend, tenon_kernel* kernel) {
+    if (!kernel) return;
+    WatchedBackend& self = WatchedBackend::of(backend);
+    const auto watched = self.take_back(reinterpret_cast<tenon_delegate*>(kernel));
+    self.watch().nothing_of("destroy_kernel", watched->number, [&] {
+      self.extensions().kernels.destroy_kernel(self.opened(),
+                                               reinterpret_cast<tenon_kernel*>(watched->theirs));
+    });
+  }
+
+  static tenon_status start(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            std::uint32_t num_args) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    auto& watched = *reinterpret_cast<WatchedDelegate*>(delegate);
+    const tenon_execution_context* shown = self.execution_context_for(watched, *context);
+    return self.watch().status_of("start", watched.number, [&] {
+      return self.extensions().events.start(self.opened(), watched.theirs, shown, args, num_args);
+    });
+  }
+
+  static void destroy_event(tenon_backend* backend, tenon_event* event) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    self.watch().nothing_of("destroy_event", 0,
+                            [&] { self.extensions().events.destroy_event(self.opened(), event); });
+  }
+
+  static constexpr char create_event[] = "create_event";
+  static constexpr char record[] = "record";
+  static constexpr char wait[] = "wait";
+  static constexpr char query[] = "query";
+  static constexpr char wait_on[] = "wait_on";
+  static constexpr char export_handle[] = "export_handle";
+  static constexpr char import_handle[] = "import_handle";
+  static constexpr char list_devices[] = "list_devices";
+  static constexpr char list_operators[] = "list_operators";
+  static constexpr char memory_info[] = "memory_info";
+  static constexpr char set_option[] = "set_option";
+  static constexpr char get_option[] = "get_option";
+  static constexpr char partition[] = "partition";
+  static constexpr char ops_to_not_decompose[] = "ops_to_not_decompose";
+  static constexpr char preprocess[] = "preprocess";
+  static constexpr char set_stream[] = "set_stream";
+  static constexpr char allocate[] = "allocate";
+  static constexpr char copy_to_device[] = "copy_to_device";
+  static constexpr char copy_to_host[] = "copy_to_host";
+};
+
+/// Keeps the plugin's table, completed, in `own` and returns `functions` for the host.
+template <class Table>
+const void* show_table(Table& own, const void* theirs, Table& shown, const Table& functions) {
+  own = host::complete_table<Table>(theirs);
+  shown = functions;
+  return &shown;
+}
+
+const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, const void* theirs) {
+  using C = ExtensionCalls;
+  using W = ExtensionTables;
+  if (id == TENON_EXTENSION_CANCEL) {
+    using T = tenon_cancel_v1;
+    return show_table(own.cancel, theirs, shown_cancel_, T{sizeof(T), 0, &C::cancel});
+  }
+  if (id == TENON_EXTENSION_CHECK_BLOB) {
+    using T = tenon_check_blob_v1;
+    return show_table(own.check_blob, theirs, shown_check_blob_, T{sizeof(T), 0, &C::check_blob});
+  }
+  if (id == TENON_EXTENSION_DEVICE_MEMORY) {
+    using T = tenon_device_memory_v1;
+    return show_table(
+        own.device_memory, theirs, shown_device_memory_,
+        T{sizeof(T), 0, &C::of_backend<&W::device_memory, &T::allocate, C::allocate>,
+          &C::free_block, &C::of_backend<&W::device_memory, &T::copy_to_device, C::copy_to_device>,
+          &C::of_backend<&W::device_memory, &T::copy_to_host, C::copy_to_host>});
+  }
+  if (id == TENON_EXTENSION_DEVICES) {
+    using T = tenon_devices_v1;
+    return show_table(
+        own.devices, theirs, shown_devices_,
+        T{sizeof(T), 0, &C::of_backend<&W::devices, &T::list_devices, C::list_devices>});
+  }
+  if (id == TENON_EXTENSION_EVENTS) {
+    using T = tenon_events_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),
+            0,
+            table.kind,
+            &C::of_backend<&W::events, &T::create_event, C::create_event>,
+            &C::start,
+            &C::of_delegate<&W::events, &T::record, C::record>,
+            &C::of_backend<&W::events, &T::wait, C::wait>,
+            &C::of_backend<&W::events, &T::query, C::query>,
+            &C::of_delegate<&W::events, &T::wait_on, C::wait_on>,
+            &C::of_backend<&W::events, &T::export_handle, C::export_handle>,
+            &C::of_backend<&W::events, &T::import_handle, C::import_handle>,
+            &C::destroy_event};
+    // A host sees which functions the backend leaves out.
+    if (!table.create_event) shown.create_event = nullptr;
+    if (!table.start) shown.start = nullptr;
+    if (!table.record) shown.record = nullptr;
+    if (!table.wait) shown.wait = nullptr;
+    if (!table.query) shown.query = nullptr;
+    if (!table.wait_on) shown.wait_on = nullptr;
+    if (!table.export_handle) shown.export_handle = nullptr;
+    if (!table.import_handle) shown.import_handle = nullptr;
+    if (!table.destroy_event) shown.destroy_event = nullptr;
+    return show_table(own.events, theirs, shown_events_, shown);
+  }
+  if (id == TENON_EXTENSION_KERNELS) {
+    using T = tenon_kernels_v1;
+    return show_table(
+        own.kernels, theirs, shown_kernels_,
+        T{sizeof(T), 0, &C::of_backend<&W::kernels, &T::list_operators, C::list_operators>,
+          &C::create_kernel, &C::run_kernel, &C::destroy_kernel});
+  }
+  if (id == TENON_EXTENSION_MEMORY_INFO) {
+    using T = tenon_memory_info_v1;
+    return show_table(
+        own.memory_info, theirs, shown_memory_info_,
+        T{sizeof(T), 0, &C::of_delegate<&W::memory_info, &T::memory_info, C::memory_info>});
+  }
+  if (id == TENON_EXTENSION_OPTIONS) {
+    using T = tenon_options_v1;
+    const auto table = host::complete_table<T>(theirs);
+    return show_table(own.options, theirs, shown_options_,
+                      T{sizeof(T), table.num_specs, table.specs,
+                        &C::of_backend<&W::options, &T::set_option, C::set_option>,
+                        &C::of_backend<&W::options, &T::get_option, C::get_option>});
+  }
+  if (id == TENON_EXTENSION_PREPROCESS) {
+    using T = tenon_preprocess_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T), 0, &C::of_backend<&W::preprocess, &T::partition, C::partition>,
+            &C::of_backend<&W::preprocess, &T::ops_to_not_decompose, C::ops_to_not_decompose>,
+            &C::of_backend<&W::preprocess, &T::preprocess, C::preprocess>};
+    // A host sees which functions the backend leaves out.
+    if (!table.partition) shown.partition = nullptr;
+    if (!table.ops_to_not_decompose) shown.ops_to_not_decompose = nullptr;
+    if (!table.preprocess) shown.preprocess = nullptr;
+    return show_table(own.preprocess, theirs, shown_preprocess_, shown);
+  }
+  if (id == TENON_EXTENSION_SESSIONS) {
+    using T = tenon_sessions_v1;
+    return show_table(own.sessions, theirs, shown_sessions_, T{sizeof(T), 0, &C::create_session});
+  }
+  if (id == TENON_EXTENSION_STREAMS) {
+    using T = tenon_streams_v1;
+    return show_table(own.streams, theirs, shown_streams_,
+                      T{sizeof(T), 0, &C::of_delegate<&W::streams, &T::set_stream, C::set_stream>});
+  }
+  return nullptr;
+}
+
+}  // namespace tenon::conformance::detail

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+
+#include "kit/boundary/host_side.hpp"
+#include "kit/boundary/watched_backend.hpp"
+#include "kit/process/interposition.hpp"
+#include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/changes.h"
+#include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/core/struct_size.hpp"
+
+/// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
+/// which are copies, and the host gets its own. What the host, and the plugins that it asks,
+/// allocate and write inside of a call is not the plugin's.
+namespace tenon::conformance::detail {
+
+/// The complete table, or null.
+[[nodiscard]] inline const tenon_kernel_lookup_v1* kernel_lookup_of(const tenon_host* host) {
+  const auto* const table = static_cast<const tenon_kernel_lookup_v1*>(
+      host->get_extension(host, TENON_EXTENSION_KERNEL_LOOKUP));
+  return table && TENON_HAS_MEMBER(*table, last_failure) && table->last_failure ? table : nullptr;
+}
+
+/// The same of the other extension.
+[[nodiscard]] inline const tenon_changes_v1* changes_of(const tenon_host* host) {
+  const auto* const table =
+      static_cast<const tenon_changes_v1*>(host->get_extension(host, TENON_EXTENSION_CHANGES));
+  return table && TENON_HAS_MEMBER(*table, get_changes) && table->get_changes ? table : nullptr;
+}
+
+/// A kernel that the host found, as the plugin sees it.
+struct SeenKernel {
+  const tenon_kernel_lookup_v1* table;
+  tenon_found_kernel* found;
+
+  [[nodiscard]] static SeenKernel& of(const tenon_found_kernel* kernel) noexcept {
+    return *const_cast<SeenKernel*>(reinterpret_cast<const SeenKernel*>(kernel));
+  }
+
+  /// The result of `make`, which makes a kernel of `table`.
+  template <class Make>
+  static tenon_status create(const tenon_kernel_lookup_v1* table, tenon_found_kernel** out,
+                             const Make& make) {
+    if (!out) return make(nullptr);
+    std::unique_ptr<SeenKernel> seen(new (std::nothrow) SeenKernel{table, nullptr});
+    if (!seen) return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    const tenon_status status = make(&seen->found);
+    if (status == TENON_STATUS_OK) *out = reinterpret_cast<tenon_found_kernel*>(seen.release());
+    return status;
+  }
+};
+
+struct SeenKernelLookup {
+  static tenon_status find(const tenon_init_context* context, const char* op,
+                           tenon_value* const* args, std::uint32_t num_args,
+                           tenon_found_kernel** out) {
+    const OutsidePlugin outside;
+    const tenon_init_context& original =
+        GuardedStruct<tenon_init_context, tenon_init_context>::owner_of(context);
+    const tenon_kernel_lookup_v1* const table = kernel_lookup_of(original.host);
+    return SeenKernel::create(table, out, [&](tenon_found_kernel** found) {
+      return table->find_kernel(&original, op, args, num_args, found);
+    });
+  }
+  static tenon_status clone(const tenon_found_kernel* kernel, tenon_value* const* args,
+                            std::uint32_t num_args, tenon_found_kernel** out) {
+    const OutsidePlugin outside;
+    const SeenKernel& seen = SeenKernel::of(kernel);
+    return SeenKernel::create(seen.table, out, [&](tenon_found_kernel** found) {
+      return seen.table->clone_kernel(seen.found, args, num_args, found);
+    });
+  }
+  static tenon_status run(tenon_found_kernel* kernel) {
+    const OutsidePlugin outside;
+    return SeenKernel::of(kernel).table->run_kernel(SeenKernel::of(kernel).found);
+  }
+  static void destroy(tenon_found_kernel* kernel) {
+    if (!kernel) return;
+    const OutsidePlugin outside;
+    const std::unique_ptr<SeenKernel> seen(&SeenKernel::of(kernel));
+    seen->table->destroy_kernel(seen->found);
+  }
+  static const char* last_failure(const tenon_host* host) {
+    const OutsidePlugin outside;
+    const tenon_host* const original = GuardedHost::original_of(host);
+    return kernel_lookup_of(original)->last_failure(original);
+  }
+
+  static constexpr tenon_kernel_lookup_v1 shown_table = {
+      sizeof(tenon_kernel_lookup_v1), 0, &find, &clone, &run, &destroy, &last_failure};
+};
+
+struct SeenChanges {
+  static tenon_changes* get_changes(const tenon_execution_context* context) {
+    const OutsidePlugin outside;
+    const tenon_execution_context& original =
+        *GuardedStruct<tenon_execution_context, WatchedDelegate>::owner_of(context)
+             .original_context;
+    return changes_of(original.host)->get_changes(&original);
+  }
+
+  static constexpr tenon_changes_v1 shown_table = {sizeof(tenon_changes_v1), 0, &get_changes};
+};
+
+struct SeenCancelFlag {
+  [[nodiscard]] static const tenon_cancel_flag_v1* of(const tenon_host* host) {
+    const auto* const table = static_cast<const tenon_cancel_flag_v1*>(
+        host->get_extension(host, TENON_EXTENSION_CANCEL_FLAG));
+    return table && TENON_HAS_MEMBER(*table, get_cancel_flag) && table->get_cancel_flag ? table
+                                                                                        : nullptr;
+  }
+
+  static const std::uint32_t* get_cancel_flag(const tenon_execution_context* context) {
+    const OutsidePlugin outside;
+    const WatchedDelegate& delegate =
+        GuardedStruct<tenon_execution_context, WatchedDelegate>::owner_of(context);
+    delegate.backend->asked_cancel_flag = true;
+    const tenon_execution_context& original = *delegate.original_context;
+    return of(original.host)->get_cancel_flag(&original);
+  }
+
+  static constexpr tenon_cancel_flag_v1 shown_table = {sizeof(tenon_cancel_flag_v1), 0,
+                                                       &get_cancel_flag};
+};
+
+const void* GuardedHost::extension_of(const tenon_host* original, const char* id) {
+  const std::string_view asked = id;
+  if (asked == TENON_EXTENSION_KERNEL_LOOKUP) {
+    return kernel_lookup_of(original) ? &SeenKernelLookup::shown_table : nullptr;
+  }
+  if (asked == TENON_EXTENSION_CHANGES)
+    return changes_of(original) ? &SeenChanges::shown_table : nullptr;
+  if (asked == TENON_EXTENSION_CANCEL_FLAG) {
+    return SeenCancelFlag::of(original) ? &SeenCancelFlag::shown_table : nullptr;
+  }
+  return original->get_extension(original, id);
+}
+
+}  // namespace tenon::conformance::detail

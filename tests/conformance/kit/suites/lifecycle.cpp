@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kit/boundary/watched_backend.hpp"
+#include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/live_case.hpp"
+#include "kit/run/budget.hpp"
+#include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
+#include "tenon/conformance/test.hpp"
+
+/// Suite "lifecycle": open, init, execute, destroy and close, in every permitted order.
+namespace tenon::conformance {
+
+TENON_KIT_SUITE(lifecycle)
+
+TENON_CONFORMANCE_TEST("lifecycle/opens-repeatedly", "the backend opens and closes again and again",
+                       "[lifecycle][level-3][backend][TN-BCK-5]") {
+  for (int round = 0; round < 10; ++round) {
+    const OpenedBackend backend(kit);
+    static_cast<void>(backend.backend().is_available());
+  }
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/serves-two-hosts", "two hosts open the backend at a time",
+                       "[lifecycle][level-3][backend][TN-BCK-9]") {
+  const OpenedBackend first(kit);
+  const Status before = first.backend().is_available();
+  {
+    const OpenedBackend second(kit);
+    kit.expect("TN-BCK-9", second.backend().is_available().error() == before.error(),
+               "the second host gets another answer from is_available than the first");
+  }
+  kit.expect("TN-BCK-9", first.backend().is_available().error() == before.error(),
+             "is_available has another answer once a second host has closed the backend");
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/runs-repeatedly", "a program runs again and again",
+                       "[lifecycle][level-3][case][TN-EXE-1]") {
+  LiveCase live(kit);
+  const auto method = live.load();
+  kit.need(method->execute(method->runs().front()), "the case does not run");
+  const int times = kit.options().level >= 10 ? 1000 : 20;
+  for (int i = 2; i <= times; ++i) {
+    const Status again = method->execute(method->runs().front());
+    if (!kit.expect("TN-EXE-1", again.ok(), "run ", i, " failed: ", again.text())) return;
+  }
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/loads-repeatedly",
+                       "a program is loaded and destroyed again and again",
+                       "[lifecycle][level-3][case][TN-INI-4][TN-INI-7]") {
+  LiveCase live(kit);
+  live.load().reset();
+  const int times = 1 + rounds_of(loads_of("lifecycle/loads-repeatedly"), kit);
+  for (int i = 2; i <= times; ++i) {
+    auto again = CaseMethod::load(live.program(), live.backend(), kit.backend());
+    if (!kit.expect("TN-INI-7", again.ok(), "load ", i, " failed: ", again.text())) return;
+    kit.need((*again)->execute((*again)->runs().front()), "the case does not run");
+  }
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/delegates-are-independent", "delegates do not disturb each other",
+                       "[lifecycle][level-3][case][TN-DES-1][TN-BCK-9]") {
+  LiveCase live(kit);
+  if (const std::string alone = live.first_difference(*live.load()); !alone.empty()) {
+    kit.blocked("a delegate alone is wrong: ", alone);
+  }
+  std::vector<std::unique_ptr<CaseMethod>> methods;
+  const auto count =
+      static_cast<std::size_t>(rounds_of(loads_of("lifecycle/delegates-are-independent"), kit));
+  for (std::size_t i = 0; i < count; ++i) methods.push_back(live.load());
+  const std::string together = live.first_difference(*methods[0]);
+  kit.expect("TN-BCK-9", together.empty(), "with ", count,
+             " delegates alive the first is wrong: ", together);
+  // Some of the remaining delegates have lost the one created before them, some the one after.
+  methods[1].reset();
+  methods[3].reset();
+  for (std::size_t left = 2; left < count; ++left) {
+    if (!methods[left]) continue;
+    const std::string found = live.first_difference(*methods[left]);
+    kit.expect("TN-DES-1", found.empty(), "delegate ", left + 1, " of ", count,
+               " is wrong once its neighbours are destroyed: ", found);
+  }
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/reads-until-release",
+                       "bytes of the host are read inside their bounds until they are released",
+                       "[lifecycle][level-3][case][TN-BUF-1][TN-INI-5]") {
+  // Blob and named data end at a forbidden page and become forbidden on release.
+  LiveCase live(kit);
+  const auto method = live.load();
+  static_cast<void>(live.run(*method));
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/destroyed-unused", "a program is destroyed without having run",
+                       "[lifecycle][level-3][case][TN-DES-3]") {
+  LiveCase live(kit);
+  for (int i = 0; i < 3; ++i) {
+    const auto method = live.load();
+    kit.expect("TN-DES-3", live.boundary().live_delegates() != 0, "no delegate was made");
+  }
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/null-delegate", "a delegate that is null runs and is destroyed",
+                       "[lifecycle][level-3][case][TN-DES-2]") {
+  LiveCase live(kit);
+  bool is_null = false;
+  live.boundary().on_init = [&](WatchedInit& call) {
+    const tenon_status status = call.forward();
+    is_null = is_null || (status == TENON_STATUS_OK && !call.delegate.theirs);
+    return status;
+  };
+  const auto method = live.load();
+  if (!is_null) kit.not_applicable("init gives no null delegate");
+  const Status run = method->execute(method->runs().front());
+  kit.expect("TN-DES-2", run.ok(),
+             "a delegate for which init gave null does not run: ", run.text());
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/keeps-no-context", "init keeps nothing of its context",
+                       "[lifecycle][level-3][case][TN-INI-3]") {
+  LiveCase live(kit);
+  if (const std::string before = live.first_difference(*live.load()); !before.empty()) {
+    kit.blocked("the case is wrong without it: ", before);
+  }
+  std::vector<GuardedMemory> copies;
+  live.boundary().on_init = [&](WatchedInit& call) {
+    // The compile specs and options are in memory that can be forbidden.
+    constexpr Forbidden kept{"TN-INI-3", "of the context of init, which has ended"};
+    const auto move_away = [&](const auto*& array, std::uint32_t count) {
+      if (count == 0 || !array) return;
+      const std::size_t size = std::size_t{count} * array->struct_size;
+      GuardedMemory& copy = copies.emplace_back(size, alignof(std::max_align_t), kept);
+      std::memcpy(copy.data(), array, size);
+      array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(copy.data());
+    };
+    move_away(call.context.compile_specs, call.context.num_compile_specs);
+    move_away(call.context.runtime_specs, call.context.num_runtime_specs);
+    const tenon_status status = call.forward();
+    for (GuardedMemory& memory : copies) memory.forbid(kept);
+    return status;
+  };
+  const auto method = live.load();
+  const std::string found = live.first_difference(*method);
+  kit.expect("TN-INI-3", found.empty(), "after the context of init has ended: ", found);
+}
+
+}  // namespace tenon::conformance

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kit/boundary/watched_backend.hpp"
+#include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/checked_options.hpp"
+#include "kit/suites/suite.hpp"
+#include "tenon/abi/extensions/options.h"
+#include "tenon/conformance/opened_backend.hpp"
+#include "tenon/conformance/test.hpp"
+#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/options.hpp"
+
+/// Suite "options": extension "tenon.options/1", and the look-up of extensions.
+namespace tenon::conformance {
+
+TENON_KIT_SUITE(options)
+
+namespace {
+
+/// Values near `value`, of its type, some of which a backend may well refuse.
+[[nodiscard]] std::vector<OptionValue> other_values(const OptionValue& value) {
+  if (const auto boolean = value.get<bool>()) return {!*boolean};
+  if (const auto number = value.get<std::int64_t>()) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    return {*number == Limits::max() ? *number - 1 : *number + 1,
+            std::int64_t{1},
+            std::int64_t{0},
+            std::int64_t{-1},
+            Limits::min(),
+            Limits::max()};
+  }
+  if (value.get<double>()) return {0.5, 0.0, -1.0, 1e300};
+  if (const auto text = value.get<std::string>()) {
+    return {std::string(), *text + "x", std::string("a\0b", 3), std::string(5000, 'y')};
+  }
+  return {std::vector<std::byte>(), std::vector<std::byte>(3, std::byte{7})};
+}
+
+}  // namespace
+
+TENON_CONFORMANCE_TEST("options/extensions-by-id", "extensions are answered by their ids alone",
+                       "[options][level-5][backend][TN-EXT-1]") {
+  OpenedBackend opened(kit);
+  const auto ask = [&](const char* id) {
+    const void* found = nullptr;
+    opened.boundary().watched().watch().nothing_of(
+        "get_extension", 0, [&] { found = opened.api().get_extension(opened.raw(), id); });
+    return found;
+  };
+  const std::string long_id(5000, 'x');
+  for (const char* id : {"", "x", "tenon-conformance.unknown/1", "tenon.options/",
+                         TENON_EXTENSION_OPTIONS "-unknown", long_id.c_str()}) {
+    kit.expect("TN-EXT-1", ask(id) == nullptr, "get_extension answered '",
+               std::string_view(id).substr(0, 60), "', which is the id of nothing");
+  }
+  for (const char* id : backend_extensions) {
+    const void* first = ask(id);
+    for (int i = 0; i < 3; ++i) {
+      kit.expect("TN-EXT-1", ask(id) == first, "get_extension gave two tables for ", id);
+    }
+    if (!first) continue;
+    // Each has at least one function behind two numbers.
+    const std::uint32_t size = *static_cast<const std::uint32_t*>(first);
+    constexpr std::uint32_t least = 2 * sizeof(std::uint32_t) + sizeof(void*);
+    kit.expect("TN-EXT-1", size >= least && size <= 4096, "the table of ", id, " says that it has ",
+               size, " bytes, expected ", least, " or more");
+  }
+}
+
+TENON_CONFORMANCE_TEST("options/values-have-types", "each declared option has a value of its type",
+                       "[options][level-5][backend][TN-OPT-2]") {
+  OpenedBackend opened(kit);
+  CheckedOptions options(kit, opened);
+  for (const host::OptionDeclaration& option : options.declared()) {
+    const auto got = options.get(option.key.c_str());
+    if (!kit.expect("TN-OPT-2", got.status == TENON_STATUS_OK, "get_option refused '", option.key,
+                    "', which is declared: ", said_error().text)) {
+      continue;
+    }
+    kit.expect("TN-OPT-2", got.calls == 1, "get_option of '", option.key, "' called the sink ",
+               got.calls, " times");
+    if (got.calls == 0) continue;
+    kit.expect("TN-OPT-2", got.key == option.key, "get_option of '", option.key, "' gave '",
+               got.key, "'");
+    const bool same_type = got.value && got.value->type() == option.initial.type();
+    kit.expect("TN-OPT-2", same_type, "'", option.key, "' is declared as ",
+               option_type_name(option.initial.type()), ", found ",
+               got.value ? option_type_name(got.value->type()) : "nothing that can be read");
+    const bool was_set = std::ranges::any_of(
+        kit.backend().options, [&](const auto& set) { return set.first == option.key; });
+    if (same_type && !was_set) {
+      kit.expect("TN-OPT-2", *got.value == option.initial, "'", option.key,
+                 "' has another value than its initial one, and was never set");
+    }
+  }
+}
+
+TENON_CONFORMANCE_TEST("options/set-then-get", "an option that was set has that value",
+                       "[options][level-5][backend][TN-OPT-1][TN-OPT-2]") {
+  OpenedBackend opened(kit);
+  CheckedOptions options(kit, opened);
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_runtime) continue;
+    const OptionValue before = options.need(option.key);
+    OptionValue present = before;
+    for (const OptionValue& value : other_values(before)) {
+      const bool taken = options.set(option.key.c_str(), value) == TENON_STATUS_OK;
+      if (taken) present = value;
+      const OptionValue found = options.need(option.key);
+      kit.expect(taken ? "TN-OPT-2" : "TN-OPT-1", found == present, "'", option.key, "' ",
+                 taken ? "was set and then had another value"
+                       : "changed though set_option refused the value");
+      present = found;
+    }
+    kit.expect("TN-OPT-1", options.set(option.key.c_str(), before) == TENON_STATUS_OK, "'",
+               option.key, "' cannot be given the value that it had: ", said_error().text);
+  }
+}
+
+TENON_CONFORMANCE_TEST("options/unknown-not-found", "options that do not exist are not found",
+                       "[options][level-5][backend][TN-OPT-1][TN-OPT-2]") {
+  OpenedBackend opened(kit);
+  CheckedOptions options(kit, opened);
+  std::vector<std::string> keys = {unknown_key, ""};
+  for (const host::OptionDeclaration& option : options.declared()) {
+    keys.push_back(option.key + "_");
+    keys.push_back(option.key.substr(0, option.key.size() - 1));
+  }
+  for (const std::string& key : keys) {
+    const bool exists =
+        std::ranges::any_of(options.declared(), [&](const auto& one) { return one.key == key; });
+    if (exists) continue;
+    options.judge_refusal(options.set(key.c_str(), true), TENON_STATUS_NOT_FOUND, key,
+                          concat("the key '", key, "', which does not exist"));
+    const auto got = options.get(key.c_str());
+    kit.expect("TN-OPT-2", got.status == TENON_STATUS_NOT_FOUND, "get_option of '", key,
+               "', which does not exist: expected NotFound, found ",
+               error_name(static_cast<Error>(got.status)));
+    kit.expect("TN-OPT-2", got.calls == 0, "get_option of '", key,
+               "', which does not exist, called the sink");
+  }
+}
+
+TENON_CONFORMANCE_TEST("options/refuses-wrong-type",
+                       "values of another type are refused and change nothing",
+                       "[options][level-5][backend][TN-OPT-1]") {
+  OpenedBackend opened(kit);
+  CheckedOptions options(kit, opened);
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_runtime) continue;
+    const OptionValue before = options.need(option.key);
+    const auto judge = [&](const tenon_option& wrong, std::string_view type) {
+      options.judge_refusal(options.set(wrong), TENON_STATUS_INVALID_TYPE, option.key,
+                            concat("'", option.key, "' and a value of type ", type));
+      kit.expect("TN-OPT-1", options.need(option.key) == before, "'", option.key,
+                 "' changed though set_option got a value of type ", type);
+    };
+    for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
+      if (type == before.type()) continue;
+      const OptionValue wrong = value_of_type(type);
+      judge(write_option(option.key.c_str(), wrong), option_type_name(type));
+    }
+    tenon_option unknown{};
+    unknown.struct_size = sizeof unknown;
+    unknown.type = 99;
+    unknown.key = option.key.c_str();
+    judge(unknown, "number 99");
+  }
+}
+
+TENON_CONFORMANCE_TEST("options/load-options-apart",
+                       "options for a load cannot be set for the backend",
+                       "[options][level-5][backend][TN-OPT-1]") {
+  OpenedBackend opened(kit);
+  CheckedOptions options(kit, opened);
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (option.at_runtime) continue;
+    any = true;
+    const OptionValue before = options.need(option.key);
+    options.judge_refusal(options.set(option.key.c_str(), before), TENON_STATUS_NOT_SUPPORTED,
+                          option.key, concat("'", option.key, "', which is for a load alone"));
+    kit.expect("TN-OPT-1", options.need(option.key) == before, "'", option.key,
+               "' changed though set_option refused it");
+  }
+  if (!any) kit.not_applicable("all options of the backend can be set at any time");
+}
+
+// The boundary does not define what `init` does with an unknown option: ExecuTorch's backends
+// ignore it, the SDK's refuse it. Both are right; a refusal needs a reason.
+TENON_CONFORMANCE_TEST("options/unknown-load-option",
+                       "unknown options of a load are refused with a reason or ignored",
+                       "[options][level-5][case][TN-ERR-1][TN-ERR-2]") {
+  const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
+  OpenedBackend opened(kit);
+  need_device(kit, opened);
+  {
+    const auto good = kit.need(CaseMethod::load(program, opened, kit.backend()), "the case");
+  }
+  for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
+    SubjectBackend declared = kit.backend();
+    declared.runtime_specs.emplace_back(unknown_key, value_of_type(type));
+    // `Watch` judges the text of a failure.
+    [[maybe_unused]] const auto either = CaseMethod::load(program, opened, declared);
+  }
+}
+
+}  // namespace tenon::conformance

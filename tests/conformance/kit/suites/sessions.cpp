@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kit/boundary/watched_backend.hpp"
+#include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/in_threads.hpp"
+#include "kit/fixtures/live_case.hpp"
+#include "kit/suites/suite.hpp"
+#include "tenon/conformance/test.hpp"
+
+/// Suite "sessions": several states over one blob (extension "tenon.sessions/1"). A session has no
+/// host of its own: it runs with the arguments of another method of the same case, its carrier, and
+/// replaces the delegates of that method.
+namespace tenon::conformance {
+
+TENON_KIT_SUITE(sessions)
+
+namespace {
+
+/// Methods of a case. The delegates of some are replaced by sessions of the first method's
+/// delegates.
+class SessionCase {
+ public:
+  explicit SessionCase(Context& kit) : kit_(kit), live_(kit) {
+    if (!live_.backend().backend().extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS)) {
+      kit.not_applicable("the backend does not offer " TENON_EXTENSION_SESSIONS);
+    }
+    if (!kit.backend().deterministic) {
+      kit.not_applicable("the backend is declared not deterministic");
+    }
+    live_.boundary().on_init = [this](WatchedInit& call) {
+      const tenon_status status = call.forward();
+      if (status == TENON_STATUS_OK) delegates_.push_back(&call.delegate);
+      return status;
+    };
+    parent_ = live_.load();
+    num_delegates_ = delegates_.size();
+  }
+  SessionCase(const SessionCase&) = delete;
+  SessionCase& operator=(const SessionCase&) = delete;
+  ~SessionCase() {
+    // A session keeps the arguments of its carrier until it is destroyed (TN-TEN-3), and uses its
+    // parent until then (TN-SES-3).
+    for (const auto& [carried, session] : sessions_) {
+      live_.boundary().watched().watch().nothing_of("destroy", 0, [&, destroyed = session] {
+        live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
+      });
+    }
+    carriers_.clear();
+    parent_.reset();
+  }
+
+  /// The method whose delegates the sessions are created from.
+  [[nodiscard]] CaseMethod& parent() noexcept { return *parent_; }
+  [[nodiscard]] LiveCase& live() noexcept { return live_; }
+
+  /// A method whose delegates are sessions, made now.
+  CaseMethod& new_session() {
+    CaseMethod& carrier = *carriers_.emplace_back(live_.load());
+    Boundary& boundary = live_.boundary();
+    for (std::size_t i = 0; i < num_delegates_; ++i) {
+      const WatchedDelegate* carried = delegates_[delegates_.size() - num_delegates_ + i];
+      tenon_delegate* session = nullptr;
+      const tenon_status status =
+          boundary.watched().watch().status_of("create_session", delegates_[i]->number, [&] {
+            return boundary.watched().extensions().sessions.create_session(
+                boundary.opened(), delegates_[i]->theirs, &session);
+          });
+      if (status != TENON_STATUS_OK) {
+        kit_.not_applicable("create_session gives ", error_name(static_cast<Error>(status)), ": ",
+                            said_error().text);
+      }
+      sessions_.emplace_back(carried, session);
+    }
+    boundary.on_execute = [this](WatchedExecute& call) { return execute(call); };
+    return carrier;
+  }
+
+  /// The outputs of `method` for `run`.
+  std::vector<std::byte> outputs(CaseMethod& method, const CaseRun& run) {
+    kit_.need(method.execute(run), "the case does not run");
+    return kit_.need(method.output_bytes(), "the outputs of the case");
+  }
+
+ private:
+  tenon_status execute(WatchedExecute& call) {
+    for (const auto& [carried, session] : sessions_) {
+      if (carried != &call.delegate) continue;
+      return call.boundary.watched().watch().status_of(
+          "execute", call.delegate.number, [&, executed = session] {
+            return call.boundary.theirs().execute(call.boundary.opened(), executed,
+                                                  call.delegate.execution_context.get(), call.args,
+                                                  call.num_args);
+          });
+    }
+    return call.forward();
+  }
+
+  Context& kit_;
+  LiveCase live_;
+  std::vector<const WatchedDelegate*> delegates_;  // Of the parent first, then of the carriers.
+  std::size_t num_delegates_ = 0;                  // Of each.
+  std::vector<std::pair<const WatchedDelegate*, tenon_delegate*>> sessions_;
+  std::unique_ptr<CaseMethod> parent_;
+  std::vector<std::unique_ptr<CaseMethod>> carriers_;
+};
+
+/// The outputs of `count` runs of a delegate without sessions. Ends the test when a repetition
+/// gives others.
+std::vector<std::vector<std::byte>> outputs_alone(Context& kit, SessionCase& sessions, int count) {
+  const CaseRun& run = sessions.parent().runs().front();
+  std::vector<std::vector<std::byte>> first;
+  for (const bool again : {false, true}) {
+    const auto method = sessions.live().load();
+    std::vector<std::vector<std::byte>> all;
+    for (int i = 0; i < count; ++i) all.push_back(sessions.outputs(*method, run));
+    if (again && all != first) kit.blocked("two loads give different outputs");
+    first = std::move(all);
+  }
+  return first;
+}
+
+/// Describes a state that a delegate and its two sessions share; empty when they share none.
+std::string shared_state(SessionCase& sessions, const std::vector<std::vector<std::byte>>& alone) {
+  const CaseRun& run = sessions.parent().runs().front();
+  CaseMethod& session = sessions.new_session();
+  CaseMethod& other = sessions.new_session();
+  static_cast<void>(sessions.outputs(sessions.parent(), run));
+  if (sessions.outputs(session, run) != alone[0]) {
+    return "a run of the delegate changed what its session gives";
+  }
+  static_cast<void>(sessions.outputs(session, run));
+  if (sessions.outputs(sessions.parent(), run) != alone[1]) {
+    return "runs of a session changed what its delegate gives";
+  }
+  if (sessions.outputs(other, run) != alone[0]) {
+    return "runs of a session changed what another session of the same delegate gives";
+  }
+  return {};
+}
+
+}  // namespace
+
+TENON_CONFORMANCE_TEST("sessions/initial-state", "a new session has the state that init gave",
+                       "[sessions][level-3][case][TN-SES-1]") {
+  SessionCase sessions(kit);
+  const auto alone = outputs_alone(kit, sessions, 1);
+  const CaseRun& run = sessions.parent().runs().front();
+  for (int i = 0; i < 2; ++i) static_cast<void>(sessions.outputs(sessions.parent(), run));
+  kit.expect("TN-SES-1", sessions.outputs(sessions.new_session(), run) == alone[0],
+             "the first run of a session that was made after two runs of its delegate gives other "
+             "outputs than the delegate's first run");
+}
+
+TENON_CONFORMANCE_TEST("sessions/separate-state",
+                       "a session and its delegate do not change each other's state",
+                       "[sessions][level-3][case][TN-SES-2]") {
+  SessionCase sessions(kit);
+  const auto alone = outputs_alone(kit, sessions, 2);
+  const std::string shared = shared_state(sessions, alone);
+  kit.expect("TN-SES-2", shared.empty(), shared);
+}
+
+TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate run at the same time",
+                       "[sessions][level-9][case][TN-BCK-9]") {
+  SessionCase sessions(kit);
+  const CaseRun& run = sessions.parent().runs().front();
+  const int rounds = rounds_of(kit);
+  const auto alone = outputs_alone(kit, sessions, rounds);
+  {
+    SessionCase one_by_one(kit);
+    const std::string shared = shared_state(one_by_one, alone);
+    if (!shared.empty()) kit.blocked("also one after the other ", shared);
+  }
+  std::vector<CaseMethod*> methods = {&sessions.parent()};
+  while (methods.size() < num_threads) methods.push_back(&sessions.new_session());
+  for (CaseMethod* method : methods) kit.need(method->set_inputs(run), "the inputs");
+  sessions.live().boundary().watched().watch().watch_process(false);
+  Complaints complaints;
+  in_threads(methods.size(), [&](std::size_t thread) {
+    for (const auto& expected : alone) {
+      if (Status executed = methods[thread]->execute(); !executed.ok()) {
+        complaints.add(executed, "while sessions of one delegate run, execute fails");
+        return;
+      }
+      const auto bytes = methods[thread]->output_bytes();
+      if (bytes.ok() && *bytes == expected) continue;
+      complaints.add("while sessions of one delegate run, outputs are others than alone");
+      return;
+    }
+  });
+  complaints.report(kit, "TN-BCK-9");
+}
+
+}  // namespace tenon::conformance

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kit/fixtures/case_method.hpp"
+#include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
+#include "tenon/conformance/test.hpp"
+
+/// Part of suite "lifecycle": programs of two hosts of one process, of which one closes the
+/// backend. What a runtime has once in a process, such as a logger or an environment, must not
+/// belong to the host that made it.
+namespace tenon::conformance {
+
+TENON_KIT_SUITE(two_hosts)
+
+namespace {
+
+/// A host with the case loaded in it.
+class HostOfCase {
+ public:
+  HostOfCase(Context& kit, const CaseProgram& program)
+      : kit_(kit), program_(program), backend_(kit) {
+    need_device(kit, backend_);
+  }
+
+  void load() { method_ = kit_.need(try_load(), "the case cannot be loaded"); }
+
+  /// Runs the case in the method that is loaded. Returns the first failure or wrong output.
+  [[nodiscard]] std::string first_difference() { return first_difference_of(*method_); }
+
+  /// The same in a method that is loaded now.
+  [[nodiscard]] std::string first_difference_of_new() {
+    auto method = try_load();
+    return method.ok() ? first_difference_of(**method) : std::string(method.text());
+  }
+
+  void close() {
+    method_.reset();
+    backend_.close();
+  }
+
+ private:
+  [[nodiscard]] Result<std::unique_ptr<CaseMethod>> try_load() const {
+    return CaseMethod::load(program_, backend_, kit_.backend());
+  }
+
+  [[nodiscard]] std::string first_difference_of(CaseMethod& method) const {
+    const CaseRun& run = method.runs().front();
+    const Status outcome = method.execute(run);
+    if (!outcome.ok()) return std::string(outcome.text());
+    const auto differences =
+        kit_.need(method.differences(run, kit_.backend().tolerances_for(kit_.of_case())),
+                  "the outputs of the case");
+    return differences.empty() ? std::string() : differences.front();
+  }
+
+  Context& kit_;
+  const CaseProgram& program_;
+  OpenedBackend backend_;
+  std::unique_ptr<CaseMethod> method_;  // Destroyed first.
+};
+
+/// Opens the backend in two hosts, runs the case in both, and closes the first or the second one.
+/// The other one must then run its program, and load and run another.
+void close_one_of_two_hosts(Context& kit, bool first_closes) {
+  const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case cannot be read");
+  HostOfCase first(kit, program);
+  first.load();
+  if (const std::string alone = first.first_difference(); !alone.empty()) {
+    kit.blocked("the case is wrong in one host: ", alone);
+  }
+  HostOfCase second(kit, program);
+  second.load();
+  const std::string together = second.first_difference();
+  if (!kit.expect("TN-BCK-9", together.empty(),
+                  "the program of a second host is wrong: ", together)) {
+    return;
+  }
+  // A state of the case begins anew with each load: what is expected is that of the first run.
+  first.load();
+  second.load();
+  HostOfCase& closes = first_closes ? first : second;
+  HostOfCase& stays = first_closes ? second : first;
+  closes.close();
+  const std::string_view which =
+      first_closes ? "the first of two hosts" : "the second of two hosts";
+  const std::string before = stays.first_difference();
+  kit.expect("TN-BCK-9", before.empty(), "once ", which,
+             " has closed the backend, the program of the other is wrong: ", before);
+  const std::string after = stays.first_difference_of_new();
+  kit.expect("TN-BCK-9", after.empty(), "once ", which,
+             " has closed the backend, a program that the other loads is wrong: ", after);
+}
+
+}  // namespace
+
+TENON_CONFORMANCE_TEST("lifecycle/outlives-first-host",
+                       "a host runs programs after the one that opened the backend first closed it",
+                       "[lifecycle][level-3][case][TN-BCK-9]") {
+  close_one_of_two_hosts(kit, true);
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/outlives-second-host",
+                       "a host runs programs after the one that opened the backend last closed it",
+                       "[lifecycle][level-3][case][TN-BCK-9]") {
+  close_one_of_two_hosts(kit, false);
+}
+
+}  // namespace tenon::conformance

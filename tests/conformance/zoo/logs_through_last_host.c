@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BCK-9 at level 3: its runtime has one logger, which writes to the host that opened the
+// backend last, also when that one has closed it and others have not.
+#include "good.h"
+
+static _Atomic(const tenon_host*) log_host;
+
+static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
+  const tenon_status status = good_open(host, out);
+  if (status == TENON_STATUS_OK) atomic_store(&log_host, host);
+  return status;
+}
+
+static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            uint32_t num_args) {
+  const tenon_host* const host = atomic_load(&log_host);
+  host->log(host, TENON_LOG_DEBUG, "run", 3);
+  return good_execute(backend, delegate, context, args, num_args);
+}
+
+#define ZOO_OPEN open_backend
+#define ZOO_EXECUTE execute
+#include "good_plugin.h"

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Tokens a second of a Llama with quantised weights: CpuAotiBackend, and ExecuTorch's XNNPACK in its stock runtime.
+
+A decoder of --layers layers of --width channels with random weights, batch 1, one token a run; keys and values stay in
+buffers of the program. `int8` and `int4` have PyTorch's own products of float32 with weights of 8 bits, a scale for each
+channel, and of 4 bits in groups; `float32` has plain linear layers. XNNPACK has no such products: its programs are
+those of torchao's dynamic quantisation, which also rounds activations to 8 bits, so they compute something else.
+
+Each side runs in a process of its own on one pinned thread, in turns; the least time counts. The bound is the time that
+this machine takes to read the bytes of the linear layers' weights, scales and zeros once, by the best rate at which
+one thread summed 256 MiB between the turns. CACHE/NAME/ is the case of a model, which aoti-cases also checks.
+
+    build/live/venv/bin/python tests/live/benchmarks/bench_llama.py --cache build/live/llama --build build/gcc
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
+from benchmarks import bench_aoti
+from exporters import export_models
+from exporters.case_folder import write_case
+from exporters.export_models import CpuAotiBackend, KernelTable
+from models.cases import SEED, Case, Inputs
+
+HERE = Path(__file__).resolve().parent
+WORDS, PLACES, HEAD, GROUP = 8192, 128, 64, 128
+OURS, XNNPACK = ("float32", "int8", "int4"), ("xnnpack_float32", "xnnpack_8da8w", "xnnpack_8da4w")
+
+STOCK = """
+import sys, time
+import torch
+from executorch.extension.pybindings import portable_lib
+portable_lib._unsafe_reset_threadpool(1)
+from executorch.runtime import Runtime
+method = Runtime.get().load_program(sys.argv[1]).load_method("forward")
+inputs = [torch.tensor([int(number)]) for number in sys.argv[3:]]
+end, best = time.perf_counter() + float(sys.argv[2]), float("inf")
+while time.perf_counter() < end:
+    before = time.perf_counter()
+    method.execute(inputs)
+    best = min(best, time.perf_counter() - before)
+print(best * 1e9)
+"""
+
+
+class Int8Linear(nn.Module):
+    """A linear layer without bias with weights of 8 bits, a scale for each channel."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-127, 128, (outputs, inputs), dtype=torch.int8))
+        self.register_buffer("scales", torch.full((outputs,), 0.014 / inputs**0.5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.aten._weight_int8pack_mm(x, self.weight, self.scales)
+
+
+class Int4Linear(nn.Module):
+    """A linear layer without bias with weights of 4 bits, a scale and a zero for each group of a channel."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        codes = torch.randint(0, 16, (outputs, inputs), dtype=torch.int32)
+        self.register_buffer("weight", torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes, 1))
+        scales = torch.full((inputs // GROUP, outputs, 2), 0.22 / inputs**0.5)
+        self.register_buffer("scales", scales * torch.tensor([1.0, 0.5]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.aten._weight_int4pack_mm_for_cpu(x, self.weight, GROUP, self.scales)
+
+
+class Layer(nn.Module):
+    """Attention with rotary positions to what came before, and a gated perceptron, with an RMS norm before each."""
+
+    def __init__(self, width: int, linear: Any) -> None:
+        super().__init__()
+        heads, hidden = width // HEAD, width * 11 // 4
+        self.norms = nn.ModuleList(nn.RMSNorm(width) for _ in range(2))
+        self.query, self.key, self.value, self.out = (linear(width, width) for _ in range(4))
+        self.gate, self.up, self.down = linear(width, hidden), linear(width, hidden), linear(hidden, width)
+        self.register_buffer("keys", torch.zeros(1, heads, PLACES, HEAD))
+        self.register_buffer("values", torch.zeros(1, heads, PLACES, HEAD))
+
+    def forward(self, x: Tensor, place: Tensor, turn: Tensor, mask: Tensor) -> Tensor:
+        y = self.norms[0](x)
+
+        def turned(vectors: Tensor) -> Tensor:
+            a, b = vectors.view(1, -1, 1, HEAD).chunk(2, -1)
+            cosine, sine = turn.chunk(2, -1)
+            return torch.cat([a * cosine - b * sine, a * sine + b * cosine], -1)
+
+        self.keys[:, :, place] = turned(self.key(y))
+        self.values[:, :, place] = self.value(y).view(1, -1, 1, HEAD)
+        seen = F.scaled_dot_product_attention(turned(self.query(y)), self.keys, self.values, attn_mask=mask)
+        x = x + self.out(seen.reshape(1, -1))
+        y = self.norms[1](x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    """A Llama that keeps its keys and values, one token a run: the logits of the next."""
+
+    def __init__(self, layers: int, width: int, linear: Any) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, width)
+        self.layers = nn.ModuleList(Layer(width, linear) for _ in range(layers))
+        self.norm, self.head = nn.RMSNorm(width), linear(width, WORDS)
+        angles = torch.arange(PLACES)[:, None] * 10000 ** (-torch.arange(0, HEAD, 2) / HEAD)
+        self.register_buffer("turns", torch.cat([angles.cos(), angles.sin()], 1))
+        self.register_buffer("masks", torch.full((PLACES, PLACES), float("-inf")).triu(1))
+
+    def forward(self, token: Tensor, place: Tensor) -> Tensor:
+        x, turn, mask = self.embedding(token), self.turns[place], self.masks[place]
+        for layer in self.layers:
+            x = layer(x, place, turn, mask)
+        return self.head(self.norm(x))
+
+
+def model_of(name: str, options: argparse.Namespace) -> nn.Module:
+    torch.manual_seed(SEED)
+    linear = {"int8": Int8Linear, "int4": Int4Linear}.get(name, partial(nn.Linear, bias=False))
+    model = Llama(options.layers, options.width, linear).eval()
+    if name.startswith("xnnpack_8da"):
+        import torchao.quantization as ao
+        from torchao.quantization.granularity import PerAxis, PerGroup
+
+        bits4 = name == "xnnpack_8da4w"
+        ao.quantize_(model, ao.Int8DynamicActivationIntxWeightConfig(
+            weight_dtype=torch.int4 if bits4 else torch.int8,
+            weight_granularity=PerGroup(GROUP) if bits4 else PerAxis(0)))
+    return model
+
+
+def some_tokens() -> list[Inputs]:
+    return [(torch.tensor([1 + 37 * place]), torch.tensor([place])) for place in range(4)]
+
+
+def weight_bytes(name: str, options: argparse.Namespace) -> int:
+    """The bytes of the weights, scales and zeros of all linear layers."""
+    numbers = options.layers * options.width**2 * (4 + 3 * 11 / 4) + options.width * WORDS
+    outputs = options.layers * options.width * (5 + 2 * 11 / 4) + WORDS
+    each = {"float32": numbers * 4, "8": numbers + 4 * outputs, "4": numbers / 2}
+    if name.endswith("float32"):
+        return int(each["float32"])
+    if name in ("int8", "xnnpack_8da8w"):
+        return int(each["8"])
+    return int(each["4"] + numbers / GROUP * (8 if name == "int4" else 2))
+
+
+def export_ours(name: str, folder: Path, options: argparse.Namespace) -> None:
+    case = Case(lambda: model_of(name, options), some_tokens, stateful=True, rtol=1e-3, atol=1e-3)
+    CpuAotiBackend.kernels = KernelTable(export_models.supported_kernels(), False)
+    members = export_models.run_eagerly(case, folder)
+    export_models.write_program(case, folder)
+    write_case(folder, **members)
+
+
+def export_xnnpack(name: str, folder: Path, options: argparse.Namespace) -> None:
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
+        XnnpackDynamicallyQuantizedPartitioner,
+        XnnpackPartitioner,
+    )
+    from executorch.exir import to_edge_transform_and_lower
+
+    exported = torch.export.export(model_of(name, options), some_tokens()[0])
+    partitioners = [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()]
+    manager = to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch()
+    delegates = {delegate.id for delegate in manager.executorch_program.execution_plan[0].delegates}
+    if delegates != {"XnnpackBackend"}:
+        raise RuntimeError(f"{name}: expected the delegate XnnpackBackend, found {sorted(delegates)}")
+    manager.save(str(folder / "model.pte"))
+
+
+def time_of(name: str, options: argparse.Namespace) -> float:
+    """The fewest nanoseconds of a run, of one turn."""
+    seconds, folder = str(options.seconds), options.cache / name
+    if name in OURS:
+        plugin = str(options.plugin or options.build / "reference_backends/cpu_aoti/cpu_aoti.so")
+        command = [str(options.build / "tests/live/benchmarks/bench-tenon"), plugin, str(folder), seconds]
+    else:
+        command = [sys.executable, "-c", STOCK, f"{folder}/model.pte", seconds, "1", "0"]
+    return float(bench_aoti.pinned(command, 1).split()[-1])
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, required=True, metavar="DIR", help="folder for the programs")
+    parser.add_argument("--build", type=Path, required=True, metavar="DIR", help="a build folder of Tenon")
+    parser.add_argument("--plugin", type=Path, metavar="FILE", help="cpu_aoti.so of another build")
+    parser.add_argument("--only", action="append", metavar="NAME", choices=OURS + XNNPACK, help="repeatable")
+    parser.add_argument("--layers", type=int, default=8)
+    parser.add_argument("--width", type=int, default=1024, help="a multiple of 512 (default: 1024)")
+    parser.add_argument("--force", action="store_true", help="export also what is in the cache")
+    parser.add_argument("--rounds", type=int, default=4, help="turns of each side (default: 4)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of a turn (default: 2)")
+    return parser.parse_args()
+
+
+@torch.no_grad()
+def main() -> int:
+    options = arguments()
+    names = options.only or OURS + XNNPACK
+    sizes = {"layers": options.layers, "width": options.width}
+    for name in names:
+        folder = options.cache / name
+        about = folder / "sizes.json"
+        if not options.force and about.exists() and json.loads(about.read_text(encoding="utf-8")) == sizes:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        (export_ours if name in OURS else export_xnnpack)(name, folder, options)
+        about.write_text(json.dumps(sizes), encoding="utf-8")
+        print(f"exported {name}", file=sys.stderr, flush=True)
+    meter = options.cache / "read-bandwidth"
+    subprocess.run(["g++", "-O3", "-march=native", str(HERE / "read_bandwidth.cpp"), "-o", str(meter)], check=True)
+    times = dict.fromkeys(names, float("inf"))
+    rate = 0.0
+    for _ in range(options.rounds):
+        for name in names:
+            rate = max(rate, float(bench_aoti.pinned([str(meter), str(1 << 28), str(options.seconds / 4)], 1)))
+            times[name] = min(times[name], time_of(name, options))
+    print(f"load of the machine: {os.getloadavg()}, {os.cpu_count()} processors")
+    print(f"read at {rate:.1f} GB/s")
+    print("| program | weights | bound | a token | of the bound | tokens/s |\n|---|---:|---:|---:|---:|---:|")
+    for name in names:
+        size = weight_bytes(name, options)
+        bound = size / rate
+        print(f"| {name} | {size / 1e6:.1f} MB | {bound / 1e6:.2f} ms | {times[name] / 1e6:.2f} ms "
+              f"| {times[name] / bound:.2f} | {1e9 / times[name]:.1f} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: MIT
+"""The models of export_cuda.py, which runs this where its stubs are in the place of CUDA."""
+
+import copy
+import hashlib
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable
+
+if "TENON_EXPORT_CUDA_STUBS" not in os.environ:
+    sys.exit("export_cuda_models: run export_cuda.py")
+
+import torch
+import torch._inductor.config
+import torch._inductor.runtime.triton_heuristics as heuristics
+from executorch.backends.cuda.cuda_backend import CudaBackend
+from executorch.backends.cuda.cuda_partitioner import CudaPartitioner
+from executorch.exir import (
+    EdgeCompileConfig,
+    ExecutorchBackendConfig,
+    to_edge_transform_and_lower,
+)
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from torch import nn
+from torch._inductor import codecache
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
+from exporters.case_folder import save_tensors, write_case
+from exporters.library_options import for_processors
+
+Runs = list[tuple[torch.Tensor, ...]]
+Methods = dict[str, tuple[nn.Module, Runs]]
+
+
+class Stateful(nn.Module):
+    """A cache that each run writes a row of, and a table that it does not write to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("cache", torch.arange(32, dtype=torch.float32).reshape(4, 8))
+        self.scale = nn.Parameter(torch.randn(4, 8))
+
+    def forward(self, row: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        self.cache.index_copy_(0, row, x)
+        return self.cache * self.scale
+
+
+class Embedding(nn.Module):
+    """Integers as inputs, a table, a product of matrices and a softmax."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(50, 16)
+        self.linear = nn.Linear(16, 16)
+
+    def forward(self, i: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(self.linear(self.table(i)), -1)
+
+
+class Encoder(nn.Module):
+    """Half of two methods that have a weight in common."""
+
+    def __init__(self, shared: nn.Parameter, own: float) -> None:
+        super().__init__()
+        self.shared = shared
+        self.own = nn.Parameter(torch.full((16,), own))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(x * self.shared) + self.own
+
+
+class Decoder(Encoder):
+    """The other half."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x * self.shared)
+
+
+class Rows(nn.Module):
+    """Any number of rows up to 64: a product with a weight and a softmax of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x * self.weight, -1)
+
+
+def two_methods() -> Methods:
+    """Each compiled for itself, over one store of weights."""
+    shared = nn.Parameter(torch.randn(16))
+    runs = [(torch.randn(4, 16),) for _ in range(2)]
+    return {"encode": (Encoder(shared, 2.0), runs), "decode": (Decoder(shared, 2.0), runs)}
+
+
+class ScaledSum(nn.Module):
+    """One kernel over two tables: for a program with a library for each of several devices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(4, 16))
+        self.offset = nn.Parameter(torch.randn(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale + self.offset
+
+
+class Convolution(nn.Module):
+    """Two convolutions, of different strides and paddings, and a sum over places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 16, 3, padding=1)
+        self.second = nn.Conv2d(16, 16, 3, stride=2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(torch.relu(self.first(x))).mean((2, 3))
+
+
+class Attention(nn.Module):
+    """Causal attention of two heads, between two norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(32) for _ in range(2))
+        self.project = nn.Linear(32, 96)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        heads = self.project(self.norms[0](x)).reshape(batch, length, 3, 2, width // 2)
+        q, k, v = heads.permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.norms[1](x + mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+class Dynamic(nn.Module):
+    """A product of matrices and a mean, of any number of rows up to 64."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(24, 40)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.gelu(self.linear(x)) - x.mean()
+
+
+class Sorted(nn.Module):
+    """A sort along a dimension that is not the last, which a kernel of the plugin does, and its places."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        values, places = torch.sort(x * 3.0, dim=1, descending=True, stable=True)
+        return values + places
+
+
+@dataclass(frozen=True)
+class Model:
+    """Methods, the options of CudaBackend, and the dynamic shapes of inputs."""
+
+    make: Callable[[], Methods]
+    options: dict[str, str] = field(default_factory=dict)
+    dynamic_shapes: Any = None
+
+
+# There is nothing to tune where no product of matrices is. ExecuTorch's kernel for attention is of bfloat16 alone.
+NO_TUNING = {"max_autotune": "OFF"}
+MODELS: dict[str, Model] = {
+    "stateful": Model(
+        lambda: {"forward": (Stateful(), [(torch.tensor([i]), torch.randn(1, 8))
+                                          for i in (2, 0, 2, 3, 1, 2)])}, NO_TUNING),
+    "embedding": Model(
+        lambda: {"forward": (Embedding(), [(torch.randint(0, 50, (2, 4)),)
+                                           for _ in range(2)])}),
+    "two_methods": Model(two_methods, NO_TUNING),
+    "convolution": Model(lambda: {"forward": (Convolution(), [(torch.randn(2, 3, 9, 11),)
+                                             for _ in range(2)])}),
+    "attention": Model(lambda: {"forward": (Attention(), [(torch.randn(2, 7, 32),)
+                                           for _ in range(2)])},
+                       {"triton_kernel_mode": "OFF"}),
+    "dynamic": Model(
+        lambda: {"forward": (Dynamic(), [(torch.randn(rows, 24),) for rows in (5, 1, 64, 17)])},
+        dynamic_shapes=({0: torch.export.Dim("rows", min=1, max=64)},)),
+    "rows": Model(
+        lambda: {"forward": (Rows(), [(torch.randn(rows, 16),) for rows in (4, 9, 64, 1, 4)])},
+        NO_TUNING, ({0: torch.export.Dim("rows", min=1, max=64)},)),
+    "variants": Model(lambda: {"forward": (ScaledSum(), [(torch.randn(4, 16),)])}, NO_TUNING),
+    "sorted": Model(lambda: {"forward": (Sorted(), [(torch.randn(3, 20, 5),)
+                                        for _ in range(2)])}, NO_TUNING),
+}
+
+
+class KernelSources:
+    """Keeps each Triton kernel that is compiled, for replay_cuda.py: NAME.py as Inductor wrote it, the
+    compiled NAME.cubin, and NAME.json with what that was made of."""
+
+    def __init__(self) -> None:
+        self.folder = Path()
+        save = heuristics.CachingAutotuner.save_gpu_kernel
+
+        def save_and_keep(tuner: Any, stream: Any, launcher: Any) -> None:
+            save(tuner, stream, launcher)
+            self.keep(tuner, launcher)
+
+        heuristics.CachingAutotuner.save_gpu_kernel = save_and_keep
+
+    def keep(self, tuner: Any, launcher: Any) -> None:
+        """Writes the files of one kernel. Methods of a program must not give one name to two."""
+        made = codecache.CudaKernelParamCache.cache[tuner.inductor_meta["kernel_name"]]
+        meta = tuner.triton_meta
+        names = list(meta["signature"])
+
+        def by_name(values: dict[Any, Any]) -> dict[str, Any]:
+            """Arguments are named by their path, or by their name."""
+            return {names[key[0]] if isinstance(key, tuple) else key: value
+                    for key, value in values.items()}
+
+        kept = {
+            "function": tuner.fn.__name__,
+            "signature": meta["signature"],
+            "constants": by_name(meta["constants"]) | launcher.config.kwargs,
+            "divisible_by_16": [name for name, facts in by_name(meta["configs"][0]).items()
+                                if ["tt.divisibility", 16] in facts],
+            "num_warps": made["num_warps"],
+            "shared_bytes": made["shared_mem"],
+        }
+        files = {".py": Path(tuner.fn.fn.__code__.co_filename).read_bytes(),
+                 ".json": (json.dumps(kept, indent=1) + "\n").encode(),
+                 ".cubin": launcher.bin.asm["cubin"]}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for suffix, content in files.items():
+            path = self.folder / (made["mangled_name"] + suffix)
+            if path.exists() and path.read_bytes() != content:
+                sys.exit(f"export_cuda: two kernels are named {path.stem}")
+            path.write_bytes(content)
+
+
+def fingerprint() -> str:
+    """What an exported model depends on: the sources and the version of torch."""
+    digest = hashlib.sha256(torch.__version__.encode())
+    for name in (Path(__file__).name, "export_cuda.py", "cuda_stubs.cpp", "library_options.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    return digest.hexdigest()
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the folder has a model of these sources; its case is written last."""
+    try:
+        case = json.loads((folder / "case.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return case.get("made_by") == {"fingerprint": fingerprint()}
+
+
+def save_runs(method: str, module: nn.Module, runs: Runs, folder: Path) -> list[dict[str, Any]]:
+    """Inputs and outputs of each run; returns the names of their files."""
+    module = copy.deepcopy(module)
+    return [{"inputs": save_tensors(inputs, f"{method}_in{number}", folder),
+             "expected": save_tensors([module(*inputs)], f"{method}_out{number}", folder)}
+            for number, inputs in enumerate(runs)]
+
+
+def write_cases(name: str, method: str, runs: list[dict[str, Any]], folder: Path) -> None:
+    """The runs of a method in two cases: plain, in the model's own folder if it is the first method, and as
+    a CUDA graph. That begins with the fourth run, and again with the second one of another shape."""
+    is_first = not (folder / "case.json").exists()
+    other = {"program": f"../{folder.name}/model.pte", "data": [f"../{folder.name}/aoti_cuda_blob.ptd"]}
+    moved = [{key: [f"../{folder.name}/{file}" for file in files] for key, files in run.items()}
+             for run in runs]
+    plain = folder if is_first else folder.with_name(f"cuda_{name}_{method}")
+    graph = folder.with_name(f"cuda_{name}_{method}_graph")
+    for each in (plain, graph):
+        each.mkdir(exist_ok=True)
+    write_case(plain, runs if is_first else moved, method=method, **({} if is_first else other),
+               made_by={"fingerprint": fingerprint()})
+    if MODELS[name].dynamic_shapes:
+        moved = [run for run in moved for _ in range(3)]
+    elif len(moved) < 6:
+        moved *= 3
+    write_case(graph, moved, method=method, **other, runtime_specs={
+        "CudaBackend": {"enable_cuda_graph_for_method": method}})
+
+
+def export_model(name: str, folder: Path) -> None:
+    """Writes the folders of one model."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    torch.manual_seed(0)
+    model = MODELS[name]
+    files: dict[str, list[dict[str, Any]]] = {}
+    programs: dict[str, Any] = {}
+    partitioners: dict[str, Any] = {}
+    for method, (module, runs) in model.make().items():
+        files[method] = save_runs(method, module.eval(), runs, folder)
+        programs[method] = torch.export.export(module, runs[0], dynamic_shapes=model.dynamic_shapes)
+        specs = [CudaBackend.generate_method_name_compile_spec(method)]
+        specs += [CompileSpec(key, value.encode()) for key, value in model.options.items()]
+        if "TENON_EXPORT_CUDA_PTX" in os.environ:  # See export_cuda_variants.py.
+            specs.append(CompileSpec("cuda_include_ptx", os.environ["TENON_EXPORT_CUDA_PTX"].encode()))
+        partitioners[method] = [CudaPartitioner(specs)]
+    edge = to_edge_transform_and_lower(
+        programs, partitioner=partitioners,
+        compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    manager = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
+    manager.write_tensor_data_to_file(str(folder))
+    manager.save(str(folder / "model.pte"))
+    for method, of_method in files.items():
+        write_cases(name, method, of_method, folder)
+    print(f"{name}: {(folder / 'model.pte').stat().st_size:,} bytes", flush=True)
+
+
+def main() -> int:
+    """Arguments: the folder, the level of processors, and the names of models, or none for all."""
+    out, level, only = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    config = torch._inductor.config
+    config.cpp.cxx = (os.environ["CXX"],)
+    config.aot_inductor.precompile_headers = False
+    config.autotune_in_subproc = False
+    config.test_configs.max_mm_configs = 1  # There is nothing to measure.
+    config.joint_graph_constant_folding = False  # It would compute on the device.
+    config.shape_padding = False  # As would measuring products of padded matrices.
+    codecache.determine_aoti_mmap_flags = lambda nbytes: (True, False)
+    sources = KernelSources()
+    with torch.no_grad(), config.patch(for_processors(level)):
+        for name in only or (each for each in MODELS if each != "variants"):
+            folder = out / f"cuda_{name}"
+            if is_current(folder):
+                print(f"{name}: up to date", flush=True)
+                continue
+            sources.folder = folder / "kernels"
+            export_model(name, folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
