@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 #include <tenon/conformance/case/case_file.hpp>
-#include <tenon/conformance/catch.hpp>
 #include <tenon/conformance/case_runner.hpp>
+#include <tenon/conformance/catch.hpp>
 #include <tenon/host.hpp>
 #include <utility>
 #include <vector>

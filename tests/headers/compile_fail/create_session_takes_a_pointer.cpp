@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// expect: tenon: WithSessions needs a public `tenon::Result<Delegate> create_session(const Delegate&)`
+// expect: tenon: WithSessions needs a public `tenon::Result<Delegate> create_session(const
+// Delegate&)`
 #include <tenon/tenon.hpp>
 
 class X final : public tenon::Backend<X>, public tenon::WithSessions<X> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// expect: tenon: the backend has no public `tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args)`
+// expect: tenon: the backend has no public `tenon::Status execute(tenon::ExecutionContext&,
+// Delegate&, tenon::Args)`
 #include <tenon/tenon.hpp>
 
 class X final : public tenon::Backend<X>, public tenon::WithSessions<X> {

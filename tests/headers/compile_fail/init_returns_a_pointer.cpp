@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// expect: tenon: the backend has no public `tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs)`
+// expect: tenon: the backend has no public `tenon::Result<Delegate> init(tenon::InitContext&,
+// tenon::Blob, tenon::CompileSpecs)`
 #include <tenon/tenon.hpp>
 
 class X final : public tenon::Backend<X> {

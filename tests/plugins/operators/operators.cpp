@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Kernels of operators that tests define (tests/live/checks/packed_models.py has them in Python), for
-// models of AOTInductor that call them. All are for Float:
+// Kernels of operators that tests define (tests/live/checks/packed_models.py has them in Python),
+// for models of AOTInductor that call them. All are for Float:
 //
 //     tenon_test::shift(Tensor x, float by, bool twice=False, int[] dims=[], Tensor? other=None)
 //         -> Tensor                        x + by, or x + 2 by; the sum of `dims` and `other` added

@@ -16,7 +16,8 @@
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 
-// Kernels give what PyTorch returned (tests/live/exporters/record_kernels.py has the format of the file).
+// Kernels give what PyTorch returned (tests/live/exporters/record_kernels.py has the format of the
+// file).
 namespace recorded_test {
 namespace {
 

@@ -21,8 +21,8 @@
 
 namespace tenon::test {
 
-/// A program of tests/live/exporters/export_cuda.py, or one that ExecuTorch's exporter made: generation 3,
-/// and the same packed as generations 1 and 2, as exporters did before.
+/// A program of tests/live/exporters/export_cuda.py, or one that ExecuTorch's exporter made:
+/// generation 3, and the same packed as generations 1 and 2, as exporters did before.
 class ExportedProgram {
  public:
   struct Weight {

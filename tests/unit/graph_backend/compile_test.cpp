@@ -240,7 +240,8 @@ TEST_CASE("weights go where the option says", "[graph_backend]") {
 TEST_CASE("options are checked", "[graph_backend]") {
   const auto program = linear_program();
   CHECK_THAT(refusal(program, {{"wieghts", "inline"}}, Error::NotFound),
-             ContainsSubstring("compile spec 'wieghts' is unknown; the backend has: weights, external_tag"));
+             ContainsSubstring(
+                 "compile spec 'wieghts' is unknown; the backend has: weights, external_tag"));
   CHECK_THAT(refusal(program, {{"weights", "on the moon"}}, Error::InvalidArgument),
              ContainsSubstring("expected inline|named|external, found 'on the moon'"));
   CHECK_THAT(refusal(program, {{"fold", "2"}}, Error::InvalidArgument),

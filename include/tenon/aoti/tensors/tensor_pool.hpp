@@ -80,8 +80,8 @@ class TensorPool {
     return memory_.is_host() ? ok() : memory_.synchronize(memory_.context.get(), stream_);
   }
 
-  /// The flag that ends the run that begins. Models make a tensor before each of their kernels, which is
-  /// where they can be stopped: their own code calls nothing else that may fail.
+  /// The flag that ends the run that begins. Models make a tensor before each of their kernels,
+  /// which is where they can be stopped: their own code calls nothing else that may fail.
   void set_cancel_flag(CancelFlag cancelled) noexcept { cancelled_ = cancelled; }
 
   /// Makes a tensor with its own memory, not initialised. Null strides mean contiguous. Returns
