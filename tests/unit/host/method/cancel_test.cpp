@@ -69,7 +69,7 @@ class Kernels {
   }
 };
 
-constexpr std::int32_t call = 0, spin = 1;
+constexpr std::int32_t call_op = 0, spin_op = 1;
 
 /// A method that calls kernels on one number.
 std::unique_ptr<host::Method> kernels_of(const std::vector<std::int32_t>& ops,
@@ -101,7 +101,7 @@ using namespace cancel_test;
 TEST_CASE("a run that is cancelled ends before the next instruction, and the next run is whole",
           "[method][cancel]") {
   Kernels kernels;
-  const auto method = kernels_of({call, call, call}, kernels.options());
+  const auto method = kernels_of({call_op, call_op, call_op}, kernels.options());
   kernels.function = [&] {
     if (kernels.calls == 2) REQUIRE(method->cancel().ok());
   };
@@ -117,14 +117,14 @@ TEST_CASE("a run that is cancelled ends before the next instruction, and the nex
 
 TEST_CASE("a run that is cancelled in its last instruction succeeds", "[method][cancel]") {
   Kernels kernels;
-  const auto method = kernels_of({call}, kernels.options());
+  const auto method = kernels_of({call_op}, kernels.options());
   kernels.function = [&] { REQUIRE(method->cancel().ok()); };
   CHECK(method->execute().ok());
 }
 
 TEST_CASE("without a run cancel has no effect, also not on the next run", "[method][cancel]") {
   Kernels kernels;
-  const auto method = kernels_of({call, call}, kernels.options());
+  const auto method = kernels_of({call_op, call_op}, kernels.options());
   CHECK(method->cancel().ok());
   CHECK(method->execute().ok());
   CHECK(method->cancel().ok());
@@ -134,7 +134,7 @@ TEST_CASE("without a run cancel has no effect, also not on the next run", "[meth
 
 TEST_CASE("runs of a method that is not cancellable cannot be cancelled", "[method][cancel]") {
   Kernels kernels;
-  const auto method = kernels_of({call}, kernels.options(false));
+  const auto method = kernels_of({call_op}, kernels.options(false));
   REQUIRE(method->execute().ok());
   CHECK(kernels.flag == nullptr);
   const Status refused = method->cancel();
@@ -147,7 +147,7 @@ TEST_CASE("runs of a method that is not cancellable cannot be cancelled", "[meth
 TEST_CASE("a kernel that looks at its flag is cancelled from another thread",
           "[method][cancel][threads]") {
   Kernels kernels;
-  const auto method = kernels_of({call, spin}, kernels.options());
+  const auto method = kernels_of({call_op, spin_op}, kernels.options());
   auto outcome = std::async(std::launch::async, [&] { return method->execute(); });
   while (!kernels.spins) std::this_thread::yield();
   CHECK(method->cancel().ok());
@@ -161,7 +161,7 @@ TEST_CASE("a kernel that looks at its flag is cancelled from another thread",
 TEST_CASE("a cancel that comes at any time ends at most the run that is going on",
           "[method][cancel][threads]") {
   Kernels kernels;
-  const auto method = kernels_of(std::vector<std::int32_t>(20, call), kernels.options());
+  const auto method = kernels_of(std::vector<std::int32_t>(20, call_op), kernels.options());
   std::atomic<bool> done = false;
   std::thread other([&] {
     while (!done) {
@@ -210,7 +210,7 @@ TEST_CASE("an asynchronous run is cancelled while it waits for the executor",
   Outcomes outcomes;
   auto options = kernels.options();
   options.executor = queue.executor();
-  const auto method = kernels_of({call}, std::move(options));
+  const auto method = kernels_of({call_op}, std::move(options));
   REQUIRE(method->execute_async(outcomes.completion()).ok());
   CHECK(method->cancel().ok());
   queue.run_all();
@@ -243,7 +243,7 @@ TEST_CASE("an executor that refuses a run leaves a method that can be cancelled"
   options.executor = [](const std::function<void()>&) {
     return error(Error::OutOfResources, "no thread");
   };
-  const auto method = kernels_of({call}, std::move(options));
+  const auto method = kernels_of({call_op}, std::move(options));
   Outcomes outcomes;
   CHECK(method->execute_async(outcomes.completion()).error() == Error::OutOfResources);
   CHECK(method->cancel().ok());
@@ -255,7 +255,7 @@ TEST_CASE("the limit in time ends an instruction of a method that is cancellable
   Kernels kernels;
   auto options = kernels.options();
   options.limits.run_milliseconds = 20;
-  const auto method = kernels_of({call, spin}, options);
+  const auto method = kernels_of({call_op, spin_op}, options);
   for (int i = 0; i < 2; ++i) {
     const Status late = method->execute();
     CHECK(late.error() == Error::OutOfResources);
@@ -264,7 +264,7 @@ TEST_CASE("the limit in time ends an instruction of a method that is cancellable
     CHECK(late.text().ends_with("(after the limit run_milliseconds, 20)"));
   }
   // What is quick is not disturbed, also not by the time of an earlier run.
-  const auto quick = kernels_of({call}, std::move(options));
+  const auto quick = kernels_of({call_op}, std::move(options));
   for (int i = 0; i < 5; ++i) {
     CHECK(quick->execute().ok());
     std::this_thread::sleep_for(5ms);
@@ -275,6 +275,6 @@ TEST_CASE("a time limit of centuries is no limit", "[method][cancel][limits]") {
   Kernels kernels;
   auto options = kernels.options();
   options.limits.run_milliseconds = host::HostLimits::none - 1;
-  const auto method = kernels_of({call}, std::move(options));
+  const auto method = kernels_of({call_op}, std::move(options));
   CHECK(method->execute().ok());
 }
