@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tenon/conformance/case/case_file.hpp>
+#include <tenon/conformance/case.hpp>
 #include <tenon/conformance/case_runner.hpp>
 #include <tenon/conformance/catch.hpp>
 #include <tenon/host.hpp>
