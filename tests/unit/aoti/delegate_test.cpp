@@ -14,6 +14,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -98,8 +99,8 @@ class Delegate {
 
   [[nodiscard]] Status run(TestTensor& x, TestTensor& y) const {
     host::Arena arena;
-    const tenon_execution_context context = {sizeof context, 0,      backend_->host(), "forward",
-                                             arena.table(),  nullptr};
+    const host::detail::HostExecutionContext context(backend_->host(), "forward", arena.table(),
+                                                     nullptr);
     const TestArgs args({x.value(), y.value()});
     const tenon_status status = api().execute(raw(), delegate_, &context, args.data(), args.size());
     return status == TENON_STATUS_OK ? ok() : host::take_last_error(backend_->host(), status);

@@ -14,6 +14,7 @@
 
 #include "program.hpp"
 #include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 #include "unit/core/test_tensor.hpp"
@@ -60,8 +61,8 @@ class FirstDelegate {
   template <class... Tensors>
   [[nodiscard]] Status run(Tensors&... tensors) const {
     host::Arena arena;
-    const tenon_execution_context context = {sizeof context, 0,      backend_->host(), "forward",
-                                             arena.table(),  nullptr};
+    const host::detail::HostExecutionContext context(backend_->host(), "forward", arena.table(),
+                                                     nullptr);
     const TestArgs args({tensors.value()...});
     const tenon_status status =
         backend_->api().execute(backend_->raw(), delegate_, &context, args.data(), args.size());

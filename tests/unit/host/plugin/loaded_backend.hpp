@@ -7,6 +7,7 @@
 
 #include "tenon/core/status.hpp"
 #include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
 namespace tenon::test {
@@ -38,8 +39,8 @@ class LoadedBlob {
   [[nodiscard]] const Status& init() const noexcept { return init_; }
 
   [[nodiscard]] Status execute(tenon_value* const* args, std::uint32_t num_args) {
-    const tenon_execution_context context = {
-        sizeof context, 0, backend_->host(), "forward", temp_arena_.table(), nullptr};
+    const host::detail::HostExecutionContext context(backend_->host(), "forward",
+                                                     temp_arena_.table(), nullptr);
     const tenon_status status =
         backend_->api().execute(backend_->raw(), delegate_, &context, args, num_args);
     if (status == TENON_STATUS_OK) return ok();
