@@ -6,8 +6,8 @@
 
 #include <csignal>
 
-#include "tenon/host/platform/windows/exception_name.hpp"
 #include "tenon/host/platform/windows/api.hpp"
+#include "tenon/host/platform/windows/exception_name.hpp"
 #else
 #include <signal.h>
 #include <unistd.h>

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "kit/platform/crash_text.hpp"
-#include "tenon/host/platform/windows/exception_name.hpp"
 #include "kit/platform/windows/shared_file.hpp"
 #include "tenon/host/platform/windows/api.hpp"
+#include "tenon/host/platform/windows/exception_name.hpp"
 
 namespace tenon::conformance::platform {
 

@@ -16,12 +16,12 @@
 #include "kit/platform/crash_text.hpp"
 #include "kit/platform/process_command.hpp"
 #include "kit/platform/windows/child_process.hpp"
-#include "tenon/host/platform/windows/exception_name.hpp"
 #include "kit/platform/windows/kept_libraries.hpp"
 #include "kit/platform/windows/shared_file.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/windows/exception_name.hpp"
 
 namespace tenon::conformance::platform {
 
@@ -65,7 +65,8 @@ class ProcessGroup {
       return ProcessEnd{concat("exit(", std::int64_t{code}, ")")};
     }
     CrashText text;
-    (text << "exception ").hex(code) << " (" << host::platform::exception_name(code) << ") ended the process";
+    (text << "exception ").hex(code)
+        << " (" << host::platform::exception_name(code) << ") ended the process";
     return ProcessEnd{std::string(text.view())};
   }
 
