@@ -147,9 +147,7 @@ class LoadedMethod final : public Method {
   [[nodiscard]] Status run() {
     if (!may_run()) [[unlikely]]
       return refuse_run();
-    if (is_plain_) [[likely]]
-      return shortened(run_all<false>());
-    return run_observed();
+    return run_now();
   }
 
   [[nodiscard]] Status cancel_run() {
@@ -257,12 +255,6 @@ class LoadedMethod final : public Method {
     }
   }
 
-  /// A run that is traced or can be cancelled.
-  [[gnu::cold]] Status run_observed() {
-    begin_run();
-    return end_run(run_now());
-  }
-
   /// Around each run that can be cancelled, also an asynchronous one.
   void begin_run() {
     if (control_) control_->begin();
@@ -275,21 +267,32 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Status run_now() {
-    Status outcome = options_.trace ? run_traced() : run_all<false>();
+    Status outcome = is_plain_ ? run_all<CompleteCalls>(nullptr) : run_observed();
     return shortened(std::move(outcome));
   }
 
-  template <bool Traced>
-  Status run_all() {
-    RunBudget budget(options_.limits, control_.get());
+  /// A run that is traced or can be cancelled; an asynchronous one has begun before.
+  [[gnu::cold]] Status run_observed() {
+    const auto run = [this] {
+      return options_.trace ? run_traced() : run_all<ObservedCalls>(control_.get());
+    };
+    if (running_.load(std::memory_order_relaxed)) return run();
+    begin_run();
+    return end_run(run());
+  }
+
+  /// Once for each way to call, so that each is in one place: a compiler then has no call for it.
+  template <class Calls>
+  Status run_all(const RunControl* control) {
+    RunBudget budget(options_.limits, control);
     RunPosition position{0, 0, budget.next_slice()};
-    CompleteCalls<Traced> calls{*this};
+    Calls calls{{*this}};
     return interpret(budget, position, calls);
   }
 
   [[gnu::cold]] Status run_traced() {
     const std::uint64_t start = options_.trace->now_ns();
-    Status outcome = run_all<true>();
+    Status outcome = run_all<TracedCalls>(control_.get());
     options_.trace->add("execute", "method", start, options_.trace->now_ns(),
                         {{"method", plan_.name()->string_view()}});
     return outcome;
@@ -297,13 +300,10 @@ class LoadedMethod final : public Method {
 
   /// The calls of `execute`: complete when they return. Inlined at once: otherwise gcc 12 spends
   /// two moves more on each call of a delegate.
-  template <bool Traced>
   struct CompleteCalls {
     LoadedMethod& method;
 
-    [[nodiscard]] std::uint64_t begin_instruction() const {
-      return Traced ? method.options_.trace->now_ns() : 0;
-    }
+    [[nodiscard]] static std::uint64_t begin_instruction() noexcept { return 0; }
     [[nodiscard]] static bool has_stopped() noexcept { return false; }
     [[gnu::always_inline]] tenon_status delegate(const Instruction& at, std::size_t, std::size_t) {
       const auto run = [&] { return at.delegate->execute(at.args, at.num_args); };
@@ -313,11 +313,21 @@ class LoadedMethod final : public Method {
       return method.run_kernel(at);
     }
     static void condition(const tenon_value&) noexcept {}
+    static void end_instruction(const Instruction&, std::size_t, std::size_t,
+                                std::uint64_t) noexcept {}
+  };
+
+  /// The same in runs that can be cancelled.
+  struct ObservedCalls : CompleteCalls {};
+
+  /// The same, recorded.
+  struct TracedCalls : CompleteCalls {
+    [[nodiscard]] std::uint64_t begin_instruction() const {
+      return method.options_.trace->now_ns();
+    }
     void end_instruction(const Instruction& at, std::size_t chain, std::size_t index,
                          std::uint64_t start) {
-      if constexpr (Traced) {
-        trace_instruction(*method.options_.trace, method.errors(), at, chain, index, start);
-      }
+      trace_instruction(*method.options_.trace, method.errors(), at, chain, index, start);
     }
   };
 
