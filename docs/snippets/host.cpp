@@ -55,8 +55,8 @@ tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& 
   TENON_RETURN_IF_ERROR(method->set_input(0, input));
   TENON_RETURN_IF_ERROR(method->set_input(1, input));
   auto outcome = std::async(std::launch::async, [&] { return method->execute(); });
-  TENON_RETURN_IF_ERROR(
-      method->cancel());  // Another thread: a button, a server's client that left.
+  // From another thread: a button, a server's client that left.
+  TENON_RETURN_IF_ERROR(method->cancel());
   tenon::Status ended = outcome.get();
   if (ended.error() == tenon::Error::Cancelled) return tenon::ok();
   // [cancel]

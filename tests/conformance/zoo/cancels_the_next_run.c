@@ -14,7 +14,7 @@ static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
                             const tenon_execution_context* context, tenon_value* const* args,
                             uint32_t num_args) {
   if (atomic_exchange(&cancelled, 0) != 0) {
-    return good_fail(backend->host, TENON_STATUS_CANCELLED, "execute: cancelled");
+    return good_fail(backend->host, TENON_STATUS_CANCELLED, "execute: the run was cancelled");
   }
   return good_execute(backend, delegate, context, args, num_args);
 }

@@ -84,7 +84,8 @@ class LoadedMethod final : public Method {
     if (options_.cancellable) {
       TENON_TRY(control_, make_control());
     }
-    is_plain_ = !options_.trace && !control_;
+    is_plain_ =
+        !options_.trace && !control_ && options_.limits.run_milliseconds == HostLimits::none;
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
                           .registry = options_.registry,
@@ -267,15 +268,14 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Status run_now() {
-    Status outcome = is_plain_ ? run_all<CompleteCalls>(nullptr) : run_observed();
+    Status outcome = is_plain_ ? run_all<CompleteCalls>() : run_observed();
     return shortened(std::move(outcome));
   }
 
-  /// A run that is traced or can be cancelled; an asynchronous one has begun before.
+  /// A run that is traced, has a limit in time or can be cancelled; an asynchronous one has begun
+  /// before.
   [[gnu::cold]] Status run_observed() {
-    const auto run = [this] {
-      return options_.trace ? run_traced() : run_all<ObservedCalls>(control_.get());
-    };
+    const auto run = [this] { return options_.trace ? run_traced() : run_all<ObservedCalls>(); };
     if (running_.load(std::memory_order_relaxed)) return run();
     begin_run();
     return end_run(run());
@@ -283,8 +283,8 @@ class LoadedMethod final : public Method {
 
   /// Once for each way to call, so that each is in one place: a compiler then has no call for it.
   template <class Calls>
-  Status run_all(const RunControl* control) {
-    RunBudget budget(options_.limits, control);
+  Status run_all() {
+    RunBudget budget = Calls::budget(*this);
     RunPosition position{0, 0, budget.next_slice()};
     Calls calls{{*this}};
     return interpret(budget, position, calls);
@@ -292,7 +292,7 @@ class LoadedMethod final : public Method {
 
   [[gnu::cold]] Status run_traced() {
     const std::uint64_t start = options_.trace->now_ns();
-    Status outcome = run_all<TracedCalls>(control_.get());
+    Status outcome = run_all<TracedCalls>();
     options_.trace->add("execute", "method", start, options_.trace->now_ns(),
                         {{"method", plan_.name()->string_view()}});
     return outcome;
@@ -303,6 +303,9 @@ class LoadedMethod final : public Method {
   struct CompleteCalls {
     LoadedMethod& method;
 
+    [[nodiscard]] static RunBudget budget(const LoadedMethod& of) noexcept {
+      return RunBudget(of.options_.limits);
+    }
     [[nodiscard]] static std::uint64_t begin_instruction() noexcept { return 0; }
     [[nodiscard]] static bool has_stopped() noexcept { return false; }
     [[gnu::always_inline]] tenon_status delegate(const Instruction& at, std::size_t, std::size_t) {
@@ -317,11 +320,15 @@ class LoadedMethod final : public Method {
                                 std::uint64_t) noexcept {}
   };
 
-  /// The same in runs that can be cancelled.
-  struct ObservedCalls : CompleteCalls {};
+  /// The same in runs that have a limit in time or can be cancelled.
+  struct ObservedCalls : CompleteCalls {
+    [[nodiscard]] static RunBudget budget(const LoadedMethod& of) noexcept {
+      return RunBudget(of.options_.limits, of.control_.get());
+    }
+  };
 
   /// The same, recorded.
-  struct TracedCalls : CompleteCalls {
+  struct TracedCalls : ObservedCalls {
     [[nodiscard]] std::uint64_t begin_instruction() const {
       return method.options_.trace->now_ns();
     }
@@ -457,7 +464,8 @@ class LoadedMethod final : public Method {
   std::span<const Chain> chains_;
   HostExecutionContext kernel_context_;
   std::unique_ptr<RunControl> control_;  ///< Null when runs cannot be cancelled.
-  bool is_plain_ = true;                 ///< A run is neither traced nor can be cancelled.
+  bool is_plain_ = true;  ///< A run is not traced, has no limit in time, and cannot be
+                          ///< cancelled.
   std::unique_ptr<AsyncRuns> async_runs_;
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/impl/method/run_control.hpp"
@@ -22,14 +23,18 @@ struct RunPosition {
 /// instruction pays for. Another one asks for each instruction.
 class RunBudget {
  public:
-  /// Starts the clock when there is a limit in time. `limits` is borrowed, and `control`, which is
-  /// null for a run that cannot be cancelled.
-  RunBudget(const HostLimits& limits, const RunControl* control) noexcept
+  /// Of a run that has no limit in time and cannot be cancelled. `limits` is borrowed.
+  explicit RunBudget(const HostLimits& limits) noexcept
       : condition_bytes(limits.condition_bytes),
         limits_(limits),
-        control_(control),
-        instructions_(limits.instructions) {
-    if (limits.run_milliseconds != HostLimits::none) start_ = Clock::now();
+        instructions_(limits.instructions) {}
+
+  /// Of another run: starts the clock when there is a limit in time. `control` is borrowed, and
+  /// null for a run that cannot be cancelled.
+  RunBudget(const HostLimits& limits, const RunControl* control) noexcept : RunBudget(limits) {
+    control_ = control;
+    is_observed_ = is_timed() || control;
+    if (is_timed()) start_ = Clock::now();
   }
 
   [[nodiscard]] const HostLimits& limits() const noexcept { return limits_; }
@@ -44,12 +49,9 @@ class RunBudget {
 
   /// Number of instructions that may be run before the next call; 0 when a limit was reached.
   [[nodiscard]] std::uint64_t next_slice() noexcept {
-    const bool is_timed = limits_.run_milliseconds != HostLimits::none;
-    const std::uint64_t slice = (is_timed || control_) && instructions_ != 0 ? 1 : instructions_;
-    instructions_ -= slice;
-    is_late_ = is_timed && slice != 0 && milliseconds() > limits_.run_milliseconds;
-    is_cancelled_ = control_ && slice != 0 && control_->is_cancelled();
-    return is_late_ || is_cancelled_ ? 0 : slice;
+    if (is_observed_) [[unlikely]]
+      return next_instruction();
+    return std::exchange(instructions_, 0);
   }
 
   std::uint64_t condition_bytes;  ///< Of conditions that may still be looked at.
@@ -57,8 +59,22 @@ class RunBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
+  [[nodiscard]] bool is_timed() const noexcept {
+    return limits_.run_milliseconds != HostLimits::none;
+  }
+
+  /// A slice of one, unless a limit was reached or the run was cancelled.
+  [[gnu::cold]] std::uint64_t next_instruction() noexcept {
+    if (instructions_ == 0) return 0;
+    --instructions_;
+    is_late_ = is_timed() && milliseconds() > limits_.run_milliseconds;
+    is_cancelled_ = control_ && control_->is_cancelled();
+    return is_late_ || is_cancelled_ ? 0 : 1;
+  }
+
   const HostLimits& limits_;
-  const RunControl* control_;
+  const RunControl* control_ = nullptr;
+  bool is_observed_ = false;
   std::uint64_t instructions_;
   Clock::time_point start_{};
   bool is_late_ = false;
