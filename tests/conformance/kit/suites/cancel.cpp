@@ -139,6 +139,8 @@ TENON_CONFORMANCE_TEST("cancel/without-execute",
 TENON_CONFORMANCE_TEST("cancel/at-any-time", "runs are cancelled at random times",
                        "[cancel][level-5][case][TN-CAN-1][TN-CAN-2][TN-CAN-3]") {
   CancellableCase cancelled(kit);
+  // Two threads are in the plugin: what one of them looks at, the other one may be reading.
+  cancelled.live().boundary().watched().watch().watch_process(false);
   // Not more than a second of runs, and 1,000 of those that are short.
   const auto most = std::chrono::seconds(kit.options().level >= 9 ? 20 : 1) / cancelled.duration();
   const int rounds = static_cast<int>(std::clamp<long long>(most, 3, 1000));

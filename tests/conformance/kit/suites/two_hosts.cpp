@@ -36,10 +36,9 @@ class HostOfCase {
     return method.ok() ? first_difference_of(**method) : std::string(method.text());
   }
 
-  void close() {
-    method_.reset();
-    backend_.close();
-  }
+  void unload() { method_.reset(); }
+  /// After `unload`.
+  void close() { backend_.close(); }
 
  private:
   [[nodiscard]] Result<std::unique_ptr<CaseMethod>> try_load() const {
@@ -78,11 +77,19 @@ void close_one_of_two_hosts(Context& kit, bool first_closes) {
                   "the program of a second host is wrong: ", together)) {
     return;
   }
-  // A state of the case begins anew with each load: what is expected is that of the first run.
-  first.load();
-  second.load();
   HostOfCase& closes = first_closes ? first : second;
   HostOfCase& stays = first_closes ? second : first;
+  // A state of the case begins anew with each load: what is expected is that of the first run.
+  const auto load_anew = [&] {
+    stays.unload();
+    stays.load();
+  };
+  load_anew();
+  closes.unload();
+  if (const std::string disturbed = stays.first_difference(); !disturbed.empty()) {
+    kit.blocked("a program is wrong once another is destroyed: ", disturbed);
+  }
+  load_anew();
   closes.close();
   const std::string_view which =
       first_closes ? "the first of two hosts" : "the second of two hosts";
