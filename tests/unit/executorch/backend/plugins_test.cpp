@@ -17,6 +17,7 @@
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 using namespace tenon;
 using namespace tenon::test;
