@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/lists.hpp"
 #if defined(_WIN32)
 #include "tenon/host/impl/platform/windows/glob.hpp"
 #else
-#include "tenon/core/lists.hpp"
 #include "tenon/host/impl/platform/posix/glob.hpp"
 #endif
 
