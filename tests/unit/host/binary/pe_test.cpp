@@ -72,8 +72,8 @@ TEST_CASE("the platform of a library is found by its first bytes") {
     CHECK(platform_of(other) == std::nullopt);
   }
   const ByteVector arm = macho::build(object, macho::arm64);
-  CHECK(platform_of(arm) == Platform{BinaryFormat::mach_o, macho::arm64});
-  const Platform universal{BinaryFormat::mach_o, macho::arm64};
+  CHECK(platform_of(arm) == Platform{BinaryFormat::mach_o, tenon::test::macho::arm64});
+  const Platform universal{BinaryFormat::mach_o, tenon::test::macho::arm64};
   CHECK(platform_of(macho::build_universal({{macho::arm64, 0, arm}})) ==
         (this_platform.format == BinaryFormat::mach_o ? this_platform : universal));
   CHECK(platform_of(ByteVector(64)) == std::nullopt);
@@ -86,8 +86,8 @@ TEST_CASE("the platform of a library is found by its first bytes") {
 TEST_CASE("a platform has one name in manifests, that of the libraries which it loads") {
   CHECK(platform_name({BinaryFormat::pe, pe::x86_64}) == "windows-x86_64");
   CHECK(platform_name({BinaryFormat::pe, pe::i386}) == "windows-i386");
-  CHECK(platform_name({BinaryFormat::mach_o, macho::arm64}) == "macos-arm64");
-  CHECK(platform_name({BinaryFormat::mach_o, macho::x86_64}) == "macos-x86_64");
+  CHECK(platform_name({BinaryFormat::mach_o, tenon::test::macho::arm64}) == "macos-arm64");
+  CHECK(platform_name({BinaryFormat::mach_o, tenon::test::macho::x86_64}) == "macos-x86_64");
   const std::pair<std::uint32_t, std::string_view> machines[] = {
       {62, "x86_64"},   {183, "aarch64"}, {40, "arm"},
       {243, "riscv64"}, {21, "ppc64le"},  {258, "loongarch64"}};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
