@@ -151,6 +151,7 @@ class AotiBackend {
       ContainerApi api;
       std::unique_ptr<const ProxyExecutor> proxy;
       LoadOptions options;
+      CancelFlags cancel_flags;
     };
 
     std::shared_ptr<const Model> model_;  // Outlives the instances.
@@ -205,6 +206,7 @@ class AotiBackend {
     processed.release();
     auto model = std::make_shared<typename Delegate::Model>();
     model->options = options;
+    model->cancel_flags = CancelFlags(HostServices(context.raw().host));
     model->method_name = context.method_name();
     model->weights_key = payload.weights_key;
     {
@@ -294,7 +296,7 @@ class AotiBackend {
     }
     const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
     Instance& instance = *delegate.instances_[index];
-    const CancelFlag cancelled = CancelFlags(static_cast<const Derived&>(*this).host()).of(context);
+    const CancelFlag cancelled = delegate.model_->cancel_flags.of(context);
     instance.pool().set_cancel_flag(cancelled);
     Status status = std::forward<Run>(run)(instance);
     instance.pool().set_cancel_flag({});
