@@ -2,7 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "print_and_exit.hpp"
 #include "tenon/core/concat.hpp"
@@ -24,6 +29,26 @@ namespace tenon {
   } catch (const CLI::Error& wrong) {
     return error(Error::InvalidArgument, wrong.what(), " (see ", app.get_name(), " --help)");
   }
+}
+
+/// Adds an option that may be repeated and takes one value each time, so that it does not swallow
+/// the arguments after it.
+inline void add_list(CLI::App& app, const char* name, std::vector<std::string>& values,
+                     const char* type, const char* description) {
+  app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
+}
+
+/// The two sides of "KEY=VALUE". InvalidArgument names the option, what it has and `form`, what was
+/// expected, and `program`.
+[[nodiscard]] inline Result<std::pair<std::string, std::string>> key_and_value(
+    std::string_view program, const std::string& text, std::string_view option,
+    std::string_view form) {
+  const std::size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos) {
+    return error(Error::InvalidArgument, option, " ", text, ": expected ", form, " (see ", program,
+                 " --help)");
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
 }  // namespace tenon

@@ -27,20 +27,9 @@ constexpr const char* footer =
     "  0 written  1 a backend refused, or a node has neither backend nor kernel  2 wrong usage\n"
     "  3 an archive or a plugin is not valid  4 no such backend, or it cannot compile\n";
 
-Result<std::pair<std::string, std::string>> key_and_value(const std::string& text,
-                                                          std::string_view option,
-                                                          std::string_view form) {
-  const std::size_t at = text.find('=');
-  if (at == 0 || at == std::string::npos) {
-    return error(Error::InvalidArgument, option, " ", text, ": expected ", form,
-                 " (see tenon-compile --help)");
-  }
-  return std::pair(text.substr(0, at), text.substr(at + 1));
-}
-
 Status read_methods(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
-    TENON_TRY(auto method, key_and_value(text, "--method", "NAME=FILE.pt2"));
+    TENON_TRY(auto method, key_and_value("tenon-compile", text, "--method", "NAME=FILE.pt2"));
     if (method.second.empty()) {
       return error(Error::InvalidArgument, "--method ", text, ": the file's name is empty");
     }
@@ -52,7 +41,8 @@ Status read_methods(const std::vector<std::string>& texts, Arguments& arguments)
 /// "KEY=VALUE" is for all backends, "BACKEND.KEY=VALUE" for the one of that id when it was given.
 Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
-    TENON_TRY(auto parts, key_and_value(text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
+    TENON_TRY(auto parts,
+              key_and_value("tenon-compile", text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
     Spec spec{std::nullopt, std::move(parts.first), std::move(parts.second)};
     for (const std::string& backend : arguments.backends) {
       if (!spec.key.starts_with(backend + ".")) continue;
@@ -157,18 +147,13 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.set_version_flag("--version", "tenon-compile " TENON_VERSION_STRING, "Print the version");
   app.add_option("MODEL", arguments.model, "The archive, as torch.export.save writes it")
       ->type_name("FILE.pt2");
-  // Each list option takes one value, so that it does not swallow the arguments after it.
-  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
-                            const char* description) {
-    app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
-  };
-  add_list("--backend", arguments.backends, "ID",
+  add_list(app, "--backend", arguments.backends, "ID",
            "Backend that may take nodes; repeatable, the first one is asked first");
-  add_list("--plugin", arguments.plugins, "FILE",
+  add_list(app, "--plugin", arguments.plugins, "FILE",
            "Plugin to use before those that are found; repeatable");
-  add_list("--spec", specs, "KEY=VALUE",
+  add_list(app, "--spec", specs, "KEY=VALUE",
            "Compile spec for all backends, or for one: BACKEND.KEY=VALUE; repeatable");
-  add_list("--method", methods, "NAME=FILE.pt2",
+  add_list(app, "--method", methods, "NAME=FILE.pt2",
            "A further method, from an archive with one model; repeatable");
   app.add_option("-o,--output", arguments.output, "The program to write")->type_name("FILE.pte");
   app.add_option(

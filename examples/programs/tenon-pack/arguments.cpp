@@ -37,22 +37,8 @@ Result<std::vector<std::pair<std::string, std::string>>> read_pairs(
     const std::vector<std::string>& texts, std::string_view option, std::string_view form) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& text : texts) {
-    const std::size_t at = text.find('=');
-    if (at == 0 || at == std::string::npos) {
-      return wrong(option, " ", text, ": expected ", form);
-    }
-    out.emplace_back(text.substr(0, at), text.substr(at + 1));
-  }
-  return out;
-}
-
-Result<std::vector<aot::TensorValue>> read_tensors(const std::vector<std::string>& texts,
-                                                   std::string_view option) {
-  std::vector<aot::TensorValue> out;
-  for (const std::string& text : texts) {
-    auto tensor = parse_tensor(text);
-    if (!tensor.ok()) return std::move(tensor).status().with_context(option);
-    out.push_back(*std::move(tensor));
+    TENON_TRY(auto pair, key_and_value("tenon-pack", text, option, form));
+    out.push_back(std::move(pair));
   }
   return out;
 }
@@ -75,15 +61,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("BLOB", arguments.blob, "What the backend's `init` gets: a model of its runtime")
       ->type_name("FILE");
   app.add_option("--backend", arguments.backend, "The backend's id")->type_name("ID");
-  // Each list option takes one value, so that it does not swallow the arguments after it.
-  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
-                            const char* description) {
-    app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
-  };
-  add_list("--input", inputs, "TENSOR", "An input, in the order of the call; repeatable");
-  add_list("--output", outputs, "TENSOR", "An output, in the order of the call; repeatable");
-  add_list("--spec", specs, "KEY=VALUE", "A compile spec, which `init` gets; repeatable");
-  add_list("--data", data, "KEY=FILE", "Named data, stored in the program; repeatable");
+  add_list(app, "--input", inputs, "TENSOR", "An input, in the order of the call; repeatable");
+  add_list(app, "--output", outputs, "TENSOR", "An output, in the order of the call; repeatable");
+  add_list(app, "--spec", specs, "KEY=VALUE", "A compile spec, which `init` gets; repeatable");
+  add_list(app, "--data", data, "KEY=FILE", "Named data, stored in the program; repeatable");
   app.add_option("--method", arguments.method, "The method's name (default: forward)")
       ->type_name("NAME");
   app.add_option("-o", arguments.program, "The program to write")->type_name("FILE.pte");
@@ -95,8 +76,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (arguments.method.empty()) return wrong("--method: the name is empty");
   if (outputs.empty()) return wrong("expected an --output or more, found none");
   if (arguments.program.empty()) return wrong("expected -o FILE.pte, found none");
-  TENON_TRY(arguments.inputs, read_tensors(inputs, "--input"));
-  TENON_TRY(arguments.outputs, read_tensors(outputs, "--output"));
+  TENON_TRY(arguments.inputs, parse_tensors(inputs, "--input"));
+  TENON_TRY(arguments.outputs, parse_tensors(outputs, "--output"));
   TENON_TRY(arguments.specs, read_pairs(specs, "--spec", "KEY=VALUE"));
   TENON_TRY(arguments.data, read_pairs(data, "--data", "KEY=FILE"));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tenon/aot/dense_layout.hpp"
@@ -68,6 +69,17 @@ std::string tensor_text(const aot::TensorValue& tensor) {
       name_of(tensor.layout.scalar_type), ":",
       join(tensor.layout.sizes, ",", [](std::int32_t size) { return std::to_string(size); }),
       tensor.is_dynamic ? ":dynamic" : "");
+}
+
+Result<std::vector<aot::TensorValue>> parse_tensors(const std::vector<std::string>& texts,
+                                                    std::string_view list) {
+  std::vector<aot::TensorValue> out;
+  for (const std::string& text : texts) {
+    auto tensor = parse_tensor(text);
+    if (!tensor.ok()) return std::move(tensor).status().with_context(list);
+    out.push_back(*std::move(tensor));
+  }
+  return out;
 }
 
 }  // namespace tenon::pack

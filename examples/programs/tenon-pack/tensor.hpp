@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
@@ -20,5 +21,9 @@ namespace tenon::pack {
 
 /// The same text again, of a tensor that `parse_tensor` returned.
 [[nodiscard]] std::string tensor_text(const aot::TensorValue& tensor);
+
+/// The same of a list. A failure names `list` first.
+[[nodiscard]] Result<std::vector<aot::TensorValue>> parse_tensors(
+    const std::vector<std::string>& texts, std::string_view list);
 
 }  // namespace tenon::pack

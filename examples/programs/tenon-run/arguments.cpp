@@ -59,17 +59,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method,
                  "Name of the method (default: forward, or the only one)");
-  // Each list option takes one value, so that it does not swallow the arguments after it.
-  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
-                            const char* description) {
-    app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
-  };
-  add_list("--plugin", arguments.plugins, "FILE",
+  add_list(app, "--plugin", arguments.plugins, "FILE",
            "Plugin to use before those that are found; repeatable");
-  add_list("--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");
-  add_list("--input", arguments.inputs, "FILE.npy",
+  add_list(app, "--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");
+  add_list(app, "--input", arguments.inputs, "FILE.npy",
            "Input of the method, in order; once for each input");
-  add_list("--expect", arguments.expected, "FILE.npy",
+  add_list(app, "--expect", arguments.expected, "FILE.npy",
            "Expected output, in order; once for each of the first outputs");
   app.add_option("--rtol", arguments.rtol,
                  "Relative tolerance for --expect (default: by dtype, see docs/tools/tenon-run.md)")
@@ -79,7 +74,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--output", arguments.output,
                  "Directory for output0.npy, output1.npy, ...; made when it is not there")
       ->type_name("DIR");
-  add_list("--option", arguments.options, "BACKEND.KEY=VALUE",
+  add_list(app, "--option", arguments.options, "BACKEND.KEY=VALUE",
            "Option of a backend for this load; repeatable");
   std::string embedded_code = "allow";
   app.add_option("--embedded-code", embedded_code,
@@ -87,7 +82,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "sha256:HASH,... (default: allow)")
       ->type_name("POLICY");
   std::vector<std::string> limits;
-  add_list("--limit", limits, "NAME=VALUE",
+  add_list(app, "--limit", limits, "NAME=VALUE",
            "What the program may cost, as in --limit planned_bytes=2G; repeatable (see "
            "docs/hosts/limits.md)");
   double timeout = 0;

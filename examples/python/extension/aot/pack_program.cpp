@@ -32,25 +32,14 @@ aot::SharedBytes read(nb::handle source) {
       std::as_bytes(std::span(static_cast<const char*>(bytes.data()), bytes.size())), nullptr);
 }
 
-std::vector<aot::TensorValue> read_tensors(const std::vector<std::string>& texts,
-                                           std::string_view list) {
-  std::vector<aot::TensorValue> out;
-  for (const std::string& text : texts) {
-    auto tensor = pack::parse_tensor(text);
-    if (!tensor.ok()) raise(std::move(tensor).status().with_context(list));
-    out.push_back(*std::move(tensor));
-  }
-  return out;
-}
-
 void write_program(nb::handle blob, const std::string& backend, const std::string& program,
                    const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
                    const nb::list& specs, const nb::list& data, const std::string& method) {
   pack::Call call{.backend = backend,
                   .method = method,
                   .blob = read(blob),
-                  .inputs = read_tensors(inputs, "inputs"),
-                  .outputs = read_tensors(outputs, "outputs"),
+                  .inputs = take(pack::parse_tensors(inputs, "inputs")),
+                  .outputs = take(pack::parse_tensors(outputs, "outputs")),
                   .specs = {},
                   .data = {}};
   for (const nb::handle pair : specs) {
