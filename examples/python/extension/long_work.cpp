@@ -14,11 +14,40 @@ namespace nb = nanobind;
 
 namespace {
 
-struct Job {
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool is_done = false;
-  std::exception_ptr failure;
+/// The end of work on another thread.
+class Job {
+ public:
+  /// On that thread. What `work` throws is kept.
+  void run(std::function<void()>&& work) {
+    try {
+      work();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    // All that it owns is destroyed before it counts as ended, except its result.
+    work = nullptr;
+    const std::scoped_lock lock(mutex_);
+    is_done_ = true;
+    ended_.notify_all();
+  }
+
+  /// Whether it has ended, at the latest after `time`. Without the GIL.
+  [[nodiscard]] bool wait_for(std::chrono::milliseconds time) {
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, time, [this] { return is_done_; });
+  }
+
+  /// Once it has ended.
+  void rethrow_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_done_ = false;
+  std::exception_ptr failure_;
 };
 
 std::mutex interrupted_mutex;
@@ -28,26 +57,10 @@ std::vector<std::thread> interrupted;
 
 void run_interruptibly(std::function<void()> work, const std::function<void()>& progress) {
   const auto job = std::make_shared<Job>();
-  std::thread thread([job, work = std::move(work)]() mutable {
-    try {
-      work();
-    } catch (...) {
-      job->failure = std::current_exception();
-    }
-    // All that it owns is destroyed before it counts as ended, except its result.
-    work = nullptr;
-    const std::scoped_lock lock(job->mutex);
-    job->is_done = true;
-    job->ended.notify_all();
-  });
+  std::thread thread([job, work = std::move(work)]() mutable { job->run(std::move(work)); });
   try {
     for (bool is_done = false; !is_done;) {
-      {
-        const nb::gil_scoped_release release;
-        std::unique_lock lock(job->mutex);
-        is_done = job->ended.wait_for(lock, std::chrono::milliseconds(100),
-                                      [&job] { return job->is_done; });
-      }
+      is_done = job->wait_for(std::chrono::milliseconds(100));
       if (progress) progress();
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
@@ -57,28 +70,14 @@ void run_interruptibly(std::function<void()> work, const std::function<void()>& 
     throw;
   }
   thread.join();
-  if (job->failure) std::rethrow_exception(job->failure);
+  job->rethrow_failure();
 }
 
 void run_cancellably(const std::function<void()>& work, const std::function<void()>& cancel) {
   Job job;
-  std::thread thread([&job, &work] {
-    try {
-      work();
-    } catch (...) {
-      job.failure = std::current_exception();
-    }
-    const std::scoped_lock lock(job.mutex);
-    job.is_done = true;
-    job.ended.notify_all();
-  });
-  const auto wait_for = [&job](std::chrono::milliseconds time) {
-    const nb::gil_scoped_release release;
-    std::unique_lock lock(job.mutex);
-    return job.ended.wait_for(lock, time, [&job] { return job.is_done; });
-  };
+  std::thread thread([&] { job.run([&] { work(); }); });
   bool was_interrupted = false;
-  while (!was_interrupted && !wait_for(std::chrono::milliseconds(20))) {
+  while (!was_interrupted && !job.wait_for(std::chrono::milliseconds(20))) {
     was_interrupted = PyErr_CheckSignals() != 0;
   }
   if (was_interrupted) {
@@ -91,7 +90,7 @@ void run_cancellably(const std::function<void()>& work, const std::function<void
     throw nb::python_error(raised);
   }
   thread.join();
-  if (job.failure) std::rethrow_exception(job.failure);
+  job.rethrow_failure();
 }
 
 void wait_for_interrupted_work() {
