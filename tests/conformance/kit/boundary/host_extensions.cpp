@@ -10,25 +10,30 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/extensions/kernel_lookup.h"
-#include "tenon/core/struct_size.hpp"
+#include "tenon/host/plugin/backend_api.hpp"
 
 /// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
 /// which are copies, and the host gets its own. What the host, and the plugins that it asks,
 /// allocate and write inside of a call is not the plugin's.
 namespace tenon::conformance::detail {
 
-/// The complete table, or null.
-[[nodiscard]] inline const tenon_kernel_lookup_v1* kernel_lookup_of(const tenon_host* host) {
-  const auto* const table = static_cast<const tenon_kernel_lookup_v1*>(
-      host->get_extension(host, TENON_EXTENSION_KERNEL_LOOKUP));
-  return table && TENON_HAS_MEMBER(*table, last_failure) && table->last_failure ? table : nullptr;
+/// The host's table of an extension, or null unless it has the function `last`, which is the last
+/// one.
+template <class Table, class Function>
+[[nodiscard]] const Table* table_of(const tenon_host* host, const char* id,
+                                    Function Table::* last) {
+  const void* const table = host->get_extension(host, id);
+  return table && host::complete_table<Table>(table).*last ? static_cast<const Table*>(table)
+                                                           : nullptr;
 }
-
-/// The same of the other extension.
+[[nodiscard]] inline const tenon_kernel_lookup_v1* kernel_lookup_of(const tenon_host* host) {
+  return table_of(host, TENON_EXTENSION_KERNEL_LOOKUP, &tenon_kernel_lookup_v1::last_failure);
+}
 [[nodiscard]] inline const tenon_changes_v1* changes_of(const tenon_host* host) {
-  const auto* const table =
-      static_cast<const tenon_changes_v1*>(host->get_extension(host, TENON_EXTENSION_CHANGES));
-  return table && TENON_HAS_MEMBER(*table, get_changes) && table->get_changes ? table : nullptr;
+  return table_of(host, TENON_EXTENSION_CHANGES, &tenon_changes_v1::get_changes);
+}
+[[nodiscard]] inline const tenon_cancel_flag_v1* cancel_flag_of(const tenon_host* host) {
+  return table_of(host, TENON_EXTENSION_CANCEL_FLAG, &tenon_cancel_flag_v1::get_cancel_flag);
 }
 
 /// A kernel that the host found, as the plugin sees it.
@@ -106,20 +111,13 @@ struct SeenChanges {
 };
 
 struct SeenCancelFlag {
-  [[nodiscard]] static const tenon_cancel_flag_v1* of(const tenon_host* host) {
-    const auto* const table = static_cast<const tenon_cancel_flag_v1*>(
-        host->get_extension(host, TENON_EXTENSION_CANCEL_FLAG));
-    return table && TENON_HAS_MEMBER(*table, get_cancel_flag) && table->get_cancel_flag ? table
-                                                                                        : nullptr;
-  }
-
   static const std::uint32_t* get_cancel_flag(const tenon_execution_context* context) {
     const OutsidePlugin outside;
     const WatchedDelegate& delegate =
         GuardedStruct<tenon_execution_context, WatchedDelegate>::owner_of(context);
     delegate.backend->asked_cancel_flag = true;
     const tenon_execution_context& original = *delegate.original_context;
-    return of(original.host)->get_cancel_flag(&original);
+    return cancel_flag_of(original.host)->get_cancel_flag(&original);
   }
 
   static constexpr tenon_cancel_flag_v1 shown_table = {sizeof(tenon_cancel_flag_v1), 0,
@@ -134,7 +132,7 @@ const void* GuardedHost::extension_of(const tenon_host* original, const char* id
   if (asked == TENON_EXTENSION_CHANGES)
     return changes_of(original) ? &SeenChanges::shown_table : nullptr;
   if (asked == TENON_EXTENSION_CANCEL_FLAG) {
-    return SeenCancelFlag::of(original) ? &SeenCancelFlag::shown_table : nullptr;
+    return cancel_flag_of(original) ? &SeenCancelFlag::shown_table : nullptr;
   }
   return original->get_extension(original, id);
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/live_case.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
@@ -20,57 +21,38 @@ namespace {
 /// A host with the case loaded in it.
 class HostOfCase {
  public:
-  HostOfCase(Context& kit, const CaseProgram& program)
-      : kit_(kit), program_(program), backend_(kit) {
-    need_device(kit, backend_);
-  }
+  explicit HostOfCase(Context& kit) : kit_(kit), live_(kit) {}
 
-  void load() { method_ = kit_.need(try_load(), "the case cannot be loaded"); }
+  void load() { method_ = live_.load(); }
 
   /// Runs the case in the method that is loaded. Returns the first failure or wrong output.
-  [[nodiscard]] std::string first_difference() { return first_difference_of(*method_); }
+  [[nodiscard]] std::string first_difference() { return live_.first_difference(*method_); }
 
   /// The same in a method that is loaded now.
   [[nodiscard]] std::string first_difference_of_new() {
-    auto method = try_load();
-    return method.ok() ? first_difference_of(**method) : std::string(method.text());
+    auto method = CaseMethod::load(live_.program(), live_.backend(), kit_.backend());
+    return method.ok() ? live_.first_difference(**method) : std::string(method.text());
   }
 
   void unload() { method_.reset(); }
   /// After `unload`.
-  void close() { backend_.close(); }
+  void close() { live_.backend().close(); }
 
  private:
-  [[nodiscard]] Result<std::unique_ptr<CaseMethod>> try_load() const {
-    return CaseMethod::load(program_, backend_, kit_.backend());
-  }
-
-  [[nodiscard]] std::string first_difference_of(CaseMethod& method) const {
-    const CaseRun& run = method.runs().front();
-    const Status outcome = method.execute(run);
-    if (!outcome.ok()) return std::string(outcome.text());
-    const auto differences =
-        kit_.need(method.differences(run, kit_.backend().tolerances_for(kit_.of_case())),
-                  "the outputs of the case");
-    return differences.empty() ? std::string() : differences.front();
-  }
-
   Context& kit_;
-  const CaseProgram& program_;
-  OpenedBackend backend_;
+  LiveCase live_;
   std::unique_ptr<CaseMethod> method_;  // Destroyed first.
 };
 
 /// Opens the backend in two hosts, runs the case in both, and closes the first or the second one.
 /// The other one must then run its program, and load and run another.
 void close_one_of_two_hosts(Context& kit, bool first_closes) {
-  const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case cannot be read");
-  HostOfCase first(kit, program);
+  HostOfCase first(kit);
   first.load();
   if (const std::string alone = first.first_difference(); !alone.empty()) {
     kit.blocked("the case is wrong in one host: ", alone);
   }
-  HostOfCase second(kit, program);
+  HostOfCase second(kit);
   second.load();
   const std::string together = second.first_difference();
   if (!kit.expect("TN-BCK-9", together.empty(),
