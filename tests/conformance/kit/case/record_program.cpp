@@ -164,9 +164,8 @@ class ProgramWriter {
     constexpr std::size_t at = 8;  // After the root offset and the file identifier.
     constexpr std::uint32_t header = 32;
     const std::uint64_t program_size = flatbuffer.size() + header;
-    std::vector<std::byte> out(static_cast<std::size_t>(program_size));
-    std::memcpy(out.data(), flatbuffer.data(), at);
-    std::memcpy(out.data() + at + header, flatbuffer.data() + at, flatbuffer.size() - at);
+    std::vector<std::byte> out(flatbuffer.begin(), flatbuffer.end());
+    out.insert(out.begin() + at, header, std::byte{});
     pad(out);
     const std::uint64_t segment_base = segments_.empty() ? 0 : out.size();
     out.insert(out.end(), segments_.begin(), segments_.end());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/environment.hpp"
@@ -16,7 +17,6 @@
 #if defined(_WIN32)
 #include "tenon/host/impl/platform/windows/library_handle.hpp"
 #else
-#include "tenon/core/lists.hpp"
 #include "tenon/host/impl/platform/posix/library_handle.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #endif
