@@ -131,6 +131,8 @@ class Reference:
     @staticmethod
     def member(node):
         name = texts_of(node.find("qualifiedname")) or texts_of(node.find("name"))
+        # An enum without a name is "@0" by Doxygen 1.9.4 and "" by 1.9.8.
+        name += "@" if not texts_of(node.find("name")) else ""
         location = node.find("location")
         return Entity(name, node, int(location.get("declline") or location.get("line")), node.get("id"), node.get("kind"))
 
