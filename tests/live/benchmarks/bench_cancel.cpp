@@ -54,19 +54,28 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
   ~Runner() {
     is_done_ = true;
-    begin();
+    wanted_.fetch_add(1);
+    wanted_.notify_one();
     thread_.join();
   }
 
+  /// Returns when the run begins. Does not sleep: a run may be shorter than that ends late.
   void begin() {
-    wanted_.fetch_add(1);
+    const std::uint32_t run = wanted_.fetch_add(1) + 1;
     wanted_.notify_one();
+    while (started_.load() != run) {
+    }
   }
-  /// When the run that was begun last ended, and how.
-  std::pair<Clock::time_point, tenon::Error> wait() {
+  struct Run {
+    Clock::time_point begin, end;
+    tenon::Error error = tenon::Error::Ok;
+  };
+
+  /// The run that was begun last, when it has ended.
+  Run wait() {
     const std::uint32_t wanted = wanted_.load();
     for (std::uint32_t done = 0; (done = ended_.load()) != wanted;) ended_.wait(done);
-    return {end_, error_};
+    return run_;
   }
 
  private:
@@ -74,9 +83,10 @@ class Runner {
     for (std::uint32_t run = 0;; ++run) {
       wanted_.wait(run);
       if (is_done_) return;
-      const tenon::Status status = method_.execute();
-      end_ = Clock::now();
-      error_ = status.error();
+      run_.begin = Clock::now();
+      started_.store(run + 1);
+      run_.error = method_.execute().error();
+      run_.end = Clock::now();
       ended_.store(run + 1);
       ended_.notify_one();
     }
@@ -85,9 +95,9 @@ class Runner {
   Method& method_;
   std::atomic<bool> is_done_ = false;
   std::atomic<std::uint32_t> wanted_ = 0;
+  std::atomic<std::uint32_t> started_ = 0;
   std::atomic<std::uint32_t> ended_ = 0;
-  Clock::time_point end_;
-  tenon::Error error_ = tenon::Error::Ok;
+  Run run_;
   std::thread thread_;  // The last member: it uses the others.
 };
 
@@ -101,32 +111,36 @@ tenon::Result<nlohmann::json> measure(const fs::path& path, int rounds,
   Runner runner(*loaded.method);
   Clock::duration whole = Clock::duration::max();
   for (int i = 0; i < 4; ++i) {
-    const Clock::time_point start = Clock::now();
     runner.begin();
-    const auto [end, error] = runner.wait();
-    if (error != tenon::Error::Ok) return tenon::error(error, path.string(), ": the run failed");
-    if (i > 0) whole = std::min(whole, end - start);
+    const Runner::Run run = runner.wait();
+    if (run.error != tenon::Error::Ok) {
+      return tenon::error(run.error, path.string(), ": the run failed");
+    }
+    if (i > 0) whole = std::min(whole, run.end - run.begin);
   }
   std::vector<double> times;
   for (int i = 0; i < rounds; ++i) {
-    const Clock::time_point start = Clock::now();
     runner.begin();
-    const auto moment = start + whole * (i + 1) / (rounds + 2);
-    // Not by sleeping, which ends late by more than some runs take.
-    while (Clock::now() < moment) std::this_thread::yield();
+    const auto moment = Clock::now() + whole * i / rounds;
+    while (Clock::now() < moment) {
+    }
     const Clock::time_point cancelled_at = Clock::now();
     TENON_RETURN_IF_ERROR(loaded.method->cancel());
-    const auto [end, error] = runner.wait();
-    if (error == tenon::Error::Cancelled) times.push_back(microseconds(end - cancelled_at));
+    const Runner::Run run = runner.wait();
+    if (run.error == tenon::Error::Cancelled) {
+      times.push_back(microseconds(run.end - cancelled_at));
+    }
   }
-  if (times.empty()) return tenon::error(tenon::Error::Internal, path.string(), ": none cancelled");
+  nlohmann::json out{{"program", path.string()},
+                     {"run_us", microseconds(whole)},
+                     {"runs", rounds},
+                     {"cancelled", times.size()}};
+  if (times.empty()) return out;
   std::ranges::sort(times);
-  return nlohmann::json{{"program", path.string()},
-                        {"run_us", microseconds(whole)},
-                        {"runs", rounds},
-                        {"cancelled", times.size()},
-                        {"median_us", times[times.size() / 2]},
-                        {"max_us", times.back()}};
+  out["median_us"] = times[times.size() / 2];
+  out["p99_us"] = times[times.size() * 99 / 100];
+  out["max_us"] = times.back();
+  return out;
 }
 
 tenon::Status report(const std::vector<fs::path>& programs, const std::vector<fs::path>& plugins,
