@@ -32,6 +32,14 @@ def with_rules(text, page):
     return re.sub(r"\bTN-[A-Z]{3}-\d+\b", lambda m: f'<a href="{up}reference/rules.html#{m[0].lower()}">{m[0]}</a>', text)
 
 
+def unnamed_kind(node):
+    """"union" or "struct" where a member is one without a name, else None. Its type is "union tenon_value::@1" by Doxygen
+    1.9.4, and "union tenon_value", the struct around it, by 1.9.8."""
+    of = re.fullmatch(r"(union|struct) ([\w:]+?)(?:::@\d+)?", texts_of(node.find("type")).strip())
+    around = (texts_of(node.find("qualifiedname")) or "").rpartition("::")[0]
+    return of[1] if of and around and of[2] == around else None
+
+
 @dataclasses.dataclass
 class Entity:
     """Something that a header declares."""
@@ -123,12 +131,14 @@ class Reference:
     @staticmethod
     def member(node):
         name = texts_of(node.find("qualifiedname")) or texts_of(node.find("name"))
+        # An enum without a name is "@0" by Doxygen 1.9.4 and "" by 1.9.8.
+        name += "@" if not texts_of(node.find("name")) else ""
         location = node.find("location")
         return Entity(name, node, int(location.get("declline") or location.get("line")), node.get("id"), node.get("kind"))
 
     def with_unions(self, members, header):
         """Members of a union without a name follow the member that is the union, and are named after it: `as.integer`."""
-        for union in [each for each in members if "::@" in texts_of(each.node.find("type"))]:
+        for union in [each for each in members if unnamed_kind(each.node)]:
             # Doxygen lists them as members of the struct; where the union begins, only the header says.
             lines = (self.include / header).read_text(encoding="utf-8").splitlines()
             begin = next((at for at in range(union.line - 1, 0, -1) if re.search(r"\b(union|struct) \{$", lines[at - 1])),
@@ -261,7 +271,8 @@ class Reference:
             underlying = self.inline(node.find("type"), page).strip()
             strong = "enum class" if node.get("strong") == "yes" else "enum"
             return f"{strong} {name}".strip() + (f" : {underlying}" if underlying else "")
-        result = re.sub(r"\b(union|struct) [\w:]*@\d+", r"\1 { ... }", self.inline(node.find("type"), page).strip())
+        unnamed = unnamed_kind(node)
+        result = f"{unnamed} {{ ... }}" if unnamed else self.inline(node.find("type"), page).strip()
         arguments = texts_of(node.find("argsstring"))
         if kind == "typedef":
             if texts_of(node.find("definition")).startswith("using"):

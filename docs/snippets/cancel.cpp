@@ -23,17 +23,12 @@ class DoubleBackend final : public tenon::Backend<DoubleBackend> {
   struct Delegate {};
 
   // [flag]
-  Status open() {
-    cancel_flags_ = tenon::CancelFlags(host());
-    return tenon::ok();
-  }
-
   Status execute(tenon::ExecutionContext& context, Delegate&, tenon::Args args) {
     TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto in, args.tensor<const float>(0));
     TENON_RETURN_IF_ERROR(args.resize(1, in.sizes()));
     TENON_TRY(const auto out, args.tensor<float>(1));
-    const tenon::CancelFlag cancelled = cancel_flags_.of(context);
+    const tenon::CancelFlag cancelled(*this, context);
     constexpr std::size_t block = 65536;
     for (std::size_t begin = 0; begin < in.numel(); begin += block) {
       TENON_RETURN_IF_ERROR(cancelled.check());
@@ -47,9 +42,6 @@ class DoubleBackend final : public tenon::Backend<DoubleBackend> {
   Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
     return Delegate{};
   }
-
- private:
-  tenon::CancelFlags cancel_flags_;
 };
 
 /// A device that takes its time, in place of a vendor's driver.
@@ -93,22 +85,15 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithCancel<A
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args) {
     delegate.job->start();
     // A cancel that came before the job had started found nothing to stop.
-    if (cancel_flags_.of(context).is_set()) delegate.job->stop();
+    if (tenon::CancelFlag(*this, context).is_set()) delegate.job->stop();
     if (delegate.job->wait()) return tenon::ok();
     return tenon::error(Error::Cancelled, "the job was stopped");
   }
   // [call]
 
-  Status open() {
-    cancel_flags_ = tenon::CancelFlags(host());
-    return tenon::ok();
-  }
   Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
     return Delegate{std::make_unique<Job>()};
   }
-
- private:
-  tenon::CancelFlags cancel_flags_;
 };
 
 }  // namespace

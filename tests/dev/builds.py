@@ -78,12 +78,17 @@ def set_up(part, folder, words, **variables):
         raise Failed(f"{folder} is not configured: exit status {status}")
 
 
+def regenerate(part, folder):
+    """Reads the build definitions of today into a build folder that is there. Ninja would do this with the first target,
+    when the names of targets have been read already."""
+    part.run(["ninja", "-C", folder, "--quiet", "build.ninja"], stdout=subprocess.DEVNULL)
+
+
 def configure(part, build):
     """Makes a build folder, or gives one that is there the options of today. Warnings are errors."""
     if is_configured(build.folder):
         part.run(["meson", "configure", build.folder, *build.options, "-Dwerror=true"], stdout=subprocess.DEVNULL)
-        # Ninja would do this with the first target, when the names of targets have been read already.
-        part.run(["ninja", "-C", build.folder, "--quiet", "build.ninja"], stdout=subprocess.DEVNULL)
+        regenerate(part, build.folder)
         return
     linkers = {"CC_LD": "lld", "CXX_LD": "lld"} if build.lld else {}
     set_up(part, build.folder, ["--werror", *build.options], CC=build.cc, CXX=build.cxx, **linkers)

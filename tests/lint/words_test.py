@@ -14,7 +14,7 @@ import sys
 
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".mm", ".py", ".md", ".fbs", ".build", ".txt"}
 PLACES = ["include", "examples", "templates", "reference_backends", "docs", "README.md", "CHANGELOG.md"]
-PLACES += ["dev", "meson.build", "meson_options.txt"]
+PLACES += ["tests/conformance/kit", "tests/conformance/program", "dev", "meson.build", "meson_options.txt"]
 
 # Name, pattern, largest count.
 WORDS = [
@@ -23,7 +23,7 @@ WORDS = [
     # Names of files and of a target.
     ("beside", r"\bbeside\b", 4),
     # The name of a test of the kit, from which the seed of its random bytes comes.
-    ("nobody, somebody, whoever", r"\b(?:nobody|somebody|whoever)\b", 8),
+    ("nobody, somebody, whoever", r"\b(?:nobody|somebody|whoever)\b", 1),
     ("stand, stands (for is)", r"\b(?:stands?|stood)\b(?![-_ ]?(?:in\b|ins\b|alone|-in))", 0),
     ("goes, gone (for is destroyed)", r"\b(?:goes|gone)\b", 0),
     # A rule has a sentence, in the kit's reports and in JSON.

@@ -72,11 +72,6 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     Counted scratch;
   };
 
-  tenon::Status open() {
-    cancel_flags_ = tenon::CancelFlags(host());
-    return tenon::ok();
-  }
-
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
     // The options were for the ahead-of-time half; all that is left of them is in the blob.
@@ -87,7 +82,7 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    return delegate.model.execute(context, args, cancel_flags_.of(context));
+    return delegate.model.execute(context, args, tenon::CancelFlag(*this, context));
   }
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
@@ -105,7 +100,6 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
 
  private:
   std::atomic<std::uint64_t> scratch_{0};
-  tenon::CancelFlags cancel_flags_;
 };
 
 }  // namespace

@@ -45,11 +45,6 @@ class Openvino {
 
   using Delegate = Request;
 
-  tenon::Status open() {
-    cancel_flags_ = tenon::CancelFlags(derived().host());
-    return tenon::ok();
-  }
-
   tenon::Status is_available() {
     Settings settings;
     TENON_TRY(settings.device, derived().option_values().template get<std::string>("device"));
@@ -75,7 +70,7 @@ class Openvino {
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    return delegate.execute(context, args, cancel_flags_.of(context));
+    return delegate.execute(context, args, tenon::CancelFlag(derived(), context));
   }
 
   void cancel(Delegate& delegate) noexcept { delegate.cancel(); }
@@ -143,7 +138,6 @@ class Openvino {
   }
 
   openvino_backend::Cores cores_;
-  tenon::CancelFlags cancel_flags_;
 };
 
 /// Runs the payloads of ExecuTorch's own exporter (`executorch.backends.openvino`).

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
@@ -12,6 +13,8 @@
 #include "tenon/core/result.hpp"
 
 namespace tenon {
+
+class CancelFlag;
 
 namespace detail {
 template <class Derived>
@@ -71,7 +74,9 @@ class Backend {
   Backend() = default;
 
   friend struct detail::Trampolines<Derived>;
+  friend class CancelFlag;
   HostServices host_;
+  const tenon_cancel_flag_v1* cancel_flags_ = nullptr;  ///< Null: runs cannot be cancelled.
 };
 
 /// Payload versions that `init` accepts, both ends included.

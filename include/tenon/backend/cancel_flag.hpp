@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/backend/backend.hpp"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/status.hpp"
@@ -18,6 +19,12 @@ class CancelFlag {
   /// Of a run that cannot be cancelled.
   CancelFlag() noexcept = default;
   explicit CancelFlag(const std::uint32_t* flag) noexcept : flag_(flag) {}
+  /// The flag of the call of `execute`, `start` or a kernel that got `context`:
+  /// `const tenon::CancelFlag cancelled(*this, context);`.
+  template <class Derived>
+  CancelFlag(const Backend<Derived>& backend, const ExecutionContext& context) noexcept
+      : flag_(backend.cancel_flags_ ? backend.cancel_flags_->get_cancel_flag(&context.raw())
+                                    : nullptr) {}
 
   /// Whether the run can be cancelled at all.
   [[nodiscard]] bool exists() const noexcept { return flag_ != nullptr; }
@@ -38,11 +45,7 @@ class CancelFlag {
   const std::uint32_t* flag_ = nullptr;
 };
 
-/// Where a backend gets its flags from: a member, set in `open`, since the host has one table.
-///
-///     Status open() { cancel_flags_ = tenon::CancelFlags(host()); return tenon::ok(); }
-///     Status execute(ExecutionContext& context, ...) {
-///       const tenon::CancelFlag cancelled = cancel_flags_.of(context);
+/// The flags of a host's runs, for code of a backend that has no `Backend` at hand.
 class CancelFlags {
  public:
   /// Of a host whose runs cannot be cancelled.

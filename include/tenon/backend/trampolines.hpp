@@ -35,7 +35,10 @@ struct Trampolines {
         B* backend;
         ~Owner() { delete backend; }
       } owner{new B};
-      static_cast<Backend<B>&>(*owner.backend).host_ = HostServices(host);
+      Backend<B>& base = *owner.backend;
+      base.host_ = HostServices(host);
+      base.cancel_flags_ =
+          base.host_.template extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG);
       if constexpr (HasOpen<B>) TENON_RETURN_IF_ERROR(owner.backend->open());
       *out = reinterpret_cast<tenon_backend*>(std::exchange(owner.backend, nullptr));
       return ok();

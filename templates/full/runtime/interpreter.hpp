@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <tenon/backend/cancel_flag.hpp>
+#include <utility>
 #include <vector>
 
 #include "common/blob.hpp"
@@ -33,9 +35,10 @@ class Interpreter {
   void set_input(std::size_t index, const float* elements) noexcept { inputs_[index] = elements; }
   void set_output(std::size_t index, float* elements) noexcept { outputs_[index] = elements; }
 
-  /// Computes `size` elements of each output.
-  void run(std::size_t size) noexcept {
+  /// Computes `size` elements of each output, or fails with Cancelled.
+  [[nodiscard]] tenon::Status run(std::size_t size, tenon::CancelFlag cancelled) {
     for (std::size_t first = 0; first < size; first += block_) {
+      TENON_RETURN_IF_ERROR(cancelled.check());
       const std::size_t count = std::min(block_, size - first);
       for (std::size_t i = 0; i < code_.instructions.size(); ++i) {
         const Instruction& step = code_.instructions[i];
@@ -45,6 +48,7 @@ class Interpreter {
         std::copy_n(value(code_.outputs[i], first), count, outputs_[i] + first);
       }
     }
+    return tenon::ok();
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/aot.hpp>
+#include <tenon/backend/cancel_flag.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 
@@ -73,8 +74,7 @@ class MyNpu final : public tenon::Backend<MyNpu>,
       if (!same_layout(first, out)) return refuse(num_inputs + i, first, out);
       delegate.set_output(i, out.data());
     }
-    delegate.run(first.size());
-    return tenon::ok();
+    return delegate.run(first.size(), tenon::CancelFlag(*this, context));
   }
 
   static tenon::Result<tenon::aot::PartitionResult> partition(

@@ -28,7 +28,9 @@ namespace my_npu {
   X(npu_request_set_input)    \
   X(npu_request_output_sizes) \
   X(npu_request_set_output)   \
-  X(npu_request_run)
+  X(npu_request_start)        \
+  X(npu_request_wait)         \
+  X(npu_request_cancel)
 
 /// The runtime's functions, by their own names.
 struct Functions {

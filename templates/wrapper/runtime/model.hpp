@@ -43,6 +43,7 @@ inline constexpr tenon::PayloadVersions payload_versions{1, 1};
     return tenon::ok();
   const Error error = status == NPU_NO_MEMORY   ? Error::MemoryAllocationFailed
                       : status == NPU_BAD_MODEL ? Error::InvalidProgram
+                      : status == NPU_CANCELLED ? Error::Cancelled
                                                 : Error::InvalidArgument;
   return tenon::error(error, what, ": ", npu.npu_last_error());
 }

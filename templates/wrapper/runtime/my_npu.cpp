@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tenon/backend/cancel_flag.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 
@@ -31,6 +32,7 @@ Status check_threads(std::int64_t threads) {
 class MyNpu final : public tenon::Backend<MyNpu>,
                     public tenon::WithOptions<MyNpu>,
                     public tenon::WithCheckBlob<MyNpu>,
+                    public tenon::WithCancel<MyNpu>,
                     public tenon::WithSessions<MyNpu> {
  public:
   static constexpr std::string_view id = my_npu::backend_id;
@@ -84,8 +86,16 @@ class MyNpu final : public tenon::Backend<MyNpu>,
       if (status != NPU_OK) [[unlikely]]
         return failure_of_argument(npu, status, argument);
     }
-    const tenon::TracerScope scope(context.tracer(), "npu_request_run");
-    return check(npu, npu.npu_request_run(delegate.handle()), "run");
+    const tenon::TracerScope scope(context.tracer(), "npu_request");
+    TENON_RETURN_IF_ERROR(check(npu, npu.npu_request_start(delegate.handle()), "start"));
+    // A `cancel` that came before the run had begun found nothing to end.
+    if (tenon::CancelFlag(*this, context).is_set()) cancel(delegate);
+    return check(npu, npu.npu_request_wait(delegate.handle()), "run");
+  }
+
+  /// Ends the run that is going on. Comes from another thread, at most once in a run.
+  void cancel(Delegate& delegate) noexcept {
+    delegate.model()->npu().npu_request_cancel(delegate.handle());
   }
 
   /// A request of its own for the same model: the second conversation over weights that are loaded

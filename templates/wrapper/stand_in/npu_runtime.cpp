@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +23,7 @@ struct npu_request {
   std::array<const void*, 2> inputs{};
   std::array<npu_port, 2> shapes{};
   void* output = nullptr;
+  std::atomic<bool> cancelled{false};
 };
 
 namespace {
@@ -53,12 +55,19 @@ bool same_sizes(const npu_port& a, const npu_port& b) {
 }
 
 template <class T>
-void compute(const npu_request& request) {
+npu_status compute(npu_request& request) {
+  constexpr std::int64_t block = 4096;
   const auto* a = static_cast<const T*>(request.inputs[0]);
   const auto* b = static_cast<const T*>(request.inputs[1]);
+  auto* out = static_cast<T*>(request.output);
   const auto factor = static_cast<T>(request.model->factor);
-  std::transform(a, a + count(request.shapes[0]), b, static_cast<T*>(request.output),
-                 [=](T x, T y) { return static_cast<T>(x * factor + y); });
+  const std::int64_t end = count(request.shapes[0]);
+  for (std::int64_t i = 0; i < end; i += block) {
+    if (request.cancelled) return fail(NPU_CANCELLED, "the run was cancelled");
+    std::transform(a + i, a + std::min(end, i + block), b + i, out + i,
+                   [=](T x, T y) { return static_cast<T>(x * factor + y); });
+  }
+  return NPU_OK;
 }
 
 }  // namespace
@@ -154,19 +163,23 @@ npu_status npu_request_set_output(npu_request* request, size_t index, void* data
   return NPU_OK;
 }
 
-npu_status npu_request_run(npu_request* request) {
+npu_status npu_request_start(npu_request* request) {
+  request->cancelled = false;
+  return NPU_OK;
+}
+
+npu_status npu_request_wait(npu_request* request) {
   switch (request->model->port.type) {
     case NPU_FLOAT32:
-      compute<float>(*request);
-      break;
+      return compute<float>(*request);
     case NPU_INT32:
-      compute<std::int32_t>(*request);
-      break;
+      return compute<std::int32_t>(*request);
     case NPU_INT64:
-      compute<std::int64_t>(*request);
-      break;
+      return compute<std::int64_t>(*request);
   }
   return NPU_OK;
 }
+
+void npu_request_cancel(npu_request* request) { request->cancelled = true; }
 
 }  // extern "C"

@@ -14,7 +14,13 @@ extern "C" {
 
 #define NPU_MAX_RANK 8
 
-typedef enum { NPU_OK = 0, NPU_BAD_MODEL = 1, NPU_BAD_ARGUMENT = 2, NPU_NO_MEMORY = 3 } npu_status;
+typedef enum {
+  NPU_OK = 0,
+  NPU_BAD_MODEL = 1,
+  NPU_BAD_ARGUMENT = 2,
+  NPU_NO_MEMORY = 3,
+  NPU_CANCELLED = 4
+} npu_status;
 typedef enum { NPU_FLOAT32 = 0, NPU_INT32 = 1, NPU_INT64 = 2 } npu_type;
 
 typedef struct {
@@ -48,7 +54,12 @@ npu_status npu_request_set_input(npu_request* request, size_t index, const void*
 npu_status npu_request_output_sizes(npu_request* request, size_t index, int64_t* sizes,
                                     uint32_t* rank);
 npu_status npu_request_set_output(npu_request* request, size_t index, void* data);
-npu_status npu_request_run(npu_request* request);
+// Begins a run, and waits for its end.
+npu_status npu_request_start(npu_request* request);
+npu_status npu_request_wait(npu_request* request);
+// Ends the run that was begun last, so that npu_request_wait returns NPU_CANCELLED. Without a run
+// it does nothing. Any thread.
+void npu_request_cancel(npu_request* request);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ struct SelectedTest {
 [[nodiscard]] std::vector<SelectedTest> select_tests(const Arguments& arguments,
                                                      const Subject& subject);
 
-/// What the runner gives a process of its own for one test.
+/// The settings of the process that runs one test.
 struct GivenByRunner {
   Breadcrumbs crumbs;
   int channel;         ///< Its descriptor, which stays open.

@@ -65,6 +65,14 @@ class Summary(InFolder):
         self.assertIn("for this reason\n", self.printed())
         self.assertNotIn("hidden", self.printed())
 
+    def test_a_build_folder_that_is_there_is_given_the_definitions_of_today(self):
+        self.program("meson", 'echo "meson $*" >>log\ntouch build/cross/one/build.ninja')
+        self.program("ninja", 'echo "ninja $*" >>log')
+        for _ in range(2):
+            self.target.configure(["--word"], ["-Done=two"])
+        self.assertEqual(pathlib.Path("log").read_text(encoding="utf-8").splitlines(),
+                         ["meson setup build/cross/one --word -Done=two", "ninja -C build/cross/one --quiet build.ninja"])
+
     def test_bytes_of_a_program_do_not_end_the_summary(self):
         found = self.found(lambda target: target.detail(target.check("a", ["printf", r"a\377\014b\034c"])))
         self.assertEqual((found["passed"], found["failed"]), (1, 0))

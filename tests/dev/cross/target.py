@@ -97,9 +97,11 @@ class Target:
             self.result(f"{name}: ended by {type(error).__name__}: {error}", False, traceback.format_exc())
 
     def configure(self, words, options=OPTIONS, folder=None, **variables):
-        """Makes a build folder, unless it is there."""
+        """Makes a build folder, or reads the build definitions of today into one that is there."""
         folder = folder or self.build
-        if not builds.is_configured(folder):
+        if builds.is_configured(folder):
+            builds.regenerate(self.part, folder)
+        else:
             builds.set_up(self.part, folder, [*words, *options], **variables)
 
     def compile(self, *names):

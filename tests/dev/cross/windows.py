@@ -34,7 +34,7 @@ def _programs(target):
     part, build = target.part, target.build
     for name in ("unelevated", "load_and_unload"):
         part.run([GXX, *STRICT, f"tests/cross/programs/{name}.cpp", "-static", *LINK, "-o", f"{build}/{name}.exe",
-                  "-lpsapi"])
+                  f"{build}/include/tenon/host/libtenon-host.a", "-lpsapi"])
     part.run([GXX, *STRICT, "-shared", "-static", *STATIC_LIBRARY, "tests/unit/tools/compile/two_compilers.cpp", *LINK,
               "-o", f"{build}/two_compilers.dll"])
     # A plugin of another compiler, with the same C++ library in it.

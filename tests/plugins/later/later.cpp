@@ -180,10 +180,6 @@ class LaterParts {
     return Delegate{name, std::make_unique<Line>(name)};
   }
 
-  Status open() {
-    cancel_flags_ = tenon::CancelFlags(static_cast<Derived&>(*this).host());
-    return tenon::ok();
-  }
   void cancel(Delegate& delegate) noexcept {
     later_record().record("cancel " + delegate.name);
     delegate.line->cancel();
@@ -207,7 +203,7 @@ class LaterParts {
     }
     TENON_TRY(auto output, args.tensor<float>(inputs));
     job.output = output.data();
-    job.cancelled = cancel_flags_.of(context);
+    job.cancelled = tenon::CancelFlag(static_cast<Derived&>(*this), context);
     later_record().record("start " + delegate.name);
     delegate.line->add(std::move(job));
     return tenon::ok();
@@ -233,9 +229,6 @@ class LaterParts {
     if (event.end) delegate.line->wait_on(event.end);
     return tenon::ok();
   }
-
- private:
-  tenon::CancelFlags cancel_flags_;
 };
 
 /// Events whose handles the other backend can use.
