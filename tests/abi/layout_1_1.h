@@ -86,6 +86,20 @@ OFFSET(tenon_streams_v1, struct_size, 0);
 OFFSET(tenon_streams_v1, reserved, 4);
 OFFSET(tenon_streams_v1, set_stream, 8);
 
+// extensions/threads.h
+SIZE(tenon_thread_pool, 32);
+OFFSET(tenon_thread_pool, struct_size, 0);
+OFFSET(tenon_thread_pool, num_threads, 4);
+OFFSET(tenon_thread_pool, processors, 8);
+OFFSET(tenon_thread_pool, num_processors, 16);
+OFFSET(tenon_thread_pool, reserved, 20);
+OFFSET(tenon_thread_pool, parallel_for, 24);
+SIZE(tenon_threads_v1, 24);
+OFFSET(tenon_threads_v1, struct_size, 0);
+OFFSET(tenon_threads_v1, reserved, 4);
+OFFSET(tenon_threads_v1, get_pool, 8);
+OFFSET(tenon_threads_v1, get_pool_of_init, 16);
+
 // plugin.h
 SIZE(tenon_backend_record, 472);
 OFFSET(tenon_backend_record, flags, 464);

@@ -3,12 +3,14 @@
 // Intel's OpenVINO runtime as a plugin, for programs of ExecuTorch's own exporter and of the
 // ahead-of-time half here. docs/backends/openvino.md walks through it.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/aot.hpp>
+#include <tenon/backend/threads.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@
 
 namespace {
 
+using openvino_backend::most_threads;
 using openvino_backend::Request;
 using openvino_backend::Settings;
 
@@ -35,7 +38,8 @@ class Openvino {
       tenon::OptionSpec{"num_streams", std::int64_t{0},
                         "runs that the device works on at the same time; 0: OpenVINO chooses"},
       tenon::OptionSpec{"inference_num_threads", std::int64_t{0},
-                        "threads for one run; 0: OpenVINO chooses"},
+                        "threads for one run; 0: those of the application's pool, or OpenVINO "
+                        "chooses"},
       tenon::OptionSpec{"performance_hint", "",
                         "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT; empty: OpenVINO chooses"},
       tenon::OptionSpec{"inference_precision", "",
@@ -47,6 +51,7 @@ class Openvino {
 
   tenon::Status open() {
     cancel_flags_ = tenon::CancelFlags(derived().host());
+    threads_ = tenon::Threads(derived().host());
     return tenon::ok();
   }
 
@@ -138,12 +143,18 @@ class Openvino {
     TENON_RETURN_IF_ERROR(read("cache_dir", out.cache_dir));
     TENON_RETURN_IF_ERROR(openvino_backend::apply_specs(specs, out));
     if (out.device.empty()) out.device = default_device;
+    // OpenVINO computes on no threads but its own: no more of them than the application has.
+    const tenon::ThreadPool pool = threads_.of(context);
+    if (pool.exists() && out.inference_num_threads == 0 && out.device.starts_with("CPU")) {
+      out.inference_num_threads = std::min<std::int64_t>(pool.num_threads(), most_threads);
+    }
     out.profiling = context.tracer().enabled();
     return out;
   }
 
   openvino_backend::Cores cores_;
   tenon::CancelFlags cancel_flags_;
+  tenon::Threads threads_;
 };
 
 /// Runs the payloads of ExecuTorch's own exporter (`executorch.backends.openvino`).

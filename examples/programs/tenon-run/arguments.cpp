@@ -27,6 +27,7 @@ constexpr const char* footer =
 
 // Each time takes a number in memory, for the median.
 constexpr std::uint32_t max_repeat = 10'000'000;
+constexpr std::uint32_t max_threads = 1024;
 
 // A tolerance must be a number that something can be compared with.
 std::string check_tolerance(const std::string& text) {
@@ -91,6 +92,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "backends that can be cancelled; as --limit run_milliseconds")
       ->check(CLI::Validator(check_timeout, ""))
       ->type_name("S");
+  app.add_option("--threads", arguments.threads,
+                 "Threads on which backends compute that use those of an application (see "
+                 "docs/hosts/threads.md; default: their own)")
+      ->check(CLI::Range(std::uint32_t{1}, max_threads).description(""))
+      ->type_name("N");
   app.add_option("--top", arguments.top,
                  "Print the N largest elements of each row of each floating-point output, as a "
                  "classifier's classes")

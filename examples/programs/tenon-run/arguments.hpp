@@ -28,7 +28,8 @@ struct Arguments {
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   tool::ToolLimits limits;
-  std::uint32_t top = 0;  ///< 0: classes are not reported.
+  std::uint32_t threads = 0;  ///< Of a pool for the backends; 0: none.
+  std::uint32_t top = 0;      ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;

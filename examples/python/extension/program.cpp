@@ -141,7 +141,8 @@ std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence
                                             const Registry& registry, const nb::dict& options,
                                             const std::string& embedded_code,
                                             const nb::dict& limits,
-                                            std::shared_ptr<host::Trace> trace) {
+                                            std::shared_ptr<host::Trace> trace,
+                                            std::shared_ptr<host::WorkerPool> threads) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
   self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
@@ -153,6 +154,7 @@ std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence
   }
   self->registry = registry.registry;
   self->trace = std::move(trace);
+  self->threads = std::move(threads);
   return self;
 }
 
@@ -175,8 +177,8 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
                                        std::optional<std::string> embedded_code,
                                        nb::object progress) {
   const host::MethodMeta meta = take(opened(self).method_meta(name));
-  LoadArguments arguments{self.program,  name,       {},
-                          self.registry, self.trace, self.limits.output_bytes};
+  LoadArguments arguments{
+      self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes};
   arguments.options.data_files = self.data_files;
   arguments.options.limits = self.limits.of_host;
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
@@ -292,6 +294,25 @@ A run costs more while its events are recorded.)");
       .def_prop_ro("dropped", &host::Trace::dropped,
                    "Events lost because there were too many, or no memory.");
 
+  nb::class_<host::WorkerPool> threads(
+      module, "ThreadPool",
+      R"(Threads on which backends compute, for as many programs as share them. `load` takes one.
+
+    pool = tenon.ThreadPool(2)
+    encoder = tenon.load("encoder.pte", threads=pool)["forward"]
+    decoder = tenon.load("decoder.pte", threads=pool)["forward"]
+
+A thread that runs a method computes, too. Backends that have threads of their own alone are not
+changed by it.)");
+  threads.attr("__module__") = "tenon";
+  threads
+      .def(nb::new_([](std::uint32_t num_threads) {
+             return std::shared_ptr<host::WorkerPool>(take(host::WorkerPool::create(num_threads)));
+           }),
+           nb::arg("num_threads"))
+      .def_prop_ro("num_threads", &host::WorkerPool::num_threads,
+                   "Threads that compute at once, of all that use the pool.");
+
   nb::class_<ProgramObject>(module, "Program")
       .def_ro("name", &ProgramObject::name)
       .def_prop_ro("is_closed", [](const ProgramObject& self) { return !self.program; })
@@ -306,7 +327,7 @@ A run costs more while its events are recorded.)");
       });
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
              nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"),
-             nb::arg("trace").none());
+             nb::arg("trace").none(), nb::arg("threads").none());
 }
 
 }  // namespace tenon::python

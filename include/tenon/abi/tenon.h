@@ -42,6 +42,7 @@
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
+#include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/host.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/static_plugin.h"

@@ -10,8 +10,6 @@ namespace {
 
 using tenon::Error;
 
-constexpr std::int64_t most_threads = 4096;
-
 constexpr std::array<std::string_view, 4> hints = {"", "LATENCY", "THROUGHPUT",
                                                    "CUMULATIVE_THROUGHPUT"};
 constexpr std::array<std::string_view, 5> precisions = {"", "f32", "bf16", "f16", "dynamic"};

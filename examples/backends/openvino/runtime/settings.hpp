@@ -10,6 +10,9 @@
 
 namespace openvino_backend {
 
+/// The most that an option may have of threads or streams.
+inline constexpr std::int64_t most_threads = 4096;
+
 /// How one blob is loaded. An empty text and a 0 leave the choice to OpenVINO, except as said.
 struct Settings {
   std::string device;                      ///< Empty: the blob's own, or CPU.

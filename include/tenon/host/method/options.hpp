@@ -19,6 +19,7 @@ namespace tenon::host {
 class BackendRegistry;
 class DataFile;
 class KernelTable;
+class ThreadPool;
 class Trace;
 
 /// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
@@ -45,6 +46,9 @@ struct MethodOptions {
   /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
   /// also cancels a delegate that is running, each instruction looks whether it may begin.
   bool cancellable = false;
+  /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
+  /// all methods that get the same pool; null: each plugin has threads of its own, or none.
+  const ThreadPool* threads = nullptr;
   Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 

@@ -109,6 +109,8 @@ class WatchedBackend {
 
   /// Whether the plugin asked for the flag of a run (host extension "tenon.cancel_flag/1").
   std::atomic<bool> asked_cancel_flag = false;
+  /// Whether the plugin asked for the threads of a run (host extension "tenon.threads/1").
+  std::atomic<bool> asked_threads = false;
 
   /// A delegate that is about to be created, or another object that is watched like one.
   [[nodiscard]] std::unique_ptr<WatchedDelegate> new_delegate(const tenon_init_context& original) {

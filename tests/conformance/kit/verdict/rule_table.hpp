@@ -356,6 +356,24 @@ inline constexpr Rule rule_table[] = {
     {"TN-STR-5",
      "A host MUST keep a stream that it set valid until the delegate has another or is destroyed.",
      "tenon/abi/extensions/streams.h: tenon_streams_v1.set_stream"},
+    {"TN-THR-1",
+     "A plugin MUST NOT use a pool outside of the call that got it: once the call has returned, "
+     "or the event that it signals is complete, no call of `parallel_for` runs or begins.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-2",
+     "When `parallel_for` fails, the call that it is part of MUST fail.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-3",
+     "`num_threads` and how a pool divides its work MUST NOT change the outputs: they are the "
+     "same, bit for bit, unless the author states otherwise.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-4",
+     "A call of `f` MUST NOT wait for another one: a pool may run them one after the other.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-5",
+     "A host MUST accept calls of `parallel_for` from several threads at once, and from inside of "
+     "`f`.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool.parallel_for"},
     {"TN-HST-1",
      "A plugin MUST NOT read a member of `tenon_host` that is beyond its `struct_size`: such a "
      "host is older and does not have it.",

@@ -100,6 +100,14 @@ TEST_CASE("a time-out is a limit in seconds", "[arguments]") {
   }
 }
 
+TEST_CASE("a pool has a number of threads", "[arguments]") {
+  CHECK(accept({"m.pte"}).threads == 0);
+  CHECK(accept({"m.pte", "--threads", "2"}).threads == 2);
+  for (const char* wrong : {"0", "-1", "1025", "many", ""}) {
+    CHECK_THAT(refuse({"m.pte", "--threads", wrong}), ContainsSubstring("--threads"));
+  }
+}
+
 TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {
   const auto arguments = accept({"--plugin", "a.so", "m.pte"});
   CHECK(arguments.plugins == Words{"a.so"});

@@ -213,6 +213,7 @@ struct DelegateLoader {
   Arena& temp_arena;
   tenon_changes* changes;
   const std::uint32_t* cancel_flag;  ///< Null when runs cannot be cancelled.
+  const tenon_thread_pool* threads;  ///< Null when the application gave none.
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
@@ -252,7 +253,7 @@ struct DelegateLoader {
                      const_cast<Program*>(&program),
                      &release_processed};
 
-    HostInitContext context(embedded_code, &kernels);
+    HostInitContext context(embedded_code, &kernels, threads);
     context.host = backend.host();
     context.method_name = method_name;
     context.processed = &out.processed;
@@ -300,8 +301,8 @@ struct DelegateLoader {
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {
-        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr,
-        changes,         cancel_flag};
+        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr, changes,
+        cancel_flag,     threads};
     if (cancel_flag) {
       const auto table = backend->extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL);
       if (table) use->cancel = table->cancel;
