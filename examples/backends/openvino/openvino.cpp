@@ -3,12 +3,14 @@
 // Intel's OpenVINO runtime as a plugin, for programs of ExecuTorch's own exporter and of the
 // ahead-of-time half here. docs/backends/openvino.md walks through it.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/aot.hpp>
+#include <tenon/backend/threads.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@
 
 namespace {
 
+using openvino_backend::most_threads;
 using openvino_backend::Request;
 using openvino_backend::Settings;
 
@@ -35,13 +38,18 @@ class Openvino {
       tenon::OptionSpec{"num_streams", std::int64_t{0},
                         "runs that the device works on at the same time; 0: OpenVINO chooses"},
       tenon::OptionSpec{"inference_num_threads", std::int64_t{0},
-                        "threads for one run; 0: OpenVINO chooses"},
+                        "threads for one run; 0: those of the application's pool, or OpenVINO "
+                        "chooses"},
       tenon::OptionSpec{"performance_hint", "",
                         "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT; empty: OpenVINO chooses"},
       tenon::OptionSpec{"inference_precision", "",
                         "f32, bf16, f16 or dynamic; empty: the program's, or f32"},
       tenon::OptionSpec{"cache_dir", "",
                         "directory of compiled models, made if needed; empty: none are kept"}};
+
+  static constexpr tenon::SchedulingUse scheduling_use{
+      .priority = "MODEL_PRIORITY of devices other than the CPU",
+      .goal = "PERFORMANCE_HINT, where the option performance_hint is empty"};
 
   using Delegate = Request;
 
@@ -133,8 +141,28 @@ class Openvino {
     TENON_RETURN_IF_ERROR(read("cache_dir", out.cache_dir));
     TENON_RETURN_IF_ERROR(openvino_backend::apply_specs(specs, out));
     if (out.device.empty()) out.device = default_device;
+    // OpenVINO computes on no threads but its own: no more of them than the application has.
+    const tenon::ThreadPool pool = tenon::threads_of(derived(), context);
+    if (pool.exists() && out.inference_num_threads == 0 && out.device.starts_with("CPU")) {
+      out.inference_num_threads = std::min<std::int64_t>(pool.num_threads(), most_threads);
+    }
+    follow(context.scheduling(), out);
     out.profiling = context.tracer().enabled();
     return out;
+  }
+
+  /// The hints of the application, for what the options leave open.
+  static void follow(const tenon::Scheduling& scheduling, Settings& out) {
+    using tenon::Goal;
+    using tenon::Priority;
+    if (out.performance_hint.empty() && scheduling.goal != Goal::Any) {
+      out.performance_hint = scheduling.goal == Goal::Latency ? "LATENCY" : "THROUGHPUT";
+    }
+    // A hint of OpenVINO for its devices, of which the CPU knows none.
+    if (scheduling.priority == Priority::Any || out.device.starts_with("CPU")) return;
+    out.model_priority = scheduling.priority == Priority::Low      ? "LOW"
+                         : scheduling.priority == Priority::Normal ? "MEDIUM"
+                                                                   : "HIGH";
   }
 
   openvino_backend::Cores cores_;
@@ -146,6 +174,7 @@ class OpenvinoBackend final : public tenon::Backend<OpenvinoBackend>,
                               public tenon::WithOptions<OpenvinoBackend>,
                               public tenon::WithSessions<OpenvinoBackend>,
                               public tenon::WithCancel<OpenvinoBackend>,
+                              public tenon::WithScheduling<OpenvinoBackend>,
                               public tenon::WithCheckBlob<OpenvinoBackend> {
  public:
   static constexpr std::string_view id = "OpenvinoBackend";
@@ -160,6 +189,7 @@ class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
                             public tenon::WithOptions<TenonOpenvino>,
                             public tenon::WithSessions<TenonOpenvino>,
                             public tenon::WithCancel<TenonOpenvino>,
+                            public tenon::WithScheduling<TenonOpenvino>,
                             public tenon::WithCheckBlob<TenonOpenvino>,
                             public tenon::aot::BackendDetails<TenonOpenvino> {
  public:

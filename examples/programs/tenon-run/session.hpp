@@ -14,6 +14,7 @@
 #include "run.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/async.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -108,7 +109,8 @@ class Session {
   std::vector<host::ArrayBytes> output_memory_;
   std::vector<const tenon_value*> outputs_;
   std::deque<HostCopy> host_copies_;
-  std::unique_ptr<host::Method> method_;  // Last: it refers to the members above.
+  std::unique_ptr<host::WorkerPool> pool_;  // Null: backends have threads of their own.
+  std::unique_ptr<host::Method> method_;    // Last: it refers to the members above.
 };
 
 }  // namespace tenon::run

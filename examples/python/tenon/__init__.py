@@ -24,7 +24,7 @@ from ._program import (
     load,
     register_backend,
 )
-from ._tenon import Array, Session, Trace, __version__
+from ._tenon import Array, Session, ThreadPool, Trace, __version__
 
 __all__ = [
     "Array",
@@ -34,6 +34,7 @@ __all__ = [
     "Program",
     "Session",
     "TensorInfo",
+    "ThreadPool",
     "Trace",
     "Value",
     "doctor",

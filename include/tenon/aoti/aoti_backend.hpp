@@ -151,7 +151,7 @@ class AotiBackend {
       ContainerApi api;
       std::unique_ptr<const ProxyExecutor> proxy;
       LoadOptions options;
-      CancelFlags cancel_flags;
+      const tenon_cancel_flag_v1* cancel_flags = nullptr;
     };
 
     std::shared_ptr<const Model> model_;  // Outlives the instances.
@@ -206,7 +206,8 @@ class AotiBackend {
     processed.release();
     auto model = std::make_shared<typename Delegate::Model>();
     model->options = options;
-    model->cancel_flags = CancelFlags(HostServices(context.raw().host));
+    model->cancel_flags = HostServices(context.raw().host)
+                              .extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG);
     model->method_name = context.method_name();
     model->weights_key = payload.weights_key;
     {
@@ -296,7 +297,7 @@ class AotiBackend {
     }
     const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
     Instance& instance = *delegate.instances_[index];
-    const CancelFlag cancelled = delegate.model_->cancel_flags.of(context);
+    const CancelFlag cancelled(delegate.model_->cancel_flags, context);
     instance.pool().set_cancel_flag(cancelled);
     Status status = std::forward<Run>(run)(instance);
     instance.pool().set_cancel_flag({});

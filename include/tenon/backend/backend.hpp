@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
@@ -14,12 +15,32 @@
 
 namespace tenon {
 
-class CancelFlag;
+template <class Derived>
+class Backend;
 
 namespace detail {
+
 template <class Derived>
 struct Trampolines;
+
+/// Extensions of the host that are asked for in calls of `execute`, looked up once; null where the
+/// host has none.
+struct HostTables {
+  HostTables() noexcept = default;
+  explicit HostTables(const HostServices& host) noexcept
+      : cancel_flag(host.extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG)),
+        threads(host.extension<tenon_threads_v1>(TENON_EXTENSION_THREADS)) {}
+
+  const tenon_cancel_flag_v1* cancel_flag = nullptr;
+  const tenon_threads_v1* threads = nullptr;
+};
+
+template <class Derived>
+[[nodiscard]] const HostTables& tables_of(const Backend<Derived>& backend) noexcept {
+  return backend.tables_;
 }
+
+}  // namespace detail
 
 /// Base of every backend. The author derives a final class directly from `Backend<itself>` and
 /// gives it:
@@ -74,9 +95,10 @@ class Backend {
   Backend() = default;
 
   friend struct detail::Trampolines<Derived>;
-  friend class CancelFlag;
+  template <class Other>
+  friend const detail::HostTables& detail::tables_of(const Backend<Other>&) noexcept;
   HostServices host_;
-  const tenon_cancel_flag_v1* cancel_flags_ = nullptr;  ///< Null: runs cannot be cancelled.
+  detail::HostTables tables_;
 };
 
 /// Payload versions that `init` accepts, both ends included.

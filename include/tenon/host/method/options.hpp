@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/host/async/executor.hpp"
 #include "tenon/host/files/limits.hpp"
@@ -19,6 +20,7 @@ namespace tenon::host {
 class BackendRegistry;
 class DataFile;
 class KernelTable;
+class ThreadPool;
 class Trace;
 
 /// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
@@ -45,6 +47,12 @@ struct MethodOptions {
   /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
   /// also cancels a delegate that is running, each instruction looks whether it may begin.
   bool cancellable = false;
+  /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
+  /// all methods that get the same pool; null: each plugin has threads of its own, or none.
+  const ThreadPool* threads = nullptr;
+  /// Hints for the backends, of which each follows those that its device knows. Later ones:
+  /// `Method::set_scheduling`.
+  Scheduling scheduling{};
   Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 

@@ -328,6 +328,18 @@ inline constexpr Rule rule_table[] = {
      "The functions of this table MUST NOT change the programs, weights and compile specs that "
      "they are given.",
      "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
+    {"TN-SCH-1",
+     "`init` MUST accept every scheduling: a value that the backend does not know, or cannot "
+     "follow, counts as 0.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
+    {"TN-SCH-2",
+     "A scheduling MUST NOT change what is computed: the outputs are those of the program that "
+     "was lowered, within the tolerance that the author states.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
+    {"TN-SCH-3",
+     "A failure of `set_scheduling` MUST leave the delegate as it was, and values that it does "
+     "not know MUST count as 0.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling_v1.set_scheduling"},
     {"TN-SES-1",
      "A new session MUST have the state that `init` gave, whatever ran on the delegate before.",
      "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
@@ -356,6 +368,24 @@ inline constexpr Rule rule_table[] = {
     {"TN-STR-5",
      "A host MUST keep a stream that it set valid until the delegate has another or is destroyed.",
      "tenon/abi/extensions/streams.h: tenon_streams_v1.set_stream"},
+    {"TN-THR-1",
+     "A plugin MUST NOT use a pool outside of the call that got it: once the call has returned, "
+     "or the event that it signals is complete, no call of `parallel_for` runs or begins.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-2",
+     "When `parallel_for` fails, the call that it is part of MUST fail.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-3",
+     "`num_threads` and how a pool divides its work MUST NOT change the outputs: they are the "
+     "same, bit for bit, unless the author states otherwise.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-4",
+     "A call of `f` MUST NOT wait for another one: a pool may run them one after the other.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-5",
+     "A host MUST accept calls of `parallel_for` from several threads at once, and from inside of "
+     "`f`.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool.parallel_for"},
     {"TN-HST-1",
      "A plugin MUST NOT read a member of `tenon_host` that is beyond its `struct_size`: such a "
      "host is older and does not have it.",

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tenon/host/async/thread_pool.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/impl/method/bind_inputs.hpp"
@@ -86,6 +87,7 @@ class LoadedMethod final : public Method {
     }
     is_plain_ =
         !options_.trace && !control_ && options_.limits.run_milliseconds == HostLimits::none;
+    const tenon_scheduling scheduling = tenon::detail::to_abi(options_.scheduling);
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
                           .registry = options_.registry,
@@ -98,6 +100,8 @@ class LoadedMethod final : public Method {
                           .temp_arena = temp_arena_,
                           .changes = changes_.table(),
                           .cancel_flag = control_ ? control_->flag() : nullptr,
+                          .threads = threads(),
+                          .scheduling = options_.scheduling == Scheduling() ? nullptr : &scheduling,
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
@@ -111,9 +115,13 @@ class LoadedMethod final : public Method {
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
-    kernel_context_ = {kernel_host(),       plan_.name()->c_str(),
-                       temp_arena_.table(), options_.trace ? options_.trace->table() : nullptr,
-                       changes_.table(),    control_ ? control_->flag() : nullptr};
+    kernel_context_ = {kernel_host(),
+                       plan_.name()->c_str(),
+                       temp_arena_.table(),
+                       options_.trace ? options_.trace->table() : nullptr,
+                       changes_.table(),
+                       control_ ? control_->flag() : nullptr,
+                       threads()};
     return ok();
   }
 
@@ -225,7 +233,7 @@ class LoadedMethod final : public Method {
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
     PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
-                               options_.trace ? options_.trace->table() : nullptr);
+                               options_.trace ? options_.trace->table() : nullptr, threads());
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) LoadedDelegate();
@@ -409,6 +417,10 @@ class LoadedMethod final : public Method {
     }
     position = {chains_.size(), 0, left};
     return ok();
+  }
+
+  [[nodiscard]] const tenon_thread_pool* threads() const noexcept {
+    return options_.threads ? options_.threads->table() : nullptr;
   }
 
   [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
