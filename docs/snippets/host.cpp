@@ -2,6 +2,7 @@
 // Code of the pages about applications: host PLUGIN.so MODEL.pte
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <future>
@@ -13,6 +14,7 @@
 #include <tenon/host/discovery.hpp>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -45,6 +47,25 @@ tenon::Status load_with_limits(const char* model, const tenon::host::BackendRegi
                                                    {.registry = &registry, .limits = limits}));
   // [limits]
   return method->execute();
+}
+
+tenon::Status record_intermediates(const std::shared_ptr<const tenon::host::Program>& program,
+                                   const tenon::host::BackendRegistry& registry,
+                                   const tenon::host::InputTensor& input) {
+  // [intermediates]
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
+  TENON_RETURN_IF_ERROR(method->set_input(0, input));
+  TENON_RETURN_IF_ERROR(method->set_input(1, input));
+  TENON_TRY(const auto known, method->intermediates());
+  std::vector<std::size_t> numbers;  // Of those that are asked for: here all.
+  for (std::size_t i = 0; i < known.size(); ++i) numbers.push_back(i);
+  TENON_RETURN_IF_ERROR(method->record_intermediates(numbers));
+  TENON_RETURN_IF_ERROR(method->execute());
+  for (const auto& tensor : method->recorded_intermediates()) {
+    std::printf("%s: %zu bytes\n", known[tensor.intermediate].name.c_str(), tensor.data.size());
+  }
+  // [intermediates]
+  return tenon::ok();
 }
 
 tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& program,
@@ -173,6 +194,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
   TENON_RETURN_IF_ERROR(share_threads(program, registry, input));
   TENON_RETURN_IF_ERROR(give_hints(program, registry));
+  TENON_RETURN_IF_ERROR(record_intermediates(program, registry, input));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

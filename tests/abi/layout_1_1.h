@@ -12,6 +12,10 @@ SIZE(tenon_init_context, 96);
 OFFSET(tenon_init_context, permit_code, 80);
 OFFSET(tenon_init_context, scheduling, 88);
 
+// host.h
+SIZE(tenon_tracer, 32);
+OFFSET(tenon_tracer, log_counter, 24);
+
 // extensions/cancel.h
 SIZE(tenon_cancel_flag_v1, 16);
 OFFSET(tenon_cancel_flag_v1, struct_size, 0);
@@ -21,6 +25,27 @@ SIZE(tenon_cancel_v1, 16);
 OFFSET(tenon_cancel_v1, struct_size, 0);
 OFFSET(tenon_cancel_v1, reserved, 4);
 OFFSET(tenon_cancel_v1, cancel, 8);
+
+// extensions/intermediates.h
+SIZE(tenon_intermediate, 32);
+OFFSET(tenon_intermediate, struct_size, 0);
+OFFSET(tenon_intermediate, reserved, 4);
+OFFSET(tenon_intermediate, handle, 8);
+OFFSET(tenon_intermediate, name, 16);
+OFFSET(tenon_intermediate, name_size, 24);
+SIZE(tenon_intermediate_list, 16);
+OFFSET(tenon_intermediate_list, struct_size, 0);
+OFFSET(tenon_intermediate_list, reserved, 4);
+OFFSET(tenon_intermediate_list, add, 8);
+SIZE(tenon_intermediate_sink, 16);
+OFFSET(tenon_intermediate_sink, struct_size, 0);
+OFFSET(tenon_intermediate_sink, reserved, 4);
+OFFSET(tenon_intermediate_sink, take, 8);
+SIZE(tenon_intermediates_v1, 24);
+OFFSET(tenon_intermediates_v1, struct_size, 0);
+OFFSET(tenon_intermediates_v1, reserved, 4);
+OFFSET(tenon_intermediates_v1, list, 8);
+OFFSET(tenon_intermediates_v1, record, 16);
 
 // extensions/changes.h
 SIZE(tenon_changes, 16);

@@ -152,6 +152,7 @@ LEFT_OUT = {
     "host/plugin/kernel_lookup_context.hpp",
     "host/plugin/last_error.hpp",
     "host/plugin/tensor_storage.hpp",
+    "host/program/debug_handles.hpp",
     "host/program/file_header.hpp",
 }
 # Headers that open a directory of their own or of others; they are above it in the graph.

@@ -39,6 +39,7 @@ class Counted {
 class GraphBackend final : public tenon::Backend<GraphBackend>,
                            public tenon::WithCheckBlob<GraphBackend>,
                            public tenon::WithMemoryInfo<GraphBackend>,
+                           public tenon::WithIntermediates<GraphBackend>,
                            public tenon::aot::BackendDetails<GraphBackend> {
  public:
   static constexpr std::string_view id = "GraphBackend";
@@ -70,6 +71,7 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   struct Delegate {
     graph_backend::Model model;
     Counted scratch;
+    tenon::IntermediateRecorder recorder{};
   };
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
@@ -82,7 +84,8 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    return delegate.model.execute(context, args, tenon::CancelFlag(*this, context));
+    return delegate.model.execute(context, args, tenon::CancelFlag(*this, context),
+                                  delegate.recorder);
   }
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
@@ -91,6 +94,11 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     if (graph.ok()) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
+
+  std::vector<tenon::Intermediate> intermediates(const Delegate& delegate) {
+    return delegate.model.intermediates();
+  }
+  tenon::IntermediateRecorder& recorder(Delegate& delegate) { return delegate.recorder; }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) {
     tenon::MemoryInfo out;

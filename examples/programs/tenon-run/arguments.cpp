@@ -21,10 +21,11 @@ constexpr const char* footer =
     "  tenon-run model.pte --plugin libmy_backend.so --option MyBackend.threads=4 --input x.npy\n"
     "  tenon-run model.pte --plugin libmy_backend.so --embedded-code=deny --input x.npy\n"
     "  tenon-run model.pte --limit run_milliseconds=1000 --limit planned_bytes=2G --input x.npy\n"
+    "  tenon-run npu.pte --plugin libnpu.so --input x.npy --compare-layers cpu.pte --plot x.svg\n"
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
-    "  0 success  1 outputs differ  2 wrong usage  3 no valid program or plugin\n"
+    "  0 success  1 outputs or layers differ  2 wrong usage  3 no valid program or plugin\n"
     "  4 no backend, init failed, or its code is not permitted  5 execute failed\n";
 
 // Each time takes a number in memory, for the median.
@@ -70,9 +71,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list(app, "--expect", arguments.expected, "FILE.npy",
            "Expected output, in order; once for each of the first outputs");
   app.add_option("--rtol", arguments.rtol,
-                 "Relative tolerance for --expect (default: by dtype, see docs/tools/tenon-run.md)")
+                 "Relative tolerance for --expect and --compare-layers (default: by dtype, see "
+                 "docs/tools/tenon-run.md)")
       ->check(CLI::Validator(check_tolerance, ""));
-  app.add_option("--atol", arguments.atol, "Absolute tolerance for --expect (default: by dtype)")
+  app.add_option("--atol", arguments.atol,
+                 "Absolute tolerance for --expect and --compare-layers (default: by dtype)")
       ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--output", arguments.output,
                  "Directory for output0.npy, output1.npy, ...; made when it is not there")
@@ -123,6 +126,13 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
       ->type_name("N");
   app.add_option("--trace", arguments.trace, "Write a trace for Perfetto or chrome://tracing")
+      ->type_name("FILE");
+  app.add_option("--compare-layers", arguments.compare_layers,
+                 "Run REFERENCE as well, another program for the same model or a plugin to use "
+                 "instead, and report the first layer whose result differs")
+      ->type_name("REFERENCE");
+  app.add_option("--plot", arguments.plot, "Draw the differences of --compare-layers as SVG")
+      ->needs("--compare-layers")
       ->type_name("FILE");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));

@@ -35,6 +35,8 @@ struct Arguments {
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;
+  std::string compare_layers;  ///< A program or a plugin; empty: layers are not compared.
+  std::string plot;
   bool json = false;
 };
 

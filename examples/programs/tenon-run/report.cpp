@@ -93,6 +93,33 @@ Json to_json(const OutputReport& output) {
   return json;
 }
 
+Json to_json(const Layer& layer) {
+  Json json = {{"debug_handle", layer.debug_handle ? Json(*layer.debug_handle) : Json(nullptr)},
+               {"node", text_or_null(layer.node)},
+               {"name", layer.name},
+               {"delegate", layer.delegate ? Json(*layer.delegate) : Json(nullptr)},
+               {"handle", layer.handle},
+               {"dtype", name_of(layer.type)},
+               {"shape", layer.shape},
+               {"equal", layer.equal},
+               {"peak", number(layer.comparison.peak)},
+               {"compare", to_json(layer.comparison)}};
+  return json;
+}
+
+Json to_json(const std::optional<LayersReport>& report) {
+  if (!report) return nullptr;
+  Json layers = Json::array();
+  for (const Layer& layer : report->layers) layers.push_back(to_json(layer));
+  return {{"reference", report->reference},
+          {"matched_by", report->by_debug_handle ? "debug_handle" : "step"},
+          {"first", report->first ? Json(*report->first) : Json(nullptr)},
+          {"only_here", report->only_here},
+          {"only_in_reference", report->only_in_reference},
+          {"plot", text_or_null(report->plot)},
+          {"layers", std::move(layers)}};
+}
+
 // "12.3 ms": three digits are enough to read, and all that a single run is good for.
 std::string duration(std::uint64_t nanoseconds) {
   struct Unit {
@@ -165,6 +192,12 @@ std::string to_text(const Report& report) {
   for (std::size_t i = 0; i < report.outputs.size(); ++i) {
     out += output_text(report.outputs[i], i);
   }
+  if (report.layers) {
+    out += layers_text(*report.layers);
+    if (!report.layers->plot.empty()) {
+      out += concat("  drawn in ", printable(report.layers->plot), "\n");
+    }
+  }
   return out + timings_text(report.timings);
 }
 
@@ -202,6 +235,7 @@ std::string to_json(const Report& report) {
                         {{"count", report.timings.execute_ns.size()},
                          {"min_ns", execute.min},
                          {"median_ns", execute.median}}}}},
+                     {"layers", to_json(report.layers)},
                      {"warnings", report.warnings}};
   // Names come from files and need not be UTF-8.
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";

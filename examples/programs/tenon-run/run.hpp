@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "layers.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/arrays/compare_arrays.hpp"
 #include "tool.hpp"
@@ -66,7 +67,8 @@ struct Report {
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   Timings timings;
-  std::vector<std::string> warnings;  ///< Arguments without effect.
+  std::optional<LayersReport> layers;  ///< With --compare-layers.
+  std::vector<std::string> warnings;   ///< Arguments without effect.
 };
 
 /// Does what the command line asks for. Prints nothing, except what plugins log as errors.

@@ -27,7 +27,8 @@ namespace tenon::run {
 /// run with the exit code of its stage.
 class Session {
  public:
-  explicit Session(const Arguments& arguments);
+  /// `recorded` receives all intermediate results of the last execution, unless it is null.
+  explicit Session(const Arguments& arguments, RecordedRun* recorded = nullptr);
   [[nodiscard]] Report run() &&;
 
  private:
@@ -61,6 +62,7 @@ class Session {
   Status find_backends();
   Status read_options();
   Status load_method();
+  Status record();
   Status set_inputs();
   Status set_outputs();
   Status execute();
@@ -95,6 +97,7 @@ class Session {
   }
 
   const Arguments& arguments_;
+  RecordedRun* const recorded_;
   std::vector<std::string> labels_;
   Report report_;
   std::optional<ExitCode> code_of_failure_;

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "array.hpp"
+#include "busy.hpp"
 #include "error.hpp"
+#include "intermediates.hpp"
 #include "long_work.hpp"
 #include "outputs.hpp"
 #include "released_gil.hpp"
@@ -27,33 +29,6 @@ namespace tenon::python {
 namespace nb = nanobind;
 
 namespace {
-
-/// Keeps other threads from running or changing a method while it lives.
-class Busy {
- public:
-  explicit Busy(const MethodObject& method) : state_(*method.state) {
-    if (!state_.is_busy.exchange(true, std::memory_order_acquire)) return;
-    raise(error(Error::InvalidState, "method ", method.name,
-                ": is running on another thread; load one method for each thread "
-                "(Program.load_method)"));
-  }
-  ~Busy() {
-    state_.abandoned.clear();
-    state_.is_busy.store(false, std::memory_order_release);
-  }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  MethodState& state_;
-};
-
-void check_open(const MethodObject& method) {
-  if (method.state) [[likely]]
-    return;
-  raise(error(Error::InvalidState, "method ", method.name, ": expected an open method, found one ",
-              "that was closed"));
-}
 
 std::string tuple_text(std::span<const std::int64_t> numbers) {
   std::string text;
@@ -381,6 +356,7 @@ the same time.)");
       .def("__repr__", [](const MethodObject& self) {
         return concat("<tenon.Method ", self.name, self.state ? ">" : ", closed>");
       });
+  bind_intermediates(module, type);
 }
 
 }  // namespace tenon::python

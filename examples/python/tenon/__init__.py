@@ -24,11 +24,12 @@ from ._program import (
     load,
     register_backend,
 )
-from ._tenon import Array, Session, ThreadPool, Trace, __version__
+from ._tenon import Array, Intermediate, Session, ThreadPool, Trace, __version__
 
 __all__ = [
     "Array",
     "Error",
+    "Intermediate",
     "Method",
     "MethodMeta",
     "Program",

@@ -35,6 +35,7 @@
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/events.h"
+#include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"

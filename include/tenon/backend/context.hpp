@@ -62,6 +62,15 @@ class Tracer {
                        metadata.data(), metadata.size());
   }
 
+  /// Records that the counter `name` has the value `value` now: bytes moved so far, busy cores.
+  /// `unit` is for people ("bytes", "%") and one for each name. Does nothing with a host that
+  /// records no counters.
+  void log_counter(std::string_view name, double value, std::string_view unit = {}) const noexcept {
+    if (!tracer_ || !TENON_HAS_MEMBER(*tracer_, log_counter) || !tracer_->log_counter) return;
+    tracer_->log_counter(tracer_, name.data(), name.size(), unit.data(), unit.size(),
+                         tracer_->now(tracer_), value);
+  }
+
  private:
   const tenon_tracer* tracer_;
 };

@@ -164,7 +164,7 @@ Status Model::place_tensors() {
 }
 
 Status Model::execute(tenon::ExecutionContext& context, const Args& args,
-                      tenon::CancelFlag cancelled) {
+                      tenon::CancelFlag cancelled, const tenon::IntermediateRecorder& recorder) {
   TENON_RETURN_IF_ERROR(args.expect(arguments_.size()));
   std::ranges::fill(symbol_sizes_, -1);
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) TENON_RETURN_IF_ERROR(take_input(args, i));
@@ -182,8 +182,22 @@ Status Model::execute(tenon::ExecutionContext& context, const Args& args,
     if (!ran.ok()) {
       return error(ran.error(), "node ", i, " (", name_of(node.op), "): ", ran.text());
     }
+    if (recorder.is_recording()) {
+      const Operand& out = operands_[node.output];
+      TENON_RETURN_IF_ERROR(recorder.give(static_cast<std::int64_t>(i), out.scalar_type,
+                                          out.shape.sizes(),
+                                          {out.data, static_cast<std::size_t>(out.nbytes())}));
+    }
   }
   return tenon::ok();
+}
+
+std::vector<tenon::Intermediate> Model::intermediates() const {
+  std::vector<tenon::Intermediate> out;
+  for (const blob::NodeT& node : graph_.nodes) {
+    out.push_back({static_cast<std::int64_t>(out.size()), std::string(name_of(node.op))});
+  }
+  return out;
 }
 
 }  // namespace graph_backend

@@ -73,7 +73,7 @@ struct SchedulingExtension {
     });
   }
 
-  static consteval tenon_scheduling_v1 make_table() {
+  static constexpr tenon_scheduling_v1 make_table() {
     tenon_scheduling_v1 out{sizeof(tenon_scheduling_v1), 0, nullptr, nullptr, nullptr, nullptr};
     if constexpr (HasSchedulingUse<B>) {
       const SchedulingUse use = B::scheduling_use;

@@ -16,6 +16,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
 #include "tenon/host/method/inputs.hpp"
+#include "tenon/host/method/intermediates.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/session.hpp"
 #include "tenon/host/program/program.hpp"
@@ -133,6 +134,27 @@ class Method {
   ///
   /// errors: InvalidState (the method was loaded without `MethodOptions::cancellable`).
   [[nodiscard]] Status cancel();
+
+  /// The tensors that the method computes on the way to its outputs and can give, in the order of
+  /// its instructions: the results of kernels, and those of delegates whose backends have
+  /// "tenon.intermediates/1". The same in each call. Copied; not while the method runs.
+  ///
+  /// errors: InvalidState (a run is pending), MemoryAllocationFailed, InvalidExternalData (the
+  ///         program's debug handles are damaged), and what a backend fails with.
+  [[nodiscard]] Result<std::vector<Intermediate>> intermediates();
+
+  /// From now on each run copies these tensors, by their numbers in `intermediates`; none ends
+  /// that. Such runs take as long as the copies, an asynchronous one starts no delegate ahead, and
+  /// delegates of sessions give nothing. Not while the method runs.
+  ///
+  /// errors: as `intermediates`, and InvalidArgument for a number that is too large. What was
+  ///         recorded before is then recorded no more.
+  [[nodiscard]] Status record_intermediates(std::span<const std::size_t> numbers);
+
+  /// Those that the last run computed, in the order in which it did: in a loop some more than
+  /// once. After a run that failed, what it computed up to then. Valid until the next run or
+  /// `record_intermediates`; not while the method runs.
+  [[nodiscard]] std::span<const IntermediateTensor> recorded_intermediates() const noexcept;
 
   /// Starts one run and returns; `MethodOptions::executor` runs the rest. Defined in
   /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends

@@ -147,6 +147,7 @@ struct ExtensionCalls {
   static constexpr char import_handle[] = "import_handle";
   static constexpr char list_devices[] = "list_devices";
   static constexpr char list_operators[] = "list_operators";
+  static constexpr char list[] = "list";
   static constexpr char memory_info[] = "memory_info";
   static constexpr char set_scheduling[] = "set_scheduling";
   static constexpr char set_option[] = "set_option";
@@ -219,6 +220,12 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.import_handle) shown.import_handle = nullptr;
     if (!table.destroy_event) shown.destroy_event = nullptr;
     return show_table(own.events, theirs, shown_events_, shown);
+  }
+  if (id == TENON_EXTENSION_INTERMEDIATES) {
+    using T = tenon_intermediates_v1;
+    return show_table(own.intermediates, theirs, shown_intermediates_,
+                      T{sizeof(T), 0, &C::of_delegate<&W::intermediates, &T::list, C::list>,
+                        &C::of_delegate<&W::intermediates, &T::record, C::record>});
   }
   if (id == TENON_EXTENSION_KERNELS) {
     using T = tenon_kernels_v1;

@@ -22,6 +22,7 @@ class WatchedExtensions {
   tenon_device_memory_v1 shown_device_memory_{};
   tenon_devices_v1 shown_devices_{};
   tenon_events_v1 shown_events_{};
+  tenon_intermediates_v1 shown_intermediates_{};
   tenon_kernels_v1 shown_kernels_{};
   tenon_memory_info_v1 shown_memory_info_{};
   tenon_options_v1 shown_options_{};

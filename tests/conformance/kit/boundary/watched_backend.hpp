@@ -15,6 +15,7 @@
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/events.h"
+#include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
@@ -67,6 +68,7 @@ struct ExtensionTables {
   tenon_device_memory_v1 device_memory{};
   tenon_devices_v1 devices{};
   tenon_events_v1 events{};
+  tenon_intermediates_v1 intermediates{};
   tenon_kernels_v1 kernels{};
   tenon_memory_info_v1 memory_info{};
   tenon_options_v1 options{};

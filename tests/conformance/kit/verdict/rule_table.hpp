@@ -268,6 +268,24 @@ inline constexpr Rule rule_table[] = {
     {"TN-EVT-13",
      "A host MUST destroy every event before `close`.",
      "tenon/abi/extensions/events.h: tenon_events_v1.destroy_event"},
+    {"TN-INT-1",
+     "`list` MUST add each handle once, with a number that is not negative.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.list"},
+    {"TN-INT-2",
+     "A call of `execute` that succeeds MUST give each intermediate that was asked for, and no "
+     "other one. The tensor MUST be whole: as a tensor in an argument (abi/tensor.h), with data, "
+     "and with the bytes of its sizes.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-3",
+     "Its bytes MUST be what this call computed, and equal for equal inputs as far as outputs are.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-4",
+     "Outputs MUST be those of a call that gives nothing.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-5",
+     "`record` MUST fail with NOT_FOUND for a handle that `list` does not add, and then change "
+     "nothing.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
     {"TN-KRN-1",
      "A backend MUST have TENON_BACKEND_OFFERS_KERNELS in its record exactly when it has this "
      "extension.",

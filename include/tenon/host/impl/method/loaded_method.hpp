@@ -18,12 +18,13 @@
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/loaded_session.hpp"
+#include "tenon/host/impl/method/method_recorder.hpp"
 #include "tenon/host/impl/method/planned_buffers.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
-#include "tenon/host/impl/method/run_budget.hpp"
-#include "tenon/host/impl/method/run_control.hpp"
 #include "tenon/host/impl/method/values.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/impl/run/run_budget.hpp"
+#include "tenon/host/impl/run/run_control.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernels.hpp"
 #include "tenon/host/method/method.hpp"
@@ -85,8 +86,7 @@ class LoadedMethod final : public Method {
     if (options_.cancellable) {
       TENON_TRY(control_, make_control());
     }
-    is_plain_ =
-        !options_.trace && !control_ && options_.limits.run_milliseconds == HostLimits::none;
+    find_plain();
     const tenon_scheduling scheduling = tenon::detail::to_abi(options_.scheduling);
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
@@ -186,6 +186,33 @@ class LoadedMethod final : public Method {
     for (LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
   }
 
+  /// The recorder, which the first call makes.
+  [[nodiscard]] Result<MethodRecorder*> recorder() {
+    TENON_RETURN_IF_ERROR(check_idle());
+    if (recorder_) return recorder_.get();
+    DebugHandles handles;
+    const std::string key = concat(debug_handles_key, plan_.name()->string_view());
+    if (const auto found = data_ ? data_->find(key) : std::nullopt) {
+      TENON_TRY(handles, DebugHandles::read(as_text(found->data)));
+    }
+    auto made = std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_);
+    TENON_RETURN_IF_ERROR(made->find(handles));
+    recorder_ = std::move(made);
+    return recorder_.get();
+  }
+  [[nodiscard]] Status record(std::span<const std::size_t> numbers) {
+    TENON_TRY(MethodRecorder* const of, recorder());
+    Status asked = of->ask(numbers);
+    find_plain();
+    return asked;
+  }
+  [[nodiscard]] bool is_recording() const noexcept {
+    return recorder_ && recorder_->is_recording();
+  }
+  [[nodiscard]] std::span<const IntermediateTensor> recorded() const noexcept {
+    return recorder_ ? recorder_->recorded() : std::span<const IntermediateTensor>();
+  }
+
   [[nodiscard]] std::span<LoadedDelegate> delegates() noexcept { return delegates_; }
 
   [[nodiscard]] tenon_value& value(const flatbuffers::Vector<std::int32_t>& indices,
@@ -280,10 +307,18 @@ class LoadedMethod final : public Method {
     return shortened(std::move(outcome));
   }
 
-  /// A run that is traced, has a limit in time or can be cancelled; an asynchronous one has begun
-  /// before.
+  void find_plain() noexcept {
+    is_plain_ = !options_.trace && !control_ && !is_recording() &&
+                options_.limits.run_milliseconds == HostLimits::none;
+  }
+
+  /// A run that is traced or recorded, has a limit in time or can be cancelled; an asynchronous one
+  /// has begun before.
   [[gnu::cold]] Status run_observed() {
-    const auto run = [this] { return options_.trace ? run_traced() : run_all<ObservedCalls>(); };
+    const auto run = [this] {
+      if (is_recording()) return run_recorded();
+      return options_.trace ? run_traced() : run_all<ObservedCalls>();
+    };
     if (running_.load(std::memory_order_relaxed)) return run();
     begin_run();
     return end_run(run());
@@ -296,6 +331,11 @@ class LoadedMethod final : public Method {
     RunPosition position{0, 0, budget.next_slice()};
     Calls calls{{*this}};
     return interpret(budget, position, calls);
+  }
+
+  [[gnu::cold]] Status run_recorded() {
+    recorder_->begin_run();
+    return recorder_->end_run(options_.trace ? run_traced() : run_all<TracedCalls>());
   }
 
   [[gnu::cold]] Status run_traced() {
@@ -335,13 +375,19 @@ class LoadedMethod final : public Method {
     }
   };
 
-  /// The same, recorded.
+  /// The same with events, and results of kernels, that are recorded.
   struct TracedCalls : ObservedCalls {
     [[nodiscard]] std::uint64_t begin_instruction() const {
-      return method.options_.trace->now_ns();
+      return method.options_.trace ? method.options_.trace->now_ns() : 0;
+    }
+    tenon_status kernel(const Instruction& at, std::size_t, std::size_t) {
+      const tenon_status status = method.run_kernel(at);
+      if (status != TENON_STATUS_OK || !method.is_recording()) return status;
+      return method.recorder_->take_kernel(at);
     }
     void end_instruction(const Instruction& at, std::size_t chain, std::size_t index,
                          std::uint64_t start) {
+      if (!method.options_.trace) return;
       trace_instruction(*method.options_.trace, method.errors(), at, chain, index, start);
     }
   };
@@ -476,8 +522,9 @@ class LoadedMethod final : public Method {
   std::span<const Chain> chains_;
   HostExecutionContext kernel_context_;
   std::unique_ptr<RunControl> control_;  ///< Null when runs cannot be cancelled.
-  bool is_plain_ = true;  ///< A run is not traced, has no limit in time, and cannot be
-                          ///< cancelled.
+  bool is_plain_ = true;  ///< A run is neither traced nor recorded, has no limit in time, and
+                          ///< cannot be cancelled.
+  std::unique_ptr<MethodRecorder> recorder_;  ///< Null until intermediates are asked for.
   std::unique_ptr<AsyncRuns> async_runs_;
 };
 

@@ -93,6 +93,27 @@ Status Method::execute() { return detail::loaded(*this).run(); }
 
 Status Method::cancel() { return detail::loaded(*this).cancel_run(); }
 
+Result<std::vector<Intermediate>> Method::intermediates() {
+  try {
+    TENON_TRY(const detail::MethodRecorder* const recorder, detail::loaded(*this).recorder());
+    return recorder->all();
+  } catch (const std::bad_alloc&) {
+    return error(Error::MemoryAllocationFailed, "no memory for the names of intermediates");
+  }
+}
+
+Status Method::record_intermediates(std::span<const std::size_t> numbers) {
+  try {
+    return detail::loaded(*this).record(numbers);
+  } catch (const std::bad_alloc&) {
+    return error(Error::MemoryAllocationFailed, "no memory for what to record");
+  }
+}
+
+std::span<const IntermediateTensor> Method::recorded_intermediates() const noexcept {
+  return detail::loaded(*this).recorded();
+}
+
 Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();
 }
