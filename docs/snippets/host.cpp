@@ -63,6 +63,20 @@ tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& 
   return ended;
 }
 
+tenon::Status load_with_a_budget(const std::shared_ptr<const tenon::host::Program>& program,
+                                 const tenon::host::BackendRegistry& registry) {
+  // [budget]
+  TENON_TRY(auto method,
+            tenon::host::Method::load(program, "forward",
+                                      {.registry = &registry,
+                                       .budget = {{{TENON_DL_CPU, 0}, std::uint64_t{512} << 20},
+                                                  {{TENON_DL_CUDA, 0}, std::uint64_t{8} << 30}}}));
+  TENON_TRY(const tenon::host::MethodMemory memory, method->memory_info());
+  std::printf("%llu bytes on the CPU\n", static_cast<unsigned long long>(memory.host_bytes()));
+  // [budget]
+  return tenon::ok();
+}
+
 tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Program>& program,
                                  const tenon::host::BackendRegistry& registry,
                                  const tenon::host::InputTensor& input) {
@@ -108,6 +122,7 @@ tenon::Status run(const char* plugin, const char* model) {
 
   TENON_RETURN_IF_ERROR(run_asynchronously(program, registry, input));
   TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
+  TENON_RETURN_IF_ERROR(load_with_a_budget(program, registry));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

@@ -15,6 +15,7 @@
 
 #include "aot/preprocess.hpp"
 #include "common/blob.hpp"
+#include "common/ir_memory.hpp"
 #include "runtime/core.hpp"
 #include "runtime/model.hpp"
 #include "runtime/request.hpp"
@@ -108,6 +109,25 @@ class Openvino {
     return BlobVerdict{};
   }
 
+  /// From the payload alone: OpenVINO is not loaded. A compiled model has its weights in a form of
+  /// its own, and each request the tensors of a run.
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    const tenon::Bytes payload = processed.bytes();
+    tenon::MemoryNeed need;
+    if (openvino_backend::is_ir_blob(payload)) {
+      TENON_TRY(const auto blob, openvino_backend::read_ir_blob(payload));
+      need.weights = blob.weights_size;
+      need.workspace = openvino_backend::peak_bytes(blob.xml).value_or(tenon::MemoryNeed::unknown);
+    } else {
+      TENON_RETURN_IF_ERROR(openvino_backend::read_exported_blob(payload).status());
+      need.weights = payload.size();
+      need.workspace = tenon::MemoryNeed::unknown;
+    }
+    need.session = need.workspace;
+    return tenon::MemoryEstimate{need};
+  }
+
   tenon::Status on_set_option(std::string_view key, const tenon::OptionView& value) {
     if (const auto number = value.integer()) return openvino_backend::check_option(key, *number);
     return openvino_backend::check_option(key, *value.string());
@@ -152,7 +172,8 @@ class OpenvinoBackend final : public tenon::Backend<OpenvinoBackend>,
                               public tenon::WithOptions<OpenvinoBackend>,
                               public tenon::WithSessions<OpenvinoBackend>,
                               public tenon::WithCancel<OpenvinoBackend>,
-                              public tenon::WithCheckBlob<OpenvinoBackend> {
+                              public tenon::WithCheckBlob<OpenvinoBackend>,
+                              public tenon::WithEstimate<OpenvinoBackend> {
  public:
   static constexpr std::string_view id = "OpenvinoBackend";
   static constexpr std::string_view description =
@@ -167,6 +188,7 @@ class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
                             public tenon::WithSessions<TenonOpenvino>,
                             public tenon::WithCancel<TenonOpenvino>,
                             public tenon::WithCheckBlob<TenonOpenvino>,
+                            public tenon::WithEstimate<TenonOpenvino>,
                             public tenon::aot::BackendDetails<TenonOpenvino> {
  public:
   static constexpr std::string_view id = "TenonOpenvino";

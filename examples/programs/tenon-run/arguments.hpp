@@ -10,6 +10,7 @@
 #include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tool_limits.hpp"
 
 namespace tenon::run {
@@ -28,6 +29,8 @@ struct Arguments {
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   tool::ToolLimits limits;
+  std::vector<host::DeviceBytes> budget;
+  bool memory = false;    ///< Whether the method's memory is reported.
   std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;

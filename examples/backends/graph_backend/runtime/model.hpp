@@ -31,6 +31,9 @@ class Model {
   [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args,
                                       tenon::CancelFlag cancelled);
 
+  /// Bytes that `load` takes for a graph: scratch, and lists by tensor and by node.
+  [[nodiscard]] static std::uint64_t bytes_for(const Graph& graph) noexcept;
+
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return graph_.scratch_bytes; }
 
  private:

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   try {
     TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
     auto method = detail::LoadedMethod::create(std::move(program), *plan, std::move(options));
-    if (Status built = method->build(); !built.ok()) {
+    if (Status built = method->build_in_budget(); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
     }
@@ -90,6 +90,8 @@ const tenon_value& Method::input(std::size_t index) const noexcept {
 Status Method::execute() { return detail::loaded(*this).run(); }
 
 Status Method::cancel() { return detail::loaded(*this).cancel_run(); }
+
+Result<MethodMemory> Method::memory_info() const { return detail::loaded(*this).memory(); }
 
 Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();
