@@ -110,18 +110,19 @@ class Openvino {
   }
 
   /// From the payload alone: OpenVINO is not loaded. A compiled model has its weights in a form of
-  /// its own, and each request the tensors of a run.
+  /// its own, and a graph with kernels that are compiled for it; each request has the tensors of a
+  /// run.
   tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
                                                 tenon::CompileSpecs) {
     const tenon::Bytes payload = processed.bytes();
     tenon::MemoryNeed need;
     if (openvino_backend::is_ir_blob(payload)) {
       TENON_TRY(const auto blob, openvino_backend::read_ir_blob(payload));
-      need.weights = blob.weights_size;
+      need.weights = blob.weights_size + bytes_of_graph;
       need.workspace = openvino_backend::peak_bytes(blob.xml).value_or(tenon::MemoryNeed::unknown);
     } else {
       TENON_RETURN_IF_ERROR(openvino_backend::read_exported_blob(payload).status());
-      need.weights = payload.size();
+      need.weights = payload.size() + bytes_of_graph;
       need.workspace = tenon::MemoryNeed::unknown;
     }
     need.session = need.workspace;
@@ -138,6 +139,9 @@ class Openvino {
   Openvino() = default;
 
   static constexpr std::string_view default_device = "CPU";
+  /// Resident memory of a small model, most of it compiled kernels: 5.4 to 5.6 MB on x86-64 with
+  /// OpenVINO 2026.4.
+  static constexpr std::uint64_t bytes_of_graph = 5 << 20;
 
   Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "kit/boundary/watched_backend.hpp"
@@ -102,6 +105,32 @@ std::uint64_t bytes_of_arguments(const host::Method& method) {
   return sum;
 }
 
+/// Memory of the process: blocks as they are counted, and mappings of files, as of a library; or
+/// resident pages without a file where those grow more, as of a pool of the backend's own.
+struct Held {
+  std::int64_t counted = 0;
+  std::int64_t resident = 0;
+
+  [[nodiscard]] static Held now() {
+    Held out{heap_bytes(), 0};
+    for (const Mapping& one : mappings()) {
+      if (one.name.empty() || one.name.starts_with('[')) continue;
+      out.counted += static_cast<std::int64_t>(one.end - one.begin);
+    }
+#if defined(__linux__)
+    std::ifstream status("/proc/self/status");
+    constexpr std::string_view name = "RssAnon:";
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(name)) out.resident = 1024 * std::atoll(line.c_str() + name.size());
+    }
+#endif
+    return out;
+  }
+  [[nodiscard]] std::int64_t since(const Held& before) const noexcept {
+    return std::max(counted - before.counted, resident - before.resident);
+  }
+};
+
 /// The memory that the delegates of a case hold once their runs are over, without that of the host
 /// and of the kit: of the process as it was counted, on devices as the backend reports it.
 Bytes measure(Context& kit, LiveCase& live) {
@@ -111,10 +140,10 @@ Bytes measure(Context& kit, LiveCase& live) {
     const auto first = live.load();
     live.run(*first);
   }
-  const ResourceCounts before = ResourceCounts::now();
+  const Held before = Held::now();
   const auto method = live.load();
   live.run(*method);
-  const ResourceCounts after = ResourceCounts::now();
+  const Held after = Held::now();
   const host::MethodMemory memory =
       kit.need(method->method().memory_info(), "the memory of the method");
   Bytes out;
@@ -122,8 +151,7 @@ Bytes measure(Context& kit, LiveCase& live) {
   for (const host::DeviceBytes& planned : memory.planned) {
     if (host::is_cpu(planned.device)) others += planned.nbytes;
   }
-  const std::int64_t grown = after.memory_bytes - before.memory_bytes + after.mapped_bytes -
-                             before.mapped_bytes - static_cast<std::int64_t>(others);
+  const std::int64_t grown = after.since(before) - static_cast<std::int64_t>(others);
   out.host = static_cast<std::uint64_t>(std::max(grown, std::int64_t{0}));
   for (const host::DelegateMemory& delegate : memory.delegates) {
     if (delegate.backend_id == kit.backend().id) {
