@@ -147,6 +147,20 @@ tenon::Status give_hints(const std::shared_ptr<const tenon::host::Program>& prog
   return set.error() == tenon::Error::NotSupported ? tenon::ok() : method->set_scheduling({});
 }
 
+tenon::Status load_with_a_budget(const std::shared_ptr<const tenon::host::Program>& program,
+                                 const tenon::host::BackendRegistry& registry) {
+  // [budget]
+  TENON_TRY(auto method,
+            tenon::host::Method::load(program, "forward",
+                                      {.registry = &registry,
+                                       .budget = {{{TENON_DL_CPU, 0}, std::uint64_t{512} << 20},
+                                                  {{TENON_DL_CUDA, 0}, std::uint64_t{8} << 30}}}));
+  TENON_TRY(const tenon::host::MethodMemory memory, method->memory_info());
+  std::printf("%llu bytes on the CPU\n", static_cast<unsigned long long>(memory.host_bytes()));
+  // [budget]
+  return tenon::ok();
+}
+
 tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Program>& program,
                                  const tenon::host::BackendRegistry& registry,
                                  const tenon::host::InputTensor& input) {
@@ -195,6 +209,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(share_threads(program, registry, input));
   TENON_RETURN_IF_ERROR(give_hints(program, registry));
   TENON_RETURN_IF_ERROR(record_intermediates(program, registry, input));
+  TENON_RETURN_IF_ERROR(load_with_a_budget(program, registry));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

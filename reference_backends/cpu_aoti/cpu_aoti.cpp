@@ -52,6 +52,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
                              public aoti::AotiBackend<CpuAotiBackend>,
                              public tenon::WithOptions<CpuAotiBackend>,
                              public tenon::WithCheckBlob<CpuAotiBackend>,
+                             public tenon::WithEstimate<CpuAotiBackend>,
                              public tenon::WithMemoryInfo<CpuAotiBackend>,
                              public tenon::WithSessions<CpuAotiBackend>,
                              public tenon::WithDevices<CpuAotiBackend> {
@@ -182,6 +183,13 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
     return Delegate(std::move(model), delegate.num_threads, delegate.on_pool, delegate.seed,
                     delegate.pack_weights);
+  }
+
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
+    return estimate_load(context, processed.text(), load_options);
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

@@ -60,6 +60,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           public aoti::AotiBackend<CudaBackend>,
                           public tenon::WithOptions<CudaBackend>,
                           public tenon::WithCheckBlob<CudaBackend>,
+                          public tenon::WithEstimate<CudaBackend>,
                           public tenon::WithMemoryInfo<CudaBackend>,
                           public tenon::WithSessions<CudaBackend>,
                           public tenon::WithDevices<CudaBackend>,
@@ -274,6 +275,26 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const auto verdict = judge(context, processed, specs);
     if (verdict.ok()) return *verdict;
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(verdict.text())};
+  }
+
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                                tenon::CompileSpecs specs) {
+    aoti::LoadOptions load_options;
+    TENON_TRY(load_options.device_index, device_of(specs));
+    return estimate_load(context, processed.text(), load_options);
+  }
+
+  /// Opens the device, which stays open.
+  tenon::Result<std::uint64_t> free_memory(tenon_dl_device device) {
+    if (device.device_type != TENON_DL_CUDA) {
+      return tenon::error(tenon::Error::NotSupported, "not a device of CUDA");
+    }
+    TENON_TRY(const auto opened, keep_device(device.device_id));
+    const cuda::ContextScope scope(*opened);
+    TENON_RETURN_IF_ERROR(scope.status());
+    std::size_t free = 0, total = 0;
+    TENON_RETURN_IF_ERROR(TENON_CUDA(opened->driver(), cuMemGetInfo, &free, &total));
+    return std::uint64_t{free};
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

@@ -66,6 +66,22 @@ OFFSET(tenon_device_memory_v1, free, 16);
 OFFSET(tenon_device_memory_v1, copy_to_device, 24);
 OFFSET(tenon_device_memory_v1, copy_to_host, 32);
 
+// extensions/estimate.h
+SIZE(tenon_memory_need, 24);
+OFFSET(tenon_memory_need, struct_size, 0);
+OFFSET(tenon_memory_need, kind, 4);
+OFFSET(tenon_memory_need, device, 8);
+OFFSET(tenon_memory_need, nbytes, 16);
+SIZE(tenon_estimate_v1, 24);
+OFFSET(tenon_estimate_v1, struct_size, 0);
+OFFSET(tenon_estimate_v1, reserved, 4);
+OFFSET(tenon_estimate_v1, estimate, 8);
+OFFSET(tenon_estimate_v1, free_memory, 16);
+VALUE(TENON_MEMORY_WEIGHTS, 0);
+VALUE(TENON_MEMORY_WORKSPACE, 1);
+VALUE(TENON_MEMORY_SESSION, 2);
+VALUE(TENON_MEMORY_UNKNOWN, UINT64_MAX);
+
 // extensions/events.h
 SIZE(tenon_events_v1, 88);
 OFFSET(tenon_events_v1, struct_size, 0);

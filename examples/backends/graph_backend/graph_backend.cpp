@@ -38,6 +38,7 @@ class Counted {
 
 class GraphBackend final : public tenon::Backend<GraphBackend>,
                            public tenon::WithCheckBlob<GraphBackend>,
+                           public tenon::WithEstimate<GraphBackend>,
                            public tenon::WithMemoryInfo<GraphBackend>,
                            public tenon::WithIntermediates<GraphBackend>,
                            public tenon::aot::BackendDetails<GraphBackend> {
@@ -95,6 +96,11 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
+    return tenon::MemoryEstimate{{.workspace = graph_backend::Model::bytes_for(graph)}};
+  }
   std::vector<tenon::Intermediate> intermediates(const Delegate& delegate) {
     return delegate.model.intermediates();
   }

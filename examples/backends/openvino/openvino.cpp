@@ -17,6 +17,7 @@
 
 #include "aot/preprocess.hpp"
 #include "common/blob.hpp"
+#include "common/ir_memory.hpp"
 #include "runtime/core.hpp"
 #include "runtime/model.hpp"
 #include "runtime/request.hpp"
@@ -111,6 +112,26 @@ class Openvino {
     return BlobVerdict{};
   }
 
+  /// From the payload alone: OpenVINO is not loaded. A compiled model has its weights in a form of
+  /// its own, and a graph with kernels that are compiled for it; each request has the tensors of a
+  /// run.
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    const tenon::Bytes payload = processed.bytes();
+    tenon::MemoryNeed need;
+    if (openvino_backend::is_ir_blob(payload)) {
+      TENON_TRY(const auto blob, openvino_backend::read_ir_blob(payload));
+      need.weights = blob.weights_size + bytes_of_graph;
+      need.workspace = openvino_backend::peak_bytes(blob.xml).value_or(tenon::MemoryNeed::unknown);
+    } else {
+      TENON_RETURN_IF_ERROR(openvino_backend::read_exported_blob(payload).status());
+      need.weights = payload.size() + bytes_of_graph;
+      need.workspace = tenon::MemoryNeed::unknown;
+    }
+    need.session = need.workspace;
+    return tenon::MemoryEstimate{need};
+  }
+
   tenon::Status on_set_option(std::string_view key, const tenon::OptionView& value) {
     if (const auto number = value.integer()) return openvino_backend::check_option(key, *number);
     return openvino_backend::check_option(key, *value.string());
@@ -121,6 +142,9 @@ class Openvino {
   Openvino() = default;
 
   static constexpr std::string_view default_device = "CPU";
+  /// Resident memory of a small model, most of it compiled kernels: 5.4 to 5.6 MB on x86-64 with
+  /// OpenVINO 2026.4.
+  static constexpr std::uint64_t bytes_of_graph = 5 << 20;
 
   Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
@@ -175,7 +199,8 @@ class OpenvinoBackend final : public tenon::Backend<OpenvinoBackend>,
                               public tenon::WithSessions<OpenvinoBackend>,
                               public tenon::WithCancel<OpenvinoBackend>,
                               public tenon::WithScheduling<OpenvinoBackend>,
-                              public tenon::WithCheckBlob<OpenvinoBackend> {
+                              public tenon::WithCheckBlob<OpenvinoBackend>,
+                              public tenon::WithEstimate<OpenvinoBackend> {
  public:
   static constexpr std::string_view id = "OpenvinoBackend";
   static constexpr std::string_view description =
@@ -191,6 +216,7 @@ class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
                             public tenon::WithCancel<TenonOpenvino>,
                             public tenon::WithScheduling<TenonOpenvino>,
                             public tenon::WithCheckBlob<TenonOpenvino>,
+                            public tenon::WithEstimate<TenonOpenvino>,
                             public tenon::aot::BackendDetails<TenonOpenvino> {
  public:
   static constexpr std::string_view id = "TenonOpenvino";

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "budget.hpp"
 #include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
@@ -22,6 +23,7 @@ constexpr const char* footer =
     "  tenon-run model.pte --plugin libmy_backend.so --embedded-code=deny --input x.npy\n"
     "  tenon-run model.pte --limit run_milliseconds=1000 --limit planned_bytes=2G --input x.npy\n"
     "  tenon-run npu.pte --plugin libnpu.so --input x.npy --compare-layers cpu.pte --plot x.svg\n"
+    "  tenon-run model.pte --budget cpu=512M --memory --input x.npy\n"
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
@@ -91,6 +93,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list(app, "--limit", limits, "NAME=VALUE",
            "What the program may cost, as in --limit planned_bytes=2G; repeatable (see "
            "docs/hosts/limits.md)");
+  std::vector<std::string> budget;
+  add_list(app, "--budget", budget, "DEVICE=BYTES",
+           "The most memory that the method may take on cpu, cuda:0, ..., as in --budget cpu=2G; "
+           "repeatable (see docs/hosts/memory.md)");
+  app.add_flag("--memory", arguments.memory,
+               "Print the memory that the method holds after its runs");
   double timeout = 0;
   app.add_option("--timeout", timeout,
                  "Seconds after which a run is ended: between instructions, and inside those of "
@@ -144,6 +152,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
     if (Status set = arguments.limits.set(limit); !set.ok()) {
       return std::move(set).with_context("--limit");
     }
+  }
+  for (const std::string& text : budget) {
+    auto entry = tool::parse_budget(text);
+    if (!entry.ok()) return std::move(entry).status().with_context("--budget");
+    arguments.budget.push_back(*entry);
   }
   if (timeout != 0) {
     arguments.limits.of_host.run_milliseconds =

@@ -11,6 +11,7 @@
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tool_limits.hpp"
 
 namespace tenon::run {
@@ -31,7 +32,9 @@ struct Arguments {
   tool::ToolLimits limits;
   Scheduling scheduling;      ///< Hints for the backends.
   std::uint32_t threads = 0;  ///< Of a pool for the backends; 0: none.
-  std::uint32_t top = 0;      ///< 0: classes are not reported.
+  std::vector<host::DeviceBytes> budget;
+  bool memory = false;    ///< Whether the method's memory is reported.
+  std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;

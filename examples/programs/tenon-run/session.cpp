@@ -328,6 +328,7 @@ Status Session::load_method() {
   options.backend_options = options_;
   options.embedded_code = arguments_.embedded_code;
   options.limits = arguments_.limits.of_host;
+  options.budget = arguments_.budget;
   options.cancellable = options.limits.run_milliseconds != host::HostLimits::none;
   options.scheduling = arguments_.scheduling;
   if (arguments_.threads != 0) {
@@ -379,6 +380,9 @@ Status Session::execute() {
     const std::uint64_t start = trace_.now_ns();
     TENON_RETURN_IF_ERROR(method_->execute());
     report_.timings.execute_ns.push_back(trace_.now_ns() - start);
+  }
+  if (arguments_.memory) {
+    TENON_TRY(report_.memory, method_->memory_info());
   }
   if (recorded_ != nullptr) {
     const auto tensors = method_->recorded_intermediates();

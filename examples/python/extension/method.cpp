@@ -276,6 +276,35 @@ void cancel(const MethodObject& method) {
   static_cast<void>(state->method->cancel());  // It is cancellable.
 }
 
+nb::dict memory_info(const MethodObject& method) {
+  check_open(method);
+  const Busy busy(method);
+  const host::MethodMemory memory = take(method.state->method->memory_info());
+  nb::list delegates;
+  for (const host::DelegateMemory& each : memory.delegates) {
+    nb::dict delegate;
+    delegate["backend"] = each.backend_id;
+    delegate["lent"] = each.lent;
+    delegate["is_reported"] = each.is_reported;
+    delegate["host_weights"] = each.host_weights;
+    delegate["host_scratch"] = each.host_scratch;
+    delegate["device_weights"] = each.device_weights;
+    delegate["device_scratch"] = each.device_scratch;
+    delegates.append(delegate);
+  }
+  nb::dict planned;
+  for (const host::DeviceBytes& each : memory.planned) {
+    planned[host::device_name(each.device).c_str()] = each.nbytes;
+  }
+  nb::dict out;
+  out["host_bytes"] = memory.host_bytes();
+  out["planned"] = planned;
+  out["tables"] = memory.tables;
+  out["temp"] = memory.temp;
+  out["delegates"] = delegates;
+  return out;
+}
+
 void close(MethodObject& method) {
   if (!method.state) return;
   const std::shared_ptr<MethodState> state = method.state;  // Outlives `busy`.
@@ -338,6 +367,10 @@ the same time.)");
       .def("cancel", &cancel,
            "Ends the run that is going on in another thread, which fails with Cancelled or, at its "
            "end, succeeds; without a run it does nothing. See `tenon.execute_async`.")
+      .def("memory_info", &memory_info,
+           "The bytes that the method holds now: \"host_bytes\" in all on the CPU, \"planned\" "
+           "memory by device, \"tables\", \"temp\", and of each of the \"delegates\" what the host "
+           "lent it and what its backend reports.")
       .def("create_session", &create_session,
            "Makes a state of its own for every delegate. NotSupported when a backend has no "
            "sessions.")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "program.hpp"
+#include "budget.hpp"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -21,6 +22,7 @@
 #include <utility>
 
 #include "array.hpp"
+#include "budget.hpp"
 #include "error.hpp"
 #include "long_work.hpp"
 #include "method.hpp"
@@ -107,6 +109,17 @@ tool::ToolLimits read_limits(const nb::dict& given) {
   return limits;
 }
 
+std::vector<host::DeviceBytes> read_budget(const nb::dict& given) {
+  std::vector<host::DeviceBytes> budget;
+  for (const auto& [device, value] : given) {
+    const auto bytes = nb::cast<std::string>(nb::str(value));
+    auto entry = tool::parse_budget(concat(nb::cast<std::string>(device), "=", bytes));
+    if (!entry.ok()) raise(std::move(entry).status().with_context("budget"));
+    budget.push_back(*entry);
+  }
+  return budget;
+}
+
 OptionValue read_value(nb::handle value, std::string_view backend, std::string_view key) {
   PyObject* const object = value.ptr();
   if (PyBool_Check(object)) return object == Py_True;
@@ -169,12 +182,16 @@ const host::Program& opened(const ProgramObject& self) {
               ": expected an open program, found one that was closed"));
 }
 
-std::unique_ptr<ProgramObject> open_program(
-    nb::handle model, const nb::sequence& data, const Registry& registry, const nb::dict& options,
-    const std::string& embedded_code, const nb::dict& limits, std::shared_ptr<host::Trace> trace,
-    std::shared_ptr<host::WorkerPool> threads, const Hints& hints) {
+std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence& data,
+                                            const Registry& registry, const nb::dict& options,
+                                            const std::string& embedded_code,
+                                            const nb::dict& limits, const nb::dict& budget,
+                                            std::shared_ptr<host::Trace> trace,
+                                            std::shared_ptr<host::WorkerPool> threads,
+                                            const Hints& hints) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
+  self->budget = read_budget(budget);
   self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
   self->backend_options = read_options(options);
   self->program = open<host::Program>(model, self->limits.of_host);
@@ -213,6 +230,7 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
   arguments.options.data_files = self.data_files;
   arguments.options.limits = self.limits.of_host;
   arguments.options.scheduling = self.scheduling;
+  arguments.options.budget = self.budget;
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
@@ -358,7 +376,7 @@ changed by it.)");
         self.data_files.clear();
       });
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
-             nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"),
+             nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"), nb::arg("budget"),
              nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"));
 }
 

@@ -25,6 +25,7 @@ struct ProgramObject {
   std::vector<std::shared_ptr<const host::DataFile>> data_files;
   std::shared_ptr<host::BackendRegistry> registry;
   tool::ToolLimits limits;
+  std::vector<host::DeviceBytes> budget;
   std::vector<host::BackendOption> backend_options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   std::shared_ptr<host::Trace> trace;

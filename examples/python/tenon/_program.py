@@ -218,7 +218,7 @@ class Program:
 
 
 def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", limits=None,
-         trace=None, threads=None, priority=None, goal=None, power=None) -> Program:
+         budget=None, trace=None, threads=None, priority=None, goal=None, power=None) -> Program:
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
     model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they begin
@@ -231,6 +231,8 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
         of others.
     limits: limits of the program's cost by name, `{"planned_bytes": "2G", "run_milliseconds": 500}`;
         None is no limit.
+    budget: the most memory that one method may take, by device: `{"cpu": "512M", "cuda:0": 8 << 30}`.
+        A method that needs more is not loaded: OutOfResources.
     trace: a `Trace`, which receives events of loading and running.
     threads: a `ThreadPool`, or a number of threads, for backends that compute on those of an
         application; None: each has its own.
@@ -254,7 +256,7 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
     if isinstance(threads, int):
         threads = _tenon.ThreadPool(threads)
     return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
-                                       limits or {}, trace, threads, [priority, goal, power]),
+                                       limits or {}, budget or {}, trace, threads, [priority, goal, power]),
                    offers)
 
 

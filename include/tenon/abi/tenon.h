@@ -34,6 +34,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/estimate.h"
 #include "tenon/abi/extensions/events.h"
 #include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernel_lookup.h"

@@ -107,6 +107,7 @@ struct CUDA_MEMCPY2D {
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                       \
   X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr*, std::size_t))                                       \
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                       \
+  X(cuMemGetInfo, cuMemGetInfo_v2, (std::size_t* free, std::size_t* total))                       \
   X(cuMemPoolCreate, cuMemPoolCreate, (CUmemoryPool*, const CUmemPoolProps*))                     \
   X(cuMemPoolDestroy, cuMemPoolDestroy, (CUmemoryPool))                                           \
   X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, (CUmemoryPool, int attribute, void*))           \

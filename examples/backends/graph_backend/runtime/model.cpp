@@ -52,6 +52,18 @@ tenon::Result<Model> Model::load(Graph graph, const tenon::InitContext& context)
   return model;
 }
 
+std::uint64_t Model::bytes_for(const Graph& graph) noexcept {
+  std::uint64_t lists = graph.tensors.size() * (sizeof(blob::TensorT) + sizeof(Operand));
+  for (const blob::TensorT& tensor : graph.tensors) {
+    lists += tensor.sizes.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t));
+  }
+  for (const blob::NodeT& node : graph.nodes) {
+    lists += sizeof(blob::NodeT) + sizeof(Node) +
+             node.inputs.size() * (sizeof(TensorId) + sizeof(const Operand*));
+  }
+  return graph.scratch_bytes + lists;
+}
+
 Status Model::find_constants(const tenon::InitContext& context) {
   for (Constant& constant : graph_.constants) {
     if (constant.key.empty()) continue;

@@ -36,6 +36,9 @@ class Model {
   /// The results of all nodes; their handles are those of events.
   [[nodiscard]] std::vector<tenon::Intermediate> intermediates() const;
 
+  /// Bytes that `load` takes for a graph: scratch, and lists by tensor and by node.
+  [[nodiscard]] static std::uint64_t bytes_for(const Graph& graph) noexcept;
+
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return graph_.scratch_bytes; }
 
  private:

@@ -48,7 +48,10 @@ class Method {
   ///         a device that none of the method's backends serves (find_device_memory: the text has
   ///         the reason of each), AccessFailed (code in the program that `embedded_code` does not
   ///         permit), OutOfResources (planned memory above `options.limits`),
-  ///         MemoryAllocationFailed, and whatever a backend's `init` or `create_kernel` fails with.
+  ///         MemoryAllocationFailed, OutOfResources for a device whose `options.budget` is not
+  ///         enough (before anything is loaded, with the bytes and what needs them; where a
+  ///         backend takes more from the host than it stated, when it does), and whatever a
+  ///         backend's `estimate`, `init` or `create_kernel` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view name,
                                                             MethodOptions options = {});
@@ -177,8 +180,15 @@ class Method {
   ///         (a run is pending), MemoryAllocationFailed, and what the executor refuses with.
   [[nodiscard]] Status execute_async(Completion completion);
 
+  /// The memory that the method holds now: the host's own, exactly, and what the backends report.
+  /// Not while `execute` runs.
+  ///
+  /// errors: a backend's own.
+  [[nodiscard]] Result<MethodMemory> memory_info() const;
+
   /// Makes a state of its own for every delegate, like that after `load`. NotSupported when a
-  /// backend has no sessions.
+  /// backend has no sessions, OutOfResources when what the backends state does not fit into the
+  /// budget.
   [[nodiscard]] Result<std::unique_ptr<Session>> create_session();
 
   /// From now on `execute` runs with the state of `session`, which this method made; null means the

@@ -13,6 +13,7 @@
 #include "tenon/host/async/executor.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
 namespace tenon::host {
@@ -44,6 +45,11 @@ struct MethodOptions {
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
+  /// The most that the method may take, by device; none for a device that is not listed. The host's
+  /// own memory counts exactly, that of a backend as it states it (abi/extensions/estimate.h),
+  /// before anything is loaded; on the CPU also what it takes from the host's allocators above
+  /// that. Bytes that are used where a file is mapped do not count.
+  std::vector<DeviceBytes> budget{};
   /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
   /// also cancels a delegate that is running, each instruction looks whether it may begin.
   bool cancellable = false;

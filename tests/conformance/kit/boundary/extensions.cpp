@@ -64,6 +64,24 @@ struct ExtensionCalls {
     return status;
   }
 
+  static tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
+                               tenon_memory_sink sink, void* sink_context) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    WatchedDelegate lent(self, 0, *context, self.faults(), self.shape.guard_bytes);
+    tenon_buffer* processed = context->processed;
+    const void* data = processed ? processed->data : nullptr;
+    const tenon_init_context shown_context = self.context_for(lent, *context);
+    const tenon_status status = self.watch().status_of("estimate", 0, [&] {
+      return self.with_context(lent, shown_context, *context, [&](tenon_init_context* shown) {
+        return self.extensions().estimate.estimate(self.opened(), shown, sink, sink_context);
+      });
+    });
+    if (lent.bytes.was_released() || (processed && processed->data != data)) {
+      self.watch().violated("TN-EST-1", "estimate released the blob");
+    }
+    return status;
+  }
+
   static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
                                      tenon_delegate** out) {
     WatchedBackend& self = WatchedBackend::of(backend);
@@ -156,6 +174,7 @@ struct ExtensionCalls {
   static constexpr char ops_to_not_decompose[] = "ops_to_not_decompose";
   static constexpr char preprocess[] = "preprocess";
   static constexpr char set_stream[] = "set_stream";
+  static constexpr char free_memory[] = "free_memory";
   static constexpr char allocate[] = "allocate";
   static constexpr char copy_to_device[] = "copy_to_device";
   static constexpr char copy_to_host[] = "copy_to_host";
@@ -193,6 +212,16 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     return show_table(
         own.devices, theirs, shown_devices_,
         T{sizeof(T), 0, &C::of_backend<&W::devices, &T::list_devices, C::list_devices>});
+  }
+  if (id == TENON_EXTENSION_ESTIMATE) {
+    using T = tenon_estimate_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T), 0, &C::estimate,
+            &C::of_backend<&W::estimate, &T::free_memory, C::free_memory>};
+    // A host sees which functions the backend leaves out.
+    if (!table.estimate) shown.estimate = nullptr;
+    if (!table.free_memory) shown.free_memory = nullptr;
+    return show_table(own.estimate, theirs, shown_estimate_, shown);
   }
   if (id == TENON_EXTENSION_EVENTS) {
     using T = tenon_events_v1;

@@ -21,6 +21,7 @@ class WatchedExtensions {
   tenon_check_blob_v1 shown_check_blob_{};
   tenon_device_memory_v1 shown_device_memory_{};
   tenon_devices_v1 shown_devices_{};
+  tenon_estimate_v1 shown_estimate_{};
   tenon_events_v1 shown_events_{};
   tenon_intermediates_v1 shown_intermediates_{};
   tenon_kernels_v1 shown_kernels_{};

@@ -14,6 +14,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/estimate.h"
 #include "tenon/abi/extensions/events.h"
 #include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernels.h"
@@ -67,6 +68,7 @@ struct ExtensionTables {
   tenon_check_blob_v1 check_blob{};
   tenon_device_memory_v1 device_memory{};
   tenon_devices_v1 devices{};
+  tenon_estimate_v1 estimate{};
   tenon_events_v1 events{};
   tenon_intermediates_v1 intermediates{};
   tenon_kernels_v1 kernels{};

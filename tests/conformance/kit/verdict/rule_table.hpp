@@ -217,6 +217,18 @@ inline constexpr Rule rule_table[] = {
      "A copy to or from a device MUST be complete when it returns, and an `execute` called later "
      "MUST see its bytes. After a failure the destination is unspecified.",
      "tenon/abi/extensions/device_memory.h: tenon_device_memory_v1.copy_to_device"},
+    {"TN-EST-1",
+     "`estimate` MUST NOT need the device, MUST NOT release `processed`, and MUST hold nothing "
+     "more after it has returned.",
+     "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
+    {"TN-EST-2",
+     "A delegate MUST NOT hold more memory than was estimated, times the factor that its author "
+     "states.",
+     "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
+    {"TN-EST-3",
+     "An estimate MUST NOT be more than what a delegate holds after its runs, times the factor "
+     "that its author states.",
+     "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
     {"TN-EVT-1",
      "Every function of the table MUST be there, except that `export_handle` and `import_handle` "
      "are NULL exactly when `kind` is.",

@@ -120,6 +120,25 @@ TEST_CASE("a pool has a number of threads", "[arguments]") {
   }
 }
 
+TEST_CASE("a budget has bytes by device", "[arguments]") {
+  const auto arguments =
+      accept({"m.pte", "--budget", "cpu=2K", "--budget", "cuda:3=none", "--memory"});
+  REQUIRE(arguments.budget.size() == 2);
+  CHECK(arguments.budget[0].device.device_type == TENON_DL_CPU);
+  CHECK(arguments.budget[0].nbytes == 2048);
+  CHECK(arguments.budget[1].device.device_type == TENON_DL_CUDA);
+  CHECK(arguments.budget[1].device.device_id == 3);
+  CHECK(arguments.budget[1].nbytes == tenon::host::HostLimits::none);
+  CHECK(arguments.memory);
+  CHECK_FALSE(accept({"m.pte"}).memory);
+  for (const char* wrong : {"npu=1", "cuda:=1", "cuda:-1=1", "cuda:x=1", "=1", "1G"}) {
+    CHECK_THAT(refuse({"m.pte", "--budget", wrong}),
+               ContainsSubstring("--budget: expected a device such as cpu, cuda, cuda:1 or metal"));
+  }
+  CHECK_THAT(refuse({"m.pte", "--budget", "cpu"}), ContainsSubstring("limit cpu: expected"));
+  CHECK_THAT(refuse({"m.pte", "--budget", "cpu=many"}), ContainsSubstring("limit cpu: expected"));
+}
+
 TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {
   const auto arguments = accept({"--plugin", "a.so", "m.pte"});
   CHECK(arguments.plugins == Words{"a.so"});

@@ -10,8 +10,8 @@
 
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/impl/method/kernel_providers.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"

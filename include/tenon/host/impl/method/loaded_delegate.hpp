@@ -17,7 +17,7 @@
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
@@ -122,6 +122,7 @@ struct LoadedDelegate {
   DelegateState own;
   DelegateState* active = &own;  ///< The one that is executed: `own`, or that of a session.
   tenon_buffer processed{};
+  std::uint64_t lent = 0;  ///< Bytes that `init` took from the runtime allocator.
 
   LoadedDelegate() noexcept = default;
   LoadedDelegate(const LoadedDelegate&) = delete;
@@ -226,6 +227,7 @@ struct DelegateLoader {
   std::span<const BackendOption> options;
   const EmbeddedCodePolicy& embedded_code;
   Arena& arena;
+  Arena* lent;  ///< What delegates get from the runtime allocator.
   Arena& temp_arena;
   tenon_changes* changes;
   const std::uint32_t* cancel_flag;    ///< Null when runs cannot be cancelled.
@@ -275,14 +277,16 @@ struct DelegateLoader {
     context.method_name = method_name;
     context.processed = &out.processed;
     TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
-    context.runtime_allocator = arena.table();
+    context.runtime_allocator = lent->table();
     context.named_data_map = named_data ? named_data->abi() : nullptr;
     context.tracer = trace ? trace->table() : nullptr;
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
     context.scheduling = scheduling;
 
+    const std::uint64_t before = lent->num_handed_out();
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
+    out.lent = lent->num_handed_out() - before;
     out.use = use;
     if (status == TENON_STATUS_OK && context.respects_policy(record.runs_embedded_code)) [[likely]]
       return ok();

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   try {
     TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
     auto method = detail::LoadedMethod::create(std::move(program), *plan, std::move(options));
-    if (Status built = method->build(); !built.ok()) {
+    if (Status built = method->build_in_budget(); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
     }
@@ -113,6 +113,7 @@ Status Method::record_intermediates(std::span<const std::size_t> numbers) {
 std::span<const IntermediateTensor> Method::recorded_intermediates() const noexcept {
   return detail::loaded(*this).recorded();
 }
+Result<MethodMemory> Method::memory_info() const { return detail::loaded(*this).memory(); }
 
 Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();
