@@ -15,9 +15,6 @@
 
 namespace tenon {
 
-template <class Derived>
-class Backend;
-
 namespace detail {
 
 template <class Derived>
@@ -34,11 +31,6 @@ struct HostTables {
   const tenon_cancel_flag_v1* cancel_flag = nullptr;
   const tenon_threads_v1* threads = nullptr;
 };
-
-template <class Derived>
-[[nodiscard]] const HostTables& tables_of(const Backend<Derived>& backend) noexcept {
-  return backend.tables_;
-}
 
 }  // namespace detail
 
@@ -95,8 +87,10 @@ class Backend {
   Backend() = default;
 
   friend struct detail::Trampolines<Derived>;
-  template <class Other>
-  friend const detail::HostTables& detail::tables_of(const Backend<Other>&) noexcept;
+  // For headers of the SDK that need not include this one.
+  friend const detail::HostTables& host_tables_of(const Backend& backend) noexcept {
+    return backend.tables_;
+  }
   HostServices host_;
   detail::HostTables tables_;
 };

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "tenon/abi/extensions/cancel.h"
-#include "tenon/backend/backend.hpp"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/status.hpp"
 
 namespace tenon {
+
+template <class Derived>
+class Backend;
 
 /// Whether the run that a call of `execute` is part of was cancelled. Small, to be copied to the
 /// threads that compute; valid until `execute` returns.
@@ -23,7 +25,7 @@ class CancelFlag {
   /// `const tenon::CancelFlag cancelled(*this, context);`.
   template <class Derived>
   CancelFlag(const Backend<Derived>& backend, const ExecutionContext& context) noexcept
-      : CancelFlag(detail::tables_of(backend).cancel_flag, context) {}
+      : CancelFlag(host_tables_of(backend).cancel_flag, context) {}
   /// The same with the host's table of TENON_EXTENSION_CANCEL_FLAG, which may be null.
   CancelFlag(const tenon_cancel_flag_v1* table, const ExecutionContext& context) noexcept
       : flag_(table ? table->get_cancel_flag(&context.raw()) : nullptr) {}

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "tenon/abi/extensions/threads.h"
-#include "tenon/backend/backend.hpp"
 #include "tenon/backend/context.hpp"
 #include "tenon/core/application/thread_pool.hpp"
 
 namespace tenon {
+
+template <class Derived>
+class Backend;
 
 /// The application's threads for a call of `execute`, `start` or a kernel that got `context`: to be
 /// used until it returns (TN-THR-1).
@@ -20,7 +22,7 @@ namespace tenon {
 template <class Derived>
 [[nodiscard]] ThreadPool threads_of(const Backend<Derived>& backend,
                                     const ExecutionContext& context) noexcept {
-  const tenon_threads_v1* const table = detail::tables_of(backend).threads;
+  const tenon_threads_v1* const table = host_tables_of(backend).threads;
   return table ? ThreadPool(table->get_pool(&context.raw())) : ThreadPool();
 }
 
@@ -29,7 +31,7 @@ template <class Derived>
 template <class Derived>
 [[nodiscard]] ThreadPool threads_of(const Backend<Derived>& backend,
                                     const InitContext& context) noexcept {
-  const tenon_threads_v1* const table = detail::tables_of(backend).threads;
+  const tenon_threads_v1* const table = host_tables_of(backend).threads;
   return table ? ThreadPool(table->get_pool_of_init(&context.raw())) : ThreadPool();
 }
 

@@ -50,8 +50,8 @@ class ThreadPool {
   [[nodiscard]] const tenon_thread_pool* table() const noexcept { return &table_; }
 
  protected:
-  /// `num_threads` is the most calls of a task that run at once, whoever calls; 0 is the same as 1.
-  /// `processors` are those on which the threads run, where that is fixed.
+  /// `num_threads` is the most calls of a task that run at once, from all callers together; 0 is
+  /// the same as 1. `processors` are those on which the threads run, where that is fixed.
   explicit ThreadPool(std::uint32_t num_threads, std::vector<std::uint32_t> processors = {})
       : processors_(std::move(processors)) {
     static_cast<tenon_thread_pool&>(table_) = {sizeof(tenon_thread_pool),

@@ -17,9 +17,9 @@ namespace tenon::host {
 /// have no pool of their own.
 ///
 /// A thread that calls `parallel_for` computes, too, so that a pool of 1 has no threads of its own.
-/// No more than `num_threads` calls of tasks run at once, whoever calls: a caller from outside
-/// waits while all are taken. A task must therefore not wait for what another thread does in a
-/// `parallel_for` of the same pool. Calls from inside of a task do not deadlock.
+/// No more than `num_threads` calls of tasks run at once, from all callers together: a caller from
+/// outside waits while all are taken. A task must therefore not wait for what another thread does
+/// in a `parallel_for` of the same pool. Calls from inside of a task do not deadlock.
 class WorkerPool final : public ThreadPool {
  public:
   /// errors: InvalidArgument (no threads), OutOfResources (the system has no more threads),

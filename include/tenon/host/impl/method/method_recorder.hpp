@@ -285,7 +285,7 @@ class MethodRecorder {
                                  const tenon_tensor* tensor) noexcept {
     const auto& sink = *static_cast<const Sink*>(entry);
     const auto found = sink.numbers.find(handle);
-    // A result that nobody asked for is nobody's.
+    // A result that was not asked for is dropped.
     if (found == sink.numbers.end() || !sink.recorder->is_asked_[found->second]) {
       return TENON_STATUS_OK;
     }

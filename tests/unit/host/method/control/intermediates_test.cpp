@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "method_support.hpp"
+#include "../method_support.hpp"
 #include "tenon/host/async.hpp"
 
 using namespace tenon;

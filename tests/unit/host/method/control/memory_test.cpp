@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "method_support.hpp"
+#include "../method_support.hpp"
 #include "tenon/host/method/memory.hpp"
 
 using namespace tenon;

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "../async/async_support.hpp"
+#include "../../async/async_support.hpp"
 #include "plugins/pooled/pooled.hpp"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/static_plugin.h"

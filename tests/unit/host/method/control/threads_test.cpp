@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "../async/async_support.hpp"
+#include "../../async/async_support.hpp"
 #include "plugins/pooled/pooled.hpp"
 #include "tenon/abi/static_plugin.h"
 #include "tenon/host/async.hpp"
