@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Code of the pages about applications: host PLUGIN.so MODEL.pte
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <future>
@@ -12,6 +14,7 @@
 #include <tenon/host/discovery.hpp>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -46,6 +49,25 @@ tenon::Status load_with_limits(const char* model, const tenon::host::BackendRegi
   return method->execute();
 }
 
+tenon::Status record_intermediates(const std::shared_ptr<const tenon::host::Program>& program,
+                                   const tenon::host::BackendRegistry& registry,
+                                   const tenon::host::InputTensor& input) {
+  // [intermediates]
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
+  TENON_RETURN_IF_ERROR(method->set_input(0, input));
+  TENON_RETURN_IF_ERROR(method->set_input(1, input));
+  TENON_TRY(const auto known, method->intermediates());
+  std::vector<std::size_t> numbers;  // Of those that are asked for: here all.
+  for (std::size_t i = 0; i < known.size(); ++i) numbers.push_back(i);
+  TENON_RETURN_IF_ERROR(method->record_intermediates(numbers));
+  TENON_RETURN_IF_ERROR(method->execute());
+  for (const auto& tensor : method->recorded_intermediates()) {
+    std::printf("%s: %zu bytes\n", known[tensor.intermediate].name.c_str(), tensor.data.size());
+  }
+  // [intermediates]
+  return tenon::ok();
+}
+
 tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& program,
                              const tenon::host::BackendRegistry& registry,
                              const tenon::host::InputTensor& input) {
@@ -61,6 +83,82 @@ tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& 
   if (ended.error() == tenon::Error::Cancelled) return tenon::ok();
   // [cancel]
   return ended;
+}
+
+/// The pool of an application.
+struct AcmeThreads {
+  template <class F>
+  void for_each_block(std::uint64_t n, std::uint64_t grain, const F& f) {
+    for (std::uint64_t i = 0; i < n; i += grain) f(i, n - i < grain ? n : i + grain);
+  }
+};
+
+// [pool]
+class ApplicationPool final : public tenon::host::ThreadPool {
+ public:
+  ApplicationPool() : ThreadPool(std::thread::hardware_concurrency()) {}
+
+ private:
+  tenon_status run(std::uint64_t n, std::uint64_t grain,
+                   const tenon::host::RangeTask& task) override {
+    std::atomic<tenon_status> failure = TENON_STATUS_OK;
+    threads_.for_each_block(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+      if (const tenon_status status = task(begin, end)) failure = status;
+    });
+    return failure;
+  }
+
+  AcmeThreads threads_;
+};
+// [pool]
+
+tenon::Status share_threads(const std::shared_ptr<const tenon::host::Program>& program,
+                            const tenon::host::BackendRegistry& registry,
+                            const tenon::host::InputTensor& input) {
+  // [one pool]
+  TENON_TRY(const auto pool, tenon::host::WorkerPool::create(2));
+  const tenon::host::MethodOptions options{.registry = &registry, .threads = pool.get()};
+  TENON_TRY(auto encoder, tenon::host::Method::load(program, "forward", options));
+  TENON_TRY(auto decoder, tenon::host::Method::load(program, "forward", options));
+  // [one pool]
+  ApplicationPool application;
+  TENON_TRY(auto third, tenon::host::Method::load(
+                            program, "forward", {.registry = &registry, .threads = &application}));
+  for (tenon::host::Method* method : {encoder.get(), decoder.get(), third.get()}) {
+    TENON_RETURN_IF_ERROR(method->set_input(0, input));
+    TENON_RETURN_IF_ERROR(method->set_input(1, input));
+    TENON_RETURN_IF_ERROR(method->execute());
+  }
+  return tenon::ok();
+}
+
+tenon::Status give_hints(const std::shared_ptr<const tenon::host::Program>& program,
+                         const tenon::host::BackendRegistry& registry) {
+  // [scheduling]
+  using tenon::Goal;
+  using tenon::Priority;
+  TENON_TRY(auto method, tenon::host::Method::load(
+                             program, "forward",
+                             {.registry = &registry,
+                              .scheduling = {.priority = Priority::High, .goal = Goal::Latency}}));
+  // The window was closed: later runs may take longer.
+  const tenon::Status set = method->set_scheduling({.priority = Priority::Low});
+  // [scheduling]
+  return set.error() == tenon::Error::NotSupported ? tenon::ok() : method->set_scheduling({});
+}
+
+tenon::Status load_with_a_budget(const std::shared_ptr<const tenon::host::Program>& program,
+                                 const tenon::host::BackendRegistry& registry) {
+  // [budget]
+  TENON_TRY(auto method,
+            tenon::host::Method::load(program, "forward",
+                                      {.registry = &registry,
+                                       .budget = {{{TENON_DL_CPU, 0}, std::uint64_t{512} << 20},
+                                                  {{TENON_DL_CUDA, 0}, std::uint64_t{8} << 30}}}));
+  TENON_TRY(const tenon::host::MethodMemory memory, method->memory_info());
+  std::printf("%llu bytes on the CPU\n", static_cast<unsigned long long>(memory.host_bytes()));
+  // [budget]
+  return tenon::ok();
 }
 
 tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Program>& program,
@@ -108,6 +206,10 @@ tenon::Status run(const char* plugin, const char* model) {
 
   TENON_RETURN_IF_ERROR(run_asynchronously(program, registry, input));
   TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
+  TENON_RETURN_IF_ERROR(share_threads(program, registry, input));
+  TENON_RETURN_IF_ERROR(give_hints(program, registry));
+  TENON_RETURN_IF_ERROR(record_intermediates(program, registry, input));
+  TENON_RETURN_IF_ERROR(load_with_a_budget(program, registry));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

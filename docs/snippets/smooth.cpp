@@ -51,6 +51,7 @@ tenon::Result<Header> read_header(tenon::Bytes blob) {
 class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
                          public tenon::WithOptions<AcmeSmooth>,
                          public tenon::WithCheckBlob<AcmeSmooth>,
+                         public tenon::WithEstimate<AcmeSmooth>,
                          public tenon::WithMemoryInfo<AcmeSmooth>,
                          public tenon::WithSessions<AcmeSmooth> {
  public:
@@ -117,6 +118,15 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(header.text())};
   }
   // [check_blob]
+
+  // [estimate]
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    TENON_TRY(const Header header, read_header(processed.bytes()));
+    const std::uint64_t state = header.count * sizeof(float);
+    return tenon::MemoryEstimate{{.workspace = state, .session = state}};
+  }
+  // [estimate]
 
   // [memory_info]
   tenon::MemoryInfo memory_info(const Delegate* delegate) {

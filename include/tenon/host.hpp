@@ -12,6 +12,7 @@
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/kernels.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/plugin/devices.hpp"

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/aoti.hpp>
+#include <tenon/backend/threads.hpp>
 #include <tenon/tenon.hpp>
 #include <thread>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "onednn/packed_weights.hpp"
 #include "openmp.hpp"
 #include "operators/proxy.hpp"
+#include "parallel.hpp"
 
 namespace {
 
@@ -46,27 +48,11 @@ const void* find_sleef(std::string_view name) {
   return sleef ? sleef.symbol(std::string(name).c_str()) : nullptr;
 }
 
-/// Sets the number of threads that kernels and models use on this thread, for one call.
-class NumThreads {
- public:
-  explicit NumThreads(int count) noexcept : before_(::omp_get_max_threads()), count_(count) {
-    if (count_ != before_) ::omp_set_num_threads(count_);
-  }
-  NumThreads(const NumThreads&) = delete;
-  NumThreads& operator=(const NumThreads&) = delete;
-  ~NumThreads() {
-    if (count_ != before_) ::omp_set_num_threads(before_);
-  }
-
- private:
-  int before_;
-  int count_;
-};
-
 class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
                              public aoti::AotiBackend<CpuAotiBackend>,
                              public tenon::WithOptions<CpuAotiBackend>,
                              public tenon::WithCheckBlob<CpuAotiBackend>,
+                             public tenon::WithEstimate<CpuAotiBackend>,
                              public tenon::WithMemoryInfo<CpuAotiBackend>,
                              public tenon::WithSessions<CpuAotiBackend>,
                              public tenon::WithDevices<CpuAotiBackend> {
@@ -92,7 +78,9 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     "cpp.vec_isa_ok": true
   })";
   static constexpr std::array options{
-      tenon::OptionSpec{"threads", std::int64_t{1}, "threads that one run may use; 0 for all"},
+      tenon::OptionSpec{"threads", std::int64_t{1},
+                        "threads that one run may use, when the "
+                        "application gives none; 0 for all"},
       aoti::share_weights_option("use weights where the host has them; otherwise copy them"),
       aoti::model_copies_option,
       tenon::OptionSpec{"seed", std::int64_t{-1},
@@ -103,12 +91,17 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   struct Delegate {
     Model model;
     int num_threads;
+    bool on_pool;  ///< The application gave threads.
     std::int64_t seed;
     bool pack_weights;
     std::vector<const PackedWeights*> packed;  ///< Of each instance.
 
-    Delegate(Model loaded, int threads, std::int64_t given, bool pack)
-        : model(std::move(loaded)), num_threads(threads), seed(given), pack_weights(pack) {
+    Delegate(Model loaded, int threads, bool pool, std::int64_t given, bool pack)
+        : model(std::move(loaded)),
+          num_threads(threads),
+          on_pool(pool),
+          seed(given),
+          pack_weights(pack) {
       for (const auto& instance : model.instances()) {
         auto& weights = instance->pool().cache<PackedWeights>();
         weights.enable(pack_weights);
@@ -173,17 +166,30 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     }
     TENON_TRY(Model model, load(context, processed, load_options));
     const int num_threads = threads == 0 ? ::omp_get_num_procs() : static_cast<int>(threads);
-    return Delegate(std::move(model), num_threads, seed, pack_weights);
+    return Delegate(std::move(model), num_threads, tenon::threads_of(*this, context).exists(), seed,
+                    pack_weights);
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    const NumThreads scope(delegate.num_threads);
+    if (delegate.on_pool) {
+      tenon::cpu_aoti::CallPool call(tenon::threads_of(*this, context));
+      return call.end(AotiBackend::execute(context, delegate.model, args));
+    }
+    const tenon::cpu_aoti::NumThreads scope(delegate.num_threads);
     return AotiBackend::execute(context, delegate.model, args);
   }
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) {
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
-    return Delegate(std::move(model), delegate.num_threads, delegate.seed, delegate.pack_weights);
+    return Delegate(std::move(model), delegate.num_threads, delegate.on_pool, delegate.seed,
+                    delegate.pack_weights);
+  }
+
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
+    return estimate_load(context, processed.text(), load_options);
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

@@ -52,6 +52,7 @@ bool is_listed(std::string_view list, std::string_view name) {
 /// Settings of the backend for `open_device`.
 struct DeviceSettings {
   bool as_graph = false;
+  tenon::Priority priority = tenon::Priority::Any;
   std::shared_ptr<const cuda::kernels::CublasLtHandle> cublaslt{};  ///< May be null.
 };
 
@@ -59,12 +60,14 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           public aoti::AotiBackend<CudaBackend>,
                           public tenon::WithOptions<CudaBackend>,
                           public tenon::WithCheckBlob<CudaBackend>,
+                          public tenon::WithEstimate<CudaBackend>,
                           public tenon::WithMemoryInfo<CudaBackend>,
                           public tenon::WithSessions<CudaBackend>,
                           public tenon::WithDevices<CudaBackend>,
                           public tenon::WithDeviceMemory<CudaBackend>,
                           public tenon::WithStreams<CudaBackend>,
-                          public tenon::WithEvents<CudaBackend> {
+                          public tenon::WithEvents<CudaBackend>,
+                          public tenon::WithScheduling<CudaBackend> {
   using Model = aoti::AotiBackend<CudaBackend>::Delegate;
 
  public:
@@ -106,6 +109,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       tenon::OptionSpec{"cublaslt", "auto",
                         "library for large products: auto (if there is one), off, or its file"}};
 
+  static constexpr tenon::SchedulingUse scheduling_use{
+      .priority = "that of the delegate's CUDA stream, unless it shares one"};
+
   struct Delegate {
     Model model;
     std::shared_ptr<cuda::CudaDevice> device;
@@ -123,8 +129,10 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const auto* const settings =
         static_cast<const DeviceSettings*>(load_options.device_settings.get());
     const Kind kind = settings && settings->as_graph ? Kind::for_graphs : Kind::ordinary;
-    TENON_TRY(auto stream, load_options.share_stream ? cuda::CudaDevice::shared_stream(device)
-                                                     : cuda::Stream::create(device, kind));
+    const auto priority = settings ? settings->priority : tenon::Priority::Any;
+    TENON_TRY(auto stream, load_options.share_stream
+                               ? cuda::CudaDevice::shared_stream(device)
+                               : cuda::Stream::create(device, kind, priority));
     return cuda::device_memory(std::move(device), std::move(stream),
                                settings ? settings->cublaslt : nullptr);
   }
@@ -173,7 +181,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       TENON_RETURN_IF_ERROR(check_device(library->bytes(), *load_options.device_index).status());
     }
     TENON_TRY(auto device, keep_device(*load_options.device_index));
-    DeviceSettings settings{as_graph};
+    DeviceSettings settings{as_graph, context.scheduling().priority};
     if (library.ok()) {
       TENON_TRY(settings.cublaslt,
                 product_libraries_.find(library->bytes(), cublaslt, device, host()));
@@ -267,6 +275,26 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const auto verdict = judge(context, processed, specs);
     if (verdict.ok()) return *verdict;
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(verdict.text())};
+  }
+
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                                tenon::CompileSpecs specs) {
+    aoti::LoadOptions load_options;
+    TENON_TRY(load_options.device_index, device_of(specs));
+    return estimate_load(context, processed.text(), load_options);
+  }
+
+  /// Opens the device, which stays open.
+  tenon::Result<std::uint64_t> free_memory(tenon_dl_device device) {
+    if (device.device_type != TENON_DL_CUDA) {
+      return tenon::error(tenon::Error::NotSupported, "not a device of CUDA");
+    }
+    TENON_TRY(const auto opened, keep_device(device.device_id));
+    const cuda::ContextScope scope(*opened);
+    TENON_RETURN_IF_ERROR(scope.status());
+    std::size_t free = 0, total = 0;
+    TENON_RETURN_IF_ERROR(TENON_CUDA(opened->driver(), cuMemGetInfo, &free, &total));
+    return std::uint64_t{free};
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

@@ -27,6 +27,7 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                            public aoti::AotiBackend<MetalBackend>,
                            public tenon::WithOptions<MetalBackend>,
                            public tenon::WithCheckBlob<MetalBackend>,
+                           public tenon::WithEstimate<MetalBackend>,
                            public tenon::WithMemoryInfo<MetalBackend>,
                            public tenon::WithSessions<MetalBackend>,
                            public tenon::WithDevices<MetalBackend> {

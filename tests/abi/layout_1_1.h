@@ -8,8 +8,13 @@
 LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 
 // backend.h
-SIZE(tenon_init_context, 88);
+SIZE(tenon_init_context, 96);
 OFFSET(tenon_init_context, permit_code, 80);
+OFFSET(tenon_init_context, scheduling, 88);
+
+// host.h
+SIZE(tenon_tracer, 32);
+OFFSET(tenon_tracer, log_counter, 24);
 
 // extensions/cancel.h
 SIZE(tenon_cancel_flag_v1, 16);
@@ -20,6 +25,27 @@ SIZE(tenon_cancel_v1, 16);
 OFFSET(tenon_cancel_v1, struct_size, 0);
 OFFSET(tenon_cancel_v1, reserved, 4);
 OFFSET(tenon_cancel_v1, cancel, 8);
+
+// extensions/intermediates.h
+SIZE(tenon_intermediate, 32);
+OFFSET(tenon_intermediate, struct_size, 0);
+OFFSET(tenon_intermediate, reserved, 4);
+OFFSET(tenon_intermediate, handle, 8);
+OFFSET(tenon_intermediate, name, 16);
+OFFSET(tenon_intermediate, name_size, 24);
+SIZE(tenon_intermediate_list, 16);
+OFFSET(tenon_intermediate_list, struct_size, 0);
+OFFSET(tenon_intermediate_list, reserved, 4);
+OFFSET(tenon_intermediate_list, add, 8);
+SIZE(tenon_intermediate_sink, 16);
+OFFSET(tenon_intermediate_sink, struct_size, 0);
+OFFSET(tenon_intermediate_sink, reserved, 4);
+OFFSET(tenon_intermediate_sink, take, 8);
+SIZE(tenon_intermediates_v1, 24);
+OFFSET(tenon_intermediates_v1, struct_size, 0);
+OFFSET(tenon_intermediates_v1, reserved, 4);
+OFFSET(tenon_intermediates_v1, list, 8);
+OFFSET(tenon_intermediates_v1, record, 16);
 
 // extensions/changes.h
 SIZE(tenon_changes, 16);
@@ -39,6 +65,22 @@ OFFSET(tenon_device_memory_v1, allocate, 8);
 OFFSET(tenon_device_memory_v1, free, 16);
 OFFSET(tenon_device_memory_v1, copy_to_device, 24);
 OFFSET(tenon_device_memory_v1, copy_to_host, 32);
+
+// extensions/estimate.h
+SIZE(tenon_memory_need, 24);
+OFFSET(tenon_memory_need, struct_size, 0);
+OFFSET(tenon_memory_need, kind, 4);
+OFFSET(tenon_memory_need, device, 8);
+OFFSET(tenon_memory_need, nbytes, 16);
+SIZE(tenon_estimate_v1, 24);
+OFFSET(tenon_estimate_v1, struct_size, 0);
+OFFSET(tenon_estimate_v1, reserved, 4);
+OFFSET(tenon_estimate_v1, estimate, 8);
+OFFSET(tenon_estimate_v1, free_memory, 16);
+VALUE(TENON_MEMORY_WEIGHTS, 0);
+VALUE(TENON_MEMORY_WORKSPACE, 1);
+VALUE(TENON_MEMORY_SESSION, 2);
+VALUE(TENON_MEMORY_UNKNOWN, UINT64_MAX);
 
 // extensions/events.h
 SIZE(tenon_events_v1, 88);
@@ -74,6 +116,28 @@ OFFSET(tenon_kernels_v1, create_kernel, 16);
 OFFSET(tenon_kernels_v1, run_kernel, 24);
 OFFSET(tenon_kernels_v1, destroy_kernel, 32);
 
+// extensions/scheduling.h
+SIZE(tenon_scheduling, 16);
+OFFSET(tenon_scheduling, struct_size, 0);
+OFFSET(tenon_scheduling, priority, 4);
+OFFSET(tenon_scheduling, goal, 8);
+OFFSET(tenon_scheduling, power, 12);
+SIZE(tenon_scheduling_v1, 40);
+OFFSET(tenon_scheduling_v1, struct_size, 0);
+OFFSET(tenon_scheduling_v1, reserved, 4);
+OFFSET(tenon_scheduling_v1, priority, 8);
+OFFSET(tenon_scheduling_v1, goal, 16);
+OFFSET(tenon_scheduling_v1, power, 24);
+OFFSET(tenon_scheduling_v1, set_scheduling, 32);
+VALUE(TENON_PRIORITY_LOW, 1);
+VALUE(TENON_PRIORITY_NORMAL, 2);
+VALUE(TENON_PRIORITY_HIGH, 3);
+VALUE(TENON_GOAL_LATENCY, 1);
+VALUE(TENON_GOAL_THROUGHPUT, 2);
+VALUE(TENON_POWER_LOW, 1);
+VALUE(TENON_POWER_BALANCED, 2);
+VALUE(TENON_POWER_HIGH, 3);
+
 // extensions/sessions.h
 SIZE(tenon_sessions_v1, 16);
 OFFSET(tenon_sessions_v1, struct_size, 0);
@@ -85,6 +149,20 @@ SIZE(tenon_streams_v1, 16);
 OFFSET(tenon_streams_v1, struct_size, 0);
 OFFSET(tenon_streams_v1, reserved, 4);
 OFFSET(tenon_streams_v1, set_stream, 8);
+
+// extensions/threads.h
+SIZE(tenon_thread_pool, 32);
+OFFSET(tenon_thread_pool, struct_size, 0);
+OFFSET(tenon_thread_pool, num_threads, 4);
+OFFSET(tenon_thread_pool, processors, 8);
+OFFSET(tenon_thread_pool, num_processors, 16);
+OFFSET(tenon_thread_pool, reserved, 20);
+OFFSET(tenon_thread_pool, parallel_for, 24);
+SIZE(tenon_threads_v1, 24);
+OFFSET(tenon_threads_v1, struct_size, 0);
+OFFSET(tenon_threads_v1, reserved, 4);
+OFFSET(tenon_threads_v1, get_pool, 8);
+OFFSET(tenon_threads_v1, get_pool_of_init, 16);
 
 // plugin.h
 SIZE(tenon_backend_record, 472);

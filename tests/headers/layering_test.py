@@ -126,6 +126,7 @@ LEFT_OUT = {
     "backend/cancel_flag.hpp",
     "backend/kernel_lookup.hpp",
     "backend/static_libstdcxx.hpp",
+    "backend/threads.hpp",
     "core/aoti_names.hpp",
     "core/extension_ids.hpp",
     "core/best_fit.hpp",
@@ -138,6 +139,7 @@ LEFT_OUT = {
     "core/lists.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
+    "core/application/thread_pool.hpp",
     "core/x86_features.hpp",
     "host/executorch_names.hpp",
     "host/files/environment.hpp",
@@ -150,6 +152,7 @@ LEFT_OUT = {
     "host/plugin/kernel_lookup_context.hpp",
     "host/plugin/last_error.hpp",
     "host/plugin/tensor_storage.hpp",
+    "host/program/debug_handles.hpp",
     "host/program/file_header.hpp",
 }
 # Headers that open a directory of their own or of others; they are above it in the graph.

@@ -20,8 +20,8 @@ from prefix import run
 build, source, *compiler = sys.argv[1:]
 source = pathlib.Path(source)
 environment = dict(os.environ, CXX=" ".join(compiler))
-LEAN = ["-Dtests=disabled", "-Dprograms=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
-        "-Dnvcc_kernels=disabled", "-Dbenchmarks=disabled"]
+KIT = ["-Dtests=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled", "-Dnvcc_kernels=disabled", "-Dbenchmarks=disabled"]
+LEAN = [*KIT, "-Dprograms=disabled", "-Dexamples=disabled"]
 
 
 class Sources(unittest.TestCase):
@@ -59,8 +59,7 @@ class Sources(unittest.TestCase):
             run("cmake", "-S", ".", "-B", "cmake", "-DTENON_HOST=ON", env=environment, cwd=unpacked)
 
     def test_the_kit_is_built_without_the_tests(self):
-        run("meson", "setup", self.folder / "build", *LEAN[2:], "-Dtests=disabled",
-            "-Dconformance=enabled", env=environment, cwd=source)
+        run("meson", "setup", self.folder / "build", *KIT, "-Dconformance=enabled", env=environment, cwd=source)
         shown = run("meson", "introspect", "--targets", self.folder / "build", env=environment)
         names = {target["name"] for target in json.loads(shown.stdout)}
         self.assertLessEqual({"tenon-conformance", "tenon-proxy", "tenon-run", "hello"}, names)

@@ -38,7 +38,9 @@ class Counted {
 
 class GraphBackend final : public tenon::Backend<GraphBackend>,
                            public tenon::WithCheckBlob<GraphBackend>,
+                           public tenon::WithEstimate<GraphBackend>,
                            public tenon::WithMemoryInfo<GraphBackend>,
+                           public tenon::WithIntermediates<GraphBackend>,
                            public tenon::aot::BackendDetails<GraphBackend> {
  public:
   static constexpr std::string_view id = "GraphBackend";
@@ -70,6 +72,7 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   struct Delegate {
     graph_backend::Model model;
     Counted scratch;
+    tenon::IntermediateRecorder recorder{};
   };
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
@@ -82,7 +85,8 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    return delegate.model.execute(context, args, tenon::CancelFlag(*this, context));
+    return delegate.model.execute(context, args, tenon::CancelFlag(*this, context),
+                                  delegate.recorder);
   }
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
@@ -91,6 +95,16 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     if (graph.ok()) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
+
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
+    return tenon::MemoryEstimate{{.workspace = graph_backend::Model::bytes_for(graph)}};
+  }
+  std::vector<tenon::Intermediate> intermediates(const Delegate& delegate) {
+    return delegate.model.intermediates();
+  }
+  tenon::IntermediateRecorder& recorder(Delegate& delegate) { return delegate.recorder; }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) {
     tenon::MemoryInfo out;

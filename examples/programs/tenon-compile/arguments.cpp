@@ -93,6 +93,7 @@ Status check_aoti(const Arguments& arguments) {
   if (!arguments.plugins.empty()) return wrong("--aoti loads no --plugin");
   if (arguments.no_partition) return wrong("--no-partition is not for --aoti");
   if (arguments.external_constants) return wrong("--external-constants is not for --aoti");
+  if (arguments.debug_handles) return wrong("--debug-handles is not for --aoti");
   if (arguments.print_ops_to_not_decompose) {
     return wrong("--print-ops-to-not-decompose is not for --aoti");
   }
@@ -180,6 +181,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "CPU features that the code of --aoti needs, such as avx2,fma or x86-64-v3; they "
                  "are read from its instructions where that is possible")
       ->type_name("LIST");
+  app.add_flag("--debug-handles", arguments.debug_handles,
+               "Store the names of nodes and their debug handles in the program, for tenon-run "
+               "--compare-layers");
   app.add_flag("--no-partition", arguments.no_partition,
                "Give the backend all nodes, without asking which ones it takes");
   app.add_flag("--print-graph", arguments.print_graph,

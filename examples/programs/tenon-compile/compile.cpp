@@ -195,6 +195,7 @@ class Compilation {
     for (std::size_t i = 0; i < compiled.size(); ++i) describe(compiled[i], report_.methods[i]);
     aot::EmitOptions options;
     options.external_constants = arguments_.external_constants;
+    options.debug_handles = arguments_.debug_handles;
     TENON_TRY(program_, aot::emit(compiled, options));
     TENON_TRY(aot::FileImage image, aot::make_pte(program_));
     image_.emplace(std::move(image));

@@ -42,6 +42,7 @@ struct Arguments {
   bool external_weights = false;            ///< Those of `aoti`.
   bool keep_symbols = false;                ///< Of the libraries of `aoti`, with debug information.
   std::optional<std::string> cpu_features;  ///< Of all libraries of `aoti`, with commas.
+  bool debug_handles = false;               ///< Stored in the program.
   bool no_partition = false;
   bool print_graph = false;
   bool print_ops_to_not_decompose = false;

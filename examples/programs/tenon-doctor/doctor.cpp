@@ -86,6 +86,7 @@ class Doctor {
     }
     out.missing_tensors = host::find_missing_tensors(plan, external_.get());
     diagnose_buffers(plan, out.device_buffers);
+    estimate_memory(plan, out);
     return out;
   }
 
@@ -162,6 +163,31 @@ class Doctor {
     return {planned, {}, concat(planned.text(), ": ", memory.text())};
   }
 
+  void estimate_memory(const schema::ExecutionPlan& plan, Method& out) const {
+    out.estimate = host::estimate_host(plan);
+    for (const Delegate& delegate : out.delegates)
+      out.estimate.delegates.push_back(delegate.estimate);
+    for (const host::DeviceBytes& needed : out.estimate.totals()) {
+      out.memory.push_back({needed, free_on(needed.device, out.delegates)});
+    }
+  }
+
+  /// The answer of the first backend that has one.
+  [[nodiscard]] std::optional<std::uint64_t> free_on(tenon_dl_device device,
+                                                     const std::vector<Delegate>& delegates) const {
+    if (host::is_cpu(device)) {
+      const auto free = host::free_host_memory();
+      return free.ok() ? std::optional(*free) : std::nullopt;
+    }
+    for (const Delegate& delegate : delegates) {
+      if (!delegate.found.ok() || !delegate.available.ok()) continue;
+      const auto backend = registry_.lookup_backend(delegate.backend_id);
+      if (!backend.ok()) continue;
+      if (const auto free = host::free_memory(**backend, device); free.ok()) return *free;
+    }
+    return std::nullopt;
+  }
+
   Delegate diagnose_delegate(const schema::ExecutionPlan& plan, std::size_t index) {
     const auto& serialized = *plan.delegates()->Get(static_cast<std::uint32_t>(index));
     const std::span<const std::byte> blob = program_->view().delegate_data(serialized);
@@ -197,6 +223,13 @@ class Doctor {
       return;
     }
     out.available = (*backend)->is_available();
+    auto estimate = host::estimate_delegate(**backend, *program_, plan.name()->c_str(), serialized,
+                                            named_data_.get());
+    if (estimate.ok()) {
+      out.estimate = *std::move(estimate);
+    } else {
+      out.estimated = std::move(estimate).status();
+    }
     auto check = host::check_blob(**backend, *program_, plan.name()->c_str(), serialized,
                                   named_data_.get(), &registry_);
     if (!check.ok()) {

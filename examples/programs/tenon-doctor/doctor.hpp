@@ -11,6 +11,7 @@
 #include "color.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/registry/backend_info.hpp"
 #include "tool.hpp"
@@ -48,6 +49,8 @@ struct Delegate {
   Status checked;                                 ///< Whether `check_blob` could judge.
   std::optional<host::BlobCheck> check;           ///< Absent when the backend has no such check.
   std::vector<std::string> missing_data;          ///< Keys of named data that it needs.
+  host::DelegateEstimate estimate;                ///< What it will take, if that is stated.
+  Status estimated;                               ///< Why its backend could not state it.
 
   /// Why it cannot run here; empty when nothing speaks against it.
   [[nodiscard]] std::vector<std::string> problems() const;
@@ -58,6 +61,14 @@ struct DeviceBuffer {
   host::DeviceBuffer planned;
   std::string served_by;  ///< The backend that has memory there; empty when none does.
   std::string problem;    ///< Why none does.
+};
+
+/// The need of a method on a device, and how much is free there now.
+struct MemoryOnDevice {
+  host::DeviceBytes needed;
+  std::optional<std::uint64_t> free;  ///< Absent when it cannot be known.
+
+  [[nodiscard]] bool fits() const { return !free || needed.nbytes <= *free; }
 };
 
 /// An operator that the host itself has no kernel for.
@@ -76,6 +87,8 @@ struct Method {
   std::vector<Operator> operators;
   std::vector<std::string> missing_tensors;  ///< External data.
   std::vector<DeviceBuffer> device_buffers;
+  host::MethodEstimate estimate;       ///< The host's part and those of the delegates.
+  std::vector<MemoryOnDevice> memory;  ///< Its totals. Does not count for `can_run`.
 
   [[nodiscard]] bool can_run() const;
 };

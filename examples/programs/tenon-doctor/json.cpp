@@ -48,6 +48,37 @@ Json not_found(const host::InvalidBackend& invalid) {
           {"refused", std::move(refused)}};
 }
 
+/// Null when the backend states nothing.
+Json estimate_json(const Delegate& delegate) {
+  if (!delegate.estimate.is_stated) return nullptr;
+  Json needs = Json::array();
+  for (const host::DelegateNeed& need : delegate.estimate.needs) {
+    needs.push_back({{"device", host::device_name(need.device)},
+                     {"weights", need.weights},
+                     {"workspace", need.workspace},
+                     {"session", need.session}});
+  }
+  return {{"complete", delegate.estimate.is_complete}, {"needs", std::move(needs)}};
+}
+
+/// The need of the method on each device.
+Json memory_json(const Method& method) {
+  Json out = Json::array();
+  for (const MemoryOnDevice& on : method.memory) {
+    std::uint64_t planned = 0;
+    for (const host::DeviceBytes& entry : method.estimate.planned) {
+      if (host::is_same_device(entry.device, on.needed.device)) planned = entry.nbytes;
+    }
+    out.push_back({{"device", host::device_name(on.needed.device)},
+                   {"bytes", on.needed.nbytes},
+                   {"planned", planned},
+                   {"tables", host::is_cpu(on.needed.device) ? method.estimate.tables : 0},
+                   {"free", on.free ? Json(*on.free) : Json(nullptr)},
+                   {"fits", on.free ? Json(on.fits()) : Json(nullptr)}});
+  }
+  return out;
+}
+
 Json delegate_json(const Delegate& delegate) {
   Json specs = Json::array();
   for (const CompileSpec& spec : delegate.compile_specs) {
@@ -71,6 +102,7 @@ Json delegate_json(const Delegate& delegate) {
           {"check_blob_error", error_json(delegate.checked)},
           {"check_blob", std::move(check)},
           {"missing_data", delegate.missing_data},
+          {"estimate", estimate_json(delegate)},
           {"problems", delegate.problems()}};
 }
 
@@ -107,7 +139,8 @@ std::string to_json(const Diagnosis& diagnosis) {
                        {"operators", std::move(operators)},
                        {"missing_operators", std::move(missing)},
                        {"missing_tensors", method.missing_tensors},
-                       {"device_buffers", std::move(buffers)}});
+                       {"device_buffers", std::move(buffers)},
+                       {"memory", memory_json(method)}});
   }
   const Json out = {{"version", TENON_VERSION_STRING},
                     {"program", diagnosis.program},

@@ -6,6 +6,7 @@
 #include "doctor.hpp"
 #include "printable.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::doctor {
@@ -90,6 +91,46 @@ class Text {
       } else {
         problem("  ", buffer.problem);
       }
+    }
+    write_memory(method);
+  }
+
+  /// A row for each part that needs memory, for each device.
+  void write_memory(const Method& method) {
+    for (const MemoryOnDevice& on : method.memory) {
+      const tenon_dl_device device = on.needed.device;
+      const std::string free =
+          on.free ? concat(*on.free, " free: ", on.fits() ? "fits" : "does not fit")
+                  : std::string("free memory unknown");
+      line("  ", "memory on ", host::device_name(device), ": ", on.needed.nbytes, " bytes, ", free);
+      for (const host::DeviceBytes& planned : method.estimate.planned) {
+        if (host::is_same_device(planned.device, device)) row("planned", planned.nbytes);
+      }
+      if (host::is_cpu(device)) row("tables", method.estimate.tables);
+      for (const Delegate& delegate : method.delegates) write_needs(delegate, device);
+    }
+  }
+  void row(std::string_view what, std::uint64_t nbytes) {
+    constexpr std::size_t width = 14;
+    const std::string number = concat(nbytes);
+    const std::string blanks(number.size() < width ? width - number.size() : 0, ' ');
+    line("    ", std::string_view(blanks), std::string_view(number), "  ", what);
+  }
+  void write_needs(const Delegate& delegate, tenon_dl_device device) {
+    const std::string name = concat("delegate ", delegate.index, " ");
+    for (const host::DelegateNeed& need : delegate.estimate.needs) {
+      if (!host::is_same_device(need.device, device)) continue;
+      if (need.weights != 0) row(name + "weights", need.weights);
+      if (need.workspace != 0) row(name + "workspace", need.workspace);
+      if (need.session != 0) row(name + "for each further session", need.session);
+    }
+    if (!host::is_cpu(device) || !delegate.found.ok()) return;
+    if (!delegate.estimated.ok()) {
+      line("    ", "             ?  ", name, delegate.estimated.text());
+    } else if (!delegate.estimate.is_stated) {
+      line("    ", "             ?  ", name, "not stated by its backend");
+    } else if (!delegate.estimate.is_complete) {
+      line("    ", "             ?  ", name, "more in runs, which only a run shows");
     }
   }
 

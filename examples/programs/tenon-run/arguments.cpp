@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <map>
+#include <utility>
 
+#include "budget.hpp"
 #include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
@@ -19,14 +22,17 @@ constexpr const char* footer =
     "  tenon-run model.pte --plugin libmy_backend.so --option MyBackend.threads=4 --input x.npy\n"
     "  tenon-run model.pte --plugin libmy_backend.so --embedded-code=deny --input x.npy\n"
     "  tenon-run model.pte --limit run_milliseconds=1000 --limit planned_bytes=2G --input x.npy\n"
+    "  tenon-run npu.pte --plugin libnpu.so --input x.npy --compare-layers cpu.pte --plot x.svg\n"
+    "  tenon-run model.pte --budget cpu=512M --memory --input x.npy\n"
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
-    "  0 success  1 outputs differ  2 wrong usage  3 no valid program or plugin\n"
+    "  0 success  1 outputs or layers differ  2 wrong usage  3 no valid program or plugin\n"
     "  4 no backend, init failed, or its code is not permitted  5 execute failed\n";
 
 // Each time takes a number in memory, for the median.
 constexpr std::uint32_t max_repeat = 10'000'000;
+constexpr std::uint32_t max_threads = 1024;
 
 // A tolerance must be a number that something can be compared with.
 std::string check_tolerance(const std::string& text) {
@@ -67,9 +73,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list(app, "--expect", arguments.expected, "FILE.npy",
            "Expected output, in order; once for each of the first outputs");
   app.add_option("--rtol", arguments.rtol,
-                 "Relative tolerance for --expect (default: by dtype, see docs/tools/tenon-run.md)")
+                 "Relative tolerance for --expect and --compare-layers (default: by dtype, see "
+                 "docs/tools/tenon-run.md)")
       ->check(CLI::Validator(check_tolerance, ""));
-  app.add_option("--atol", arguments.atol, "Absolute tolerance for --expect (default: by dtype)")
+  app.add_option("--atol", arguments.atol,
+                 "Absolute tolerance for --expect and --compare-layers (default: by dtype)")
       ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--output", arguments.output,
                  "Directory for output0.npy, output1.npy, ...; made when it is not there")
@@ -85,12 +93,36 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list(app, "--limit", limits, "NAME=VALUE",
            "What the program may cost, as in --limit planned_bytes=2G; repeatable (see "
            "docs/hosts/limits.md)");
+  std::vector<std::string> budget;
+  add_list(app, "--budget", budget, "DEVICE=BYTES",
+           "The most memory that the method may take on cpu, cuda:0, ..., as in --budget cpu=2G; "
+           "repeatable (see docs/hosts/memory.md)");
+  app.add_flag("--memory", arguments.memory,
+               "Print the memory that the method holds after its runs");
   double timeout = 0;
   app.add_option("--timeout", timeout,
                  "Seconds after which a run is ended: between instructions, and inside those of "
                  "backends that can be cancelled; as --limit run_milliseconds")
       ->check(CLI::Validator(check_timeout, ""))
       ->type_name("S");
+  app.add_option("--threads", arguments.threads,
+                 "Threads on which backends compute that use those of an application (see "
+                 "docs/hosts/threads.md; default: their own)")
+      ->check(CLI::Range(std::uint32_t{1}, max_threads).description(""))
+      ->type_name("N");
+  const auto add_hint = [&app]<class Hint>(const char* name, Hint& to, const char* description,
+                                           std::map<std::string, Hint> values) {
+    app.add_option(name, to, description)
+        ->transform(CLI::CheckedTransformer(std::move(values)).description(""))
+        ->type_name("HINT");
+  };
+  add_hint("--priority", arguments.scheduling.priority,
+           "Against other work of the device: low, normal or high (see docs/hosts/scheduling.md)",
+           {{"low", Priority::Low}, {"normal", Priority::Normal}, {"high", Priority::High}});
+  add_hint("--goal", arguments.scheduling.goal, "latency or throughput",
+           {{"latency", Goal::Latency}, {"throughput", Goal::Throughput}});
+  add_hint("--power", arguments.scheduling.power, "low, balanced or high",
+           {{"low", Power::Low}, {"balanced", Power::Balanced}, {"high", Power::High}});
   app.add_option("--top", arguments.top,
                  "Print the N largest elements of each row of each floating-point output, as a "
                  "classifier's classes")
@@ -103,6 +135,13 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("N");
   app.add_option("--trace", arguments.trace, "Write a trace for Perfetto or chrome://tracing")
       ->type_name("FILE");
+  app.add_option("--compare-layers", arguments.compare_layers,
+                 "Run REFERENCE as well, another program for the same model or a plugin to use "
+                 "instead, and report the first layer whose result differs")
+      ->type_name("REFERENCE");
+  app.add_option("--plot", arguments.plot, "Draw the differences of --compare-layers as SVG")
+      ->needs("--compare-layers")
+      ->type_name("FILE");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
@@ -113,6 +152,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
     if (Status set = arguments.limits.set(limit); !set.ok()) {
       return std::move(set).with_context("--limit");
     }
+  }
+  for (const std::string& text : budget) {
+    auto entry = tool::parse_budget(text);
+    if (!entry.ok()) return std::move(entry).status().with_context("--budget");
+    arguments.budget.push_back(*entry);
   }
   if (timeout != 0) {
     arguments.limits.of_host.run_milliseconds =

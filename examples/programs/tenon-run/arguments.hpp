@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "print_and_exit.hpp"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tool_limits.hpp"
 
 namespace tenon::run {
@@ -28,10 +30,16 @@ struct Arguments {
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   tool::ToolLimits limits;
+  Scheduling scheduling;      ///< Hints for the backends.
+  std::uint32_t threads = 0;  ///< Of a pool for the backends; 0: none.
+  std::vector<host::DeviceBytes> budget;
+  bool memory = false;    ///< Whether the method's memory is reported.
   std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;
+  std::string compare_layers;  ///< A program or a plugin; empty: layers are not compared.
+  std::string plot;
   bool json = false;
 };
 

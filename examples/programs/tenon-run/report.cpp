@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compare.hpp"
+#include "tenon/host/method/device_memory.hpp"
 #include "tool.hpp"
 
 namespace tenon::run {
@@ -93,6 +94,83 @@ Json to_json(const OutputReport& output) {
   return json;
 }
 
+Json to_json(const Layer& layer) {
+  Json json = {{"debug_handle", layer.debug_handle ? Json(*layer.debug_handle) : Json(nullptr)},
+               {"node", text_or_null(layer.node)},
+               {"name", layer.name},
+               {"delegate", layer.delegate ? Json(*layer.delegate) : Json(nullptr)},
+               {"handle", layer.handle},
+               {"dtype", name_of(layer.type)},
+               {"shape", layer.shape},
+               {"equal", layer.equal},
+               {"peak", number(layer.comparison.peak)},
+               {"compare", to_json(layer.comparison)}};
+  return json;
+}
+
+Json to_json(const std::optional<LayersReport>& report) {
+  if (!report) return nullptr;
+  Json layers = Json::array();
+  for (const Layer& layer : report->layers) layers.push_back(to_json(layer));
+  return {{"reference", report->reference},
+          {"matched_by", report->by_debug_handle ? "debug_handle" : "step"},
+          {"first", report->first ? Json(*report->first) : Json(nullptr)},
+          {"only_here", report->only_here},
+          {"only_in_reference", report->only_in_reference},
+          {"plot", text_or_null(report->plot)},
+          {"layers", std::move(layers)}};
+}
+
+Json to_json(const std::optional<host::MethodMemory>& memory) {
+  if (!memory) return nullptr;
+  Json planned = Json::array();
+  for (const host::DeviceBytes& entry : memory->planned) {
+    planned.push_back({{"device", host::device_name(entry.device)}, {"bytes", entry.nbytes}});
+  }
+  Json delegates = Json::array();
+  for (const host::DelegateMemory& delegate : memory->delegates) {
+    Json reported = nullptr;
+    if (delegate.is_reported) {
+      reported = {{"host_weights", delegate.host_weights},
+                  {"host_scratch", delegate.host_scratch},
+                  {"device_weights", delegate.device_weights},
+                  {"device_scratch", delegate.device_scratch}};
+    }
+    delegates.push_back({{"backend", delegate.backend_id},
+                         {"lent", delegate.lent},
+                         {"reported", std::move(reported)}});
+  }
+  return {{"host_bytes", memory->host_bytes()},
+          {"planned", std::move(planned)},
+          {"tables", memory->tables},
+          {"temp", memory->temp},
+          {"delegates", std::move(delegates)}};
+}
+
+std::string memory_text(const host::MethodMemory& memory) {
+  std::string out = concat("memory: ", memory.host_bytes(), " bytes on CPU (");
+  for (const host::DeviceBytes& entry : memory.planned) {
+    out += concat("planned", host::is_cpu(entry.device) ? "" : " on ",
+                  host::is_cpu(entry.device) ? std::string() : host::device_name(entry.device), " ",
+                  entry.nbytes, ", ");
+  }
+  out += concat("tables ", memory.tables, ", temp ", memory.temp, ")\n");
+  for (std::size_t i = 0; i < memory.delegates.size(); ++i) {
+    const host::DelegateMemory& delegate = memory.delegates[i];
+    out +=
+        concat("  delegate ", i, " (", printable(delegate.backend_id), "): lent ", delegate.lent);
+    if (delegate.is_reported) {
+      out += concat(", weights ", delegate.host_weights, ", scratch ", delegate.host_scratch,
+                    "; on devices weights ", delegate.device_weights, ", scratch ",
+                    delegate.device_scratch);
+    } else {
+      out += ", not reported";
+    }
+    out += "\n";
+  }
+  return out;
+}
+
 // "12.3 ms": three digits are enough to read, and all that a single run is good for.
 std::string duration(std::uint64_t nanoseconds) {
   struct Unit {
@@ -165,6 +243,13 @@ std::string to_text(const Report& report) {
   for (std::size_t i = 0; i < report.outputs.size(); ++i) {
     out += output_text(report.outputs[i], i);
   }
+  if (report.memory) out += memory_text(*report.memory);
+  if (report.layers) {
+    out += layers_text(*report.layers);
+    if (!report.layers->plot.empty()) {
+      out += concat("  drawn in ", printable(report.layers->plot), "\n");
+    }
+  }
   return out + timings_text(report.timings);
 }
 
@@ -202,6 +287,8 @@ std::string to_json(const Report& report) {
                         {{"count", report.timings.execute_ns.size()},
                          {"min_ns", execute.min},
                          {"median_ns", execute.median}}}}},
+                     {"layers", to_json(report.layers)},
+                     {"memory", to_json(report.memory)},
                      {"warnings", report.warnings}};
   // Names come from files and need not be UTF-8.
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";

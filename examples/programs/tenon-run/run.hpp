@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "layers.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/arrays/compare_arrays.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tool.hpp"
 #include "top.hpp"
 
@@ -66,7 +68,9 @@ struct Report {
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   Timings timings;
-  std::vector<std::string> warnings;  ///< Arguments without effect.
+  std::optional<LayersReport> layers;        ///< With --compare-layers.
+  std::optional<host::MethodMemory> memory;  ///< After the runs, when it was asked for.
+  std::vector<std::string> warnings;         ///< Arguments without effect.
 };
 
 /// Does what the command line asks for. Prints nothing, except what plugins log as errors.

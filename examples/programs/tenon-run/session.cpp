@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <set>
 #include <system_error>
 
@@ -90,10 +91,9 @@ Result<ScalarType> output_type(const host::MethodMeta& meta, std::size_t index) 
 
 }  // namespace
 
-Report run(const Arguments& arguments) { return Session(arguments).run(); }
-
-Session::Session(const Arguments& arguments)
+Session::Session(const Arguments& arguments, RecordedRun* recorded)
     : arguments_(arguments),
+      recorded_(recorded),
       trace_(arguments.limits.trace_events),
       registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
   report_.program = arguments.model;
@@ -122,6 +122,7 @@ void Session::run_stages() {
                          stage(ExitCode::wrong_usage, &Session::read_options) &&
                          stage(ExitCode::invalid_file, &Session::load_method) &&
                          stage(ExitCode::invalid_file, &Session::check_kernel_plugins) &&
+                         stage(ExitCode::execute_failed, &Session::record) &&
                          stage(ExitCode::wrong_usage, &Session::set_inputs) &&
                          stage(ExitCode::execute_failed, &Session::set_outputs) &&
                          stage(ExitCode::execute_failed, &Session::execute) &&
@@ -327,7 +328,13 @@ Status Session::load_method() {
   options.backend_options = options_;
   options.embedded_code = arguments_.embedded_code;
   options.limits = arguments_.limits.of_host;
+  options.budget = arguments_.budget;
   options.cancellable = options.limits.run_milliseconds != host::HostLimits::none;
+  options.scheduling = arguments_.scheduling;
+  if (arguments_.threads != 0) {
+    TENON_TRY(pool_, host::WorkerPool::create(arguments_.threads));
+    options.threads = pool_.get();
+  }
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;
@@ -338,6 +345,14 @@ Status Session::load_method() {
   if (options.trace) report_.timings.init_ns = trace_.total_ns("init");
   if (loaded.ok()) return ok();
   return fail(failed_delegate ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));
+}
+
+Status Session::record() {
+  if (recorded_ == nullptr) return ok();
+  TENON_TRY(recorded_->known, method_->intermediates());
+  std::vector<std::size_t> all(recorded_->known.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return method_->record_intermediates(all);
 }
 
 Status Session::set_inputs() {
@@ -365,6 +380,13 @@ Status Session::execute() {
     const std::uint64_t start = trace_.now_ns();
     TENON_RETURN_IF_ERROR(method_->execute());
     report_.timings.execute_ns.push_back(trace_.now_ns() - start);
+  }
+  if (arguments_.memory) {
+    TENON_TRY(report_.memory, method_->memory_info());
+  }
+  if (recorded_ != nullptr) {
+    const auto tensors = method_->recorded_intermediates();
+    recorded_->tensors.assign(tensors.begin(), tensors.end());
   }
   return ok();
 }

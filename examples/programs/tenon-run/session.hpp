@@ -14,6 +14,7 @@
 #include "run.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/async.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -26,7 +27,8 @@ namespace tenon::run {
 /// run with the exit code of its stage.
 class Session {
  public:
-  explicit Session(const Arguments& arguments);
+  /// `recorded` receives all intermediate results of the last execution, unless it is null.
+  explicit Session(const Arguments& arguments, RecordedRun* recorded = nullptr);
   [[nodiscard]] Report run() &&;
 
  private:
@@ -60,6 +62,7 @@ class Session {
   Status find_backends();
   Status read_options();
   Status load_method();
+  Status record();
   Status set_inputs();
   Status set_outputs();
   Status execute();
@@ -94,6 +97,7 @@ class Session {
   }
 
   const Arguments& arguments_;
+  RecordedRun* const recorded_;
   std::vector<std::string> labels_;
   Report report_;
   std::optional<ExitCode> code_of_failure_;
@@ -108,7 +112,8 @@ class Session {
   std::vector<host::ArrayBytes> output_memory_;
   std::vector<const tenon_value*> outputs_;
   std::deque<HostCopy> host_copies_;
-  std::unique_ptr<host::Method> method_;  // Last: it refers to the members above.
+  std::unique_ptr<host::WorkerPool> pool_;  // Null: backends have threads of their own.
+  std::unique_ptr<host::Method> method_;    // Last: it refers to the members above.
 };
 
 }  // namespace tenon::run

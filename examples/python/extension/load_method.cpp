@@ -60,6 +60,8 @@ Result<std::shared_ptr<MethodState>> load_state(
   auto state = std::make_shared<MethodState>();
   state->registry = arguments.registry;
   state->trace = arguments.trace;
+  state->threads = arguments.threads;
+  arguments.options.threads = state->threads.get();
   arguments.options.registry = state->registry.get();
   arguments.options.trace = state->trace.get();
   arguments.options.num_loaded_delegates = loaded.get();

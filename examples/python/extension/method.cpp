@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "array.hpp"
+#include "busy.hpp"
 #include "error.hpp"
+#include "intermediates.hpp"
 #include "long_work.hpp"
 #include "outputs.hpp"
 #include "released_gil.hpp"
@@ -27,33 +29,6 @@ namespace tenon::python {
 namespace nb = nanobind;
 
 namespace {
-
-/// Keeps other threads from running or changing a method while it lives.
-class Busy {
- public:
-  explicit Busy(const MethodObject& method) : state_(*method.state) {
-    if (!state_.is_busy.exchange(true, std::memory_order_acquire)) return;
-    raise(error(Error::InvalidState, "method ", method.name,
-                ": is running on another thread; load one method for each thread "
-                "(Program.load_method)"));
-  }
-  ~Busy() {
-    state_.abandoned.clear();
-    state_.is_busy.store(false, std::memory_order_release);
-  }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  MethodState& state_;
-};
-
-void check_open(const MethodObject& method) {
-  if (method.state) [[likely]]
-    return;
-  raise(error(Error::InvalidState, "method ", method.name, ": expected an open method, found one ",
-              "that was closed"));
-}
 
 std::string tuple_text(std::span<const std::int64_t> numbers) {
   std::string text;
@@ -301,6 +276,35 @@ void cancel(const MethodObject& method) {
   static_cast<void>(state->method->cancel());  // It is cancellable.
 }
 
+nb::dict memory_info(const MethodObject& method) {
+  check_open(method);
+  const Busy busy(method);
+  const host::MethodMemory memory = take(method.state->method->memory_info());
+  nb::list delegates;
+  for (const host::DelegateMemory& each : memory.delegates) {
+    nb::dict delegate;
+    delegate["backend"] = each.backend_id;
+    delegate["lent"] = each.lent;
+    delegate["is_reported"] = each.is_reported;
+    delegate["host_weights"] = each.host_weights;
+    delegate["host_scratch"] = each.host_scratch;
+    delegate["device_weights"] = each.device_weights;
+    delegate["device_scratch"] = each.device_scratch;
+    delegates.append(delegate);
+  }
+  nb::dict planned;
+  for (const host::DeviceBytes& each : memory.planned) {
+    planned[host::device_name(each.device).c_str()] = each.nbytes;
+  }
+  nb::dict out;
+  out["host_bytes"] = memory.host_bytes();
+  out["planned"] = planned;
+  out["tables"] = memory.tables;
+  out["temp"] = memory.temp;
+  out["delegates"] = delegates;
+  return out;
+}
+
 void close(MethodObject& method) {
   if (!method.state) return;
   const std::shared_ptr<MethodState> state = method.state;  // Outlives `busy`.
@@ -363,6 +367,10 @@ the same time.)");
       .def("cancel", &cancel,
            "Ends the run that is going on in another thread, which fails with Cancelled or, at its "
            "end, succeeds; without a run it does nothing. See `tenon.execute_async`.")
+      .def("memory_info", &memory_info,
+           "The bytes that the method holds now: \"host_bytes\" in all on the CPU, \"planned\" "
+           "memory by device, \"tables\", \"temp\", and of each of the \"delegates\" what the host "
+           "lent it and what its backend reports.")
       .def("create_session", &create_session,
            "Makes a state of its own for every delegate. NotSupported when a backend has no "
            "sessions.")
@@ -381,6 +389,7 @@ the same time.)");
       .def("__repr__", [](const MethodObject& self) {
         return concat("<tenon.Method ", self.name, self.state ? ">" : ", closed>");
       });
+  bind_intermediates(module, type);
 }
 
 }  // namespace tenon::python

@@ -13,6 +13,7 @@
 #include "array.hpp"
 #include "input_array.hpp"
 #include "registry.hpp"
+#include "tenon/host/async.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
@@ -34,6 +35,7 @@ struct MethodState {
 
   std::shared_ptr<host::BackendRegistry> registry;
   std::shared_ptr<host::Trace> trace;
+  std::shared_ptr<const host::WorkerPool> threads;  ///< Null: backends have their own.
   std::vector<Input> inputs;
   std::unique_ptr<InputArray[]> arrays;  ///< One for each input; hold memory during a call.
   std::vector<std::unique_ptr<std::byte[]>> output_memory;
@@ -72,6 +74,7 @@ struct LoadArguments {
   host::MethodOptions options;
   std::shared_ptr<host::BackendRegistry> registry;
   std::shared_ptr<host::Trace> trace;
+  std::shared_ptr<const host::WorkerPool> threads;
   std::uint64_t output_bytes;  ///< At most, of outputs that the program has no memory for.
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "program.hpp"
+#include "budget.hpp"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,14 +10,19 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "array.hpp"
+#include "budget.hpp"
 #include "error.hpp"
 #include "long_work.hpp"
 #include "method.hpp"
@@ -102,6 +109,17 @@ tool::ToolLimits read_limits(const nb::dict& given) {
   return limits;
 }
 
+std::vector<host::DeviceBytes> read_budget(const nb::dict& given) {
+  std::vector<host::DeviceBytes> budget;
+  for (const auto& [device, value] : given) {
+    const auto bytes = nb::cast<std::string>(nb::str(value));
+    auto entry = tool::parse_budget(concat(nb::cast<std::string>(device), "=", bytes));
+    if (!entry.ok()) raise(std::move(entry).status().with_context("budget"));
+    budget.push_back(*entry);
+  }
+  return budget;
+}
+
 OptionValue read_value(nb::handle value, std::string_view backend, std::string_view key) {
   PyObject* const object = value.ptr();
   if (PyBool_Check(object)) return object == Py_True;
@@ -131,6 +149,33 @@ std::vector<host::BackendOption> read_options(const nb::dict& given) {
   return options;
 }
 
+/// Priority, goal and power, each by its name or None.
+using Hints = std::array<std::optional<std::string>, 3>;
+
+/// The value of a hint of that name: the number of the name among `names`, from 1.
+template <class Hint>
+void read_hint(const std::optional<std::string>& given, std::string_view name,
+               std::initializer_list<std::string_view> names, Hint& to) {
+  if (!given) return;
+  const auto found = std::ranges::find(names, *given);
+  if (found != names.end()) {
+    to = static_cast<Hint>(found - names.begin() + 1);
+    return;
+  }
+  std::string expected;
+  for (const std::string_view one : names) expected += concat(expected.empty() ? "" : ", ", one);
+  raise(error(Error::InvalidArgument, name, ": expected ", expected, " or None, found '",
+              std::string_view(*given), "'"));
+}
+
+Scheduling read_hints(const Hints& hints) {
+  Scheduling out;
+  read_hint(hints[0], "priority", {"low", "normal", "high"}, out.priority);
+  read_hint(hints[1], "goal", {"latency", "throughput"}, out.goal);
+  read_hint(hints[2], "power", {"low", "balanced", "high"}, out.power);
+  return out;
+}
+
 const host::Program& opened(const ProgramObject& self) {
   if (self.program) return *self.program;
   raise(error(Error::InvalidState, self.name,
@@ -140,10 +185,13 @@ const host::Program& opened(const ProgramObject& self) {
 std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence& data,
                                             const Registry& registry, const nb::dict& options,
                                             const std::string& embedded_code,
-                                            const nb::dict& limits,
-                                            std::shared_ptr<host::Trace> trace) {
+                                            const nb::dict& limits, const nb::dict& budget,
+                                            std::shared_ptr<host::Trace> trace,
+                                            std::shared_ptr<host::WorkerPool> threads,
+                                            const Hints& hints) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
+  self->budget = read_budget(budget);
   self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
   self->backend_options = read_options(options);
   self->program = open<host::Program>(model, self->limits.of_host);
@@ -153,6 +201,8 @@ std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence
   }
   self->registry = registry.registry;
   self->trace = std::move(trace);
+  self->threads = std::move(threads);
+  self->scheduling = read_hints(hints);
   return self;
 }
 
@@ -175,10 +225,12 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
                                        std::optional<std::string> embedded_code,
                                        nb::object progress) {
   const host::MethodMeta meta = take(opened(self).method_meta(name));
-  LoadArguments arguments{self.program,  name,       {},
-                          self.registry, self.trace, self.limits.output_bytes};
+  LoadArguments arguments{
+      self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes};
   arguments.options.data_files = self.data_files;
   arguments.options.limits = self.limits.of_host;
+  arguments.options.scheduling = self.scheduling;
+  arguments.options.budget = self.budget;
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
@@ -292,6 +344,25 @@ A run costs more while its events are recorded.)");
       .def_prop_ro("dropped", &host::Trace::dropped,
                    "Events lost because there were too many, or no memory.");
 
+  nb::class_<host::WorkerPool> threads(
+      module, "ThreadPool",
+      R"(Threads on which backends compute, for as many programs as share them. `load` takes one.
+
+    pool = tenon.ThreadPool(2)
+    encoder = tenon.load("encoder.pte", threads=pool)["forward"]
+    decoder = tenon.load("decoder.pte", threads=pool)["forward"]
+
+A thread that runs a method computes, too. Backends that have threads of their own alone are not
+changed by it.)");
+  threads.attr("__module__") = "tenon";
+  threads
+      .def(nb::new_([](std::uint32_t num_threads) {
+             return std::shared_ptr<host::WorkerPool>(take(host::WorkerPool::create(num_threads)));
+           }),
+           nb::arg("num_threads"))
+      .def_prop_ro("num_threads", &host::WorkerPool::num_threads,
+                   "Threads that compute at once, of all that use the pool.");
+
   nb::class_<ProgramObject>(module, "Program")
       .def_ro("name", &ProgramObject::name)
       .def_prop_ro("is_closed", [](const ProgramObject& self) { return !self.program; })
@@ -305,8 +376,8 @@ A run costs more while its events are recorded.)");
         self.data_files.clear();
       });
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
-             nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"),
-             nb::arg("trace").none());
+             nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"), nb::arg("budget"),
+             nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"));
 }
 
 }  // namespace tenon::python

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "registry.hpp"
+#include "tenon/host/async.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -24,9 +25,12 @@ struct ProgramObject {
   std::vector<std::shared_ptr<const host::DataFile>> data_files;
   std::shared_ptr<host::BackendRegistry> registry;
   tool::ToolLimits limits;
+  std::vector<host::DeviceBytes> budget;
   std::vector<host::BackendOption> backend_options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   std::shared_ptr<host::Trace> trace;
+  std::shared_ptr<const host::WorkerPool> threads;
+  Scheduling scheduling;
 };
 
 void bind_program(nanobind::module_& module);

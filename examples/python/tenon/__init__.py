@@ -24,16 +24,18 @@ from ._program import (
     load,
     register_backend,
 )
-from ._tenon import Array, Session, Trace, __version__
+from ._tenon import Array, Intermediate, Session, ThreadPool, Trace, __version__
 
 __all__ = [
     "Array",
     "Error",
+    "Intermediate",
     "Method",
     "MethodMeta",
     "Program",
     "Session",
     "TensorInfo",
+    "ThreadPool",
     "Trace",
     "Value",
     "doctor",

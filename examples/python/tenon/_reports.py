@@ -96,6 +96,7 @@ class Delegate:
     check_blob_error: Failure | None
     check_blob: dict[str, str] | None
     missing_data: list[str]
+    estimate: dict[str, Any] | None
     problems: list[str]
     _nested = {"served_by": "ServedBy", "look_up_error": "Failure", "unavailable": "Failure",
                "check_blob_error": "Failure"}
@@ -112,6 +113,7 @@ class MethodDiagnosis:
     missing_operators: list[dict[str, str]]
     missing_tensors: list[str]
     device_buffers: list[dict[str, Any]]
+    memory: list[dict[str, Any]]
     _nested = {"delegates": "Delegate"}
 
 

@@ -68,7 +68,23 @@ class Reports(unittest.TestCase):
         ours = json.loads(json.dumps(dataclasses.asdict(tenon.doctor(ADD))))
         for name in ("version", "exit_code", "error"):
             printed.pop(name)
+        for report in (ours, printed):
+            for method in report["methods"]:
+                self.assertEqual([each.pop("free") is None for each in method["memory"]], [False])
         self.assertEqual(ours, printed)
+
+
+class Memory(unittest.TestCase):
+    def test_a_budget_refuses_what_does_not_fit(self):
+        program = tenon.load(ADD, plugins=[DEMO], budget={"cpu": "1M", "cuda:1": 0})
+        memory = program.load_method().memory_info()
+        self.assertEqual([each["backend"] for each in memory["delegates"]], ["BackendWithCompilerDemo"])
+        self.assertGreater(memory["tables"], 0)
+        self.assertGreaterEqual(memory["host_bytes"], memory["planned"]["CPU"] + memory["tables"])
+        with self.assertRaisesRegex(tenon.Error, "OutOfResources.*budget of CPU: needs "):
+            tenon.load(ADD, plugins=[DEMO], budget={"cpu": 100}).load_method()
+        with self.assertRaisesRegex(tenon.Error, "InvalidArgument.*budget: expected a device"):
+            tenon.load(ADD, budget={"npu": 1})
 
 
 class Documentation(unittest.TestCase):

@@ -149,6 +149,15 @@ typedef struct tenon_tracer {
   void (*log_event)(const struct tenon_tracer* tracer, const char* name, uint64_t name_size,
                     int64_t debug_handle, uint64_t start_ns, uint64_t end_ns, const void* metadata,
                     uint64_t metadata_size);
+
+  /// Since ABI 1.1. Records that the counter `name` had the value `value` at `at_ns` of the
+  /// tracer's clock: bytes read so far, busy cores, degrees. `unit` is for people ("bytes", "%"),
+  /// one for each name; empty when it has none. A value that is not finite is not recorded. NULL
+  /// when counters are not recorded.
+  ///
+  /// [any, never] Inside the call whose context named the tracer.
+  void (*log_counter)(const struct tenon_tracer* tracer, const char* name, uint64_t name_size,
+                      const char* unit, uint64_t unit_size, uint64_t at_ns, double value);
 } tenon_tracer;
 
 #ifdef __cplusplus

@@ -31,6 +31,7 @@
 #include "tenon/backend/host_services.hpp"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/backend/mixins/check_blob.hpp"
+#include "tenon/backend/mixins/estimate.hpp"
 #include "tenon/backend/mixins/memory_info.hpp"
 #include "tenon/core/aoti_names.hpp"
 
@@ -151,7 +152,7 @@ class AotiBackend {
       ContainerApi api;
       std::unique_ptr<const ProxyExecutor> proxy;
       LoadOptions options;
-      CancelFlags cancel_flags;
+      const tenon_cancel_flag_v1* cancel_flags = nullptr;
     };
 
     std::shared_ptr<const Model> model_;  // Outlives the instances.
@@ -176,6 +177,14 @@ class AotiBackend {
     return BlobVerdict{Compatibility::Incompatible, std::string(verdict.text())};
   }
 
+  /// The memory of a delegate as far as it is known without loading its library, for backends with
+  /// `WithEstimate`: the images of the library, and the weights that are copied or uploaded. How
+  /// much runs work with is in the code of the model alone, so it is unknown.
+  [[nodiscard]] Result<MemoryEstimate> estimate(InitContext& context, Blob processed,
+                                                CompileSpecs) {
+    return estimate_load(context, processed.text(), LoadOptions{});
+  }
+
   /// Weights and working memory, in addition to what the host counts.
   [[nodiscard]] MemoryInfo memory_info(const Delegate* delegate) const {
     if (!delegate) return {store_.nbytes(), 0, device_store_->nbytes(), 0};
@@ -188,6 +197,45 @@ class AotiBackend {
  protected:
   AotiBackend() = default;
   ~AotiBackend() = default;
+
+  /// `estimate` for the options that `load` would get. Does not need the device: of several
+  /// libraries the largest counts.
+  [[nodiscard]] static Result<MemoryEstimate> estimate_load(const InitContext& context,
+                                                            std::string_view processed,
+                                                            const LoadOptions& options) {
+    constexpr bool named = requires { requires Derived::takes_named_weights; };
+    TENON_TRY(Payload payload, parse_payload(processed, context.method_name(), named));
+    MemoryNeed host;
+    if (!payload.library_key.empty()) {
+      TENON_TRY(host.weights, image_bytes(context, payload));
+    }
+    for (std::size_t i = 0; payload.library_key.empty() && i < payload.variants.size(); ++i) {
+      Payload chosen = payload;
+      chosen.choose(i);
+      const auto bytes = image_bytes(context, chosen);
+      if (bytes.ok() && *bytes > host.weights) host.weights = *bytes;
+    }
+    std::uint64_t weights = 0;
+    bool in_place = options.share_weights;
+    for (const NamedWeight& weight : payload.weights) weights += weight.nbytes;
+    if (payload.variants.empty()) {
+      // Without weights a model may have none.
+      const auto data = context.named_data_map()->get_data(payload.weights_key);
+      if (data.ok()) {
+        weights = data->bytes().size();
+        in_place = in_place && is_aligned(data->bytes());
+      }
+    }
+    const tenon_dl_device device = device_of_models(options);
+    if (device.device_type != TENON_DL_CPU) {
+      MemoryNeed on_device{weights, MemoryNeed::unknown, MemoryNeed::unknown, device};
+      return MemoryEstimate{host, on_device};
+    }
+    const auto copies = static_cast<std::uint64_t>(options.model_copies);
+    if (!in_place) host.weights += options.share_weights ? weights : copies * weights;
+    host.workspace = host.session = MemoryNeed::unknown;
+    return MemoryEstimate{host};
+  }
 
   /// Loads one delegate, for `init` to return.
   ///
@@ -206,7 +254,8 @@ class AotiBackend {
     processed.release();
     auto model = std::make_shared<typename Delegate::Model>();
     model->options = options;
-    model->cancel_flags = CancelFlags(HostServices(context.raw().host));
+    model->cancel_flags = HostServices(context.raw().host)
+                              .extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG);
     model->method_name = context.method_name();
     model->weights_key = payload.weights_key;
     {
@@ -296,7 +345,7 @@ class AotiBackend {
     }
     const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
     Instance& instance = *delegate.instances_[index];
-    const CancelFlag cancelled = delegate.model_->cancel_flags.of(context);
+    const CancelFlag cancelled(delegate.model_->cancel_flags, context);
     instance.pool().set_cancel_flag(cancelled);
     Status status = std::forward<Run>(run)(instance);
     instance.pool().set_cancel_flag({});
@@ -403,6 +452,23 @@ class AotiBackend {
     if (library.ok()) return library;
     return std::move(library).status().with_context(
         concat("the library of method '", context.method_name(), "'"));
+  }
+
+  /// Bytes of the images of a library: its own, and that with checks (model_checks.hpp).
+  static Result<std::uint64_t> image_bytes(const InitContext& context, const Payload& payload) {
+    TENON_TRY(const NamedData code, find_library(context, payload));
+    const bool has_checks =
+        as_text(code.bytes()).find(detail::checks_variable) != std::string_view::npos;
+    return std::uint64_t{code.bytes().size()} * (has_checks ? 2 : 1);
+  }
+
+  /// DLPack's name of the device that models are created for.
+  static tenon_dl_device device_of_models(const LoadOptions& options) noexcept {
+    const std::string_view name = torch_device();
+    const std::int32_t type = name == "cuda"  ? TENON_DL_CUDA
+                              : name == "mps" ? TENON_DL_METAL
+                                              : TENON_DL_CPU;
+    return {type, options.device_index.value_or(0)};
   }
 
   static Result<std::vector<std::byte>> copy_library(const InitContext& context,

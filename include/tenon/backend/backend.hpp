@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
@@ -14,12 +15,24 @@
 
 namespace tenon {
 
-class CancelFlag;
-
 namespace detail {
+
 template <class Derived>
 struct Trampolines;
-}
+
+/// Extensions of the host that are asked for in calls of `execute`, looked up once; null where the
+/// host has none.
+struct HostTables {
+  HostTables() noexcept = default;
+  explicit HostTables(const HostServices& host) noexcept
+      : cancel_flag(host.extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG)),
+        threads(host.extension<tenon_threads_v1>(TENON_EXTENSION_THREADS)) {}
+
+  const tenon_cancel_flag_v1* cancel_flag = nullptr;
+  const tenon_threads_v1* threads = nullptr;
+};
+
+}  // namespace detail
 
 /// Base of every backend. The author derives a final class directly from `Backend<itself>` and
 /// gives it:
@@ -74,9 +87,12 @@ class Backend {
   Backend() = default;
 
   friend struct detail::Trampolines<Derived>;
-  friend class CancelFlag;
+  // For headers of the SDK that need not include this one.
+  friend const detail::HostTables& host_tables_of(const Backend& backend) noexcept {
+    return backend.tables_;
+  }
   HostServices host_;
-  const tenon_cancel_flag_v1* cancel_flags_ = nullptr;  ///< Null: runs cannot be cancelled.
+  detail::HostTables tables_;
 };
 
 /// Payload versions that `init` accepts, both ends included.

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "tenon/abi/extensions/cancel.h"
-#include "tenon/backend/backend.hpp"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/status.hpp"
 
 namespace tenon {
+
+template <class Derived>
+class Backend;
 
 /// Whether the run that a call of `execute` is part of was cancelled. Small, to be copied to the
 /// threads that compute; valid until `execute` returns.
@@ -23,8 +25,10 @@ class CancelFlag {
   /// `const tenon::CancelFlag cancelled(*this, context);`.
   template <class Derived>
   CancelFlag(const Backend<Derived>& backend, const ExecutionContext& context) noexcept
-      : flag_(backend.cancel_flags_ ? backend.cancel_flags_->get_cancel_flag(&context.raw())
-                                    : nullptr) {}
+      : CancelFlag(host_tables_of(backend).cancel_flag, context) {}
+  /// The same with the host's table of TENON_EXTENSION_CANCEL_FLAG, which may be null.
+  CancelFlag(const tenon_cancel_flag_v1* table, const ExecutionContext& context) noexcept
+      : flag_(table ? table->get_cancel_flag(&context.raw()) : nullptr) {}
 
   /// Whether the run can be cancelled at all.
   [[nodiscard]] bool exists() const noexcept { return flag_ != nullptr; }
@@ -43,23 +47,6 @@ class CancelFlag {
 
  private:
   const std::uint32_t* flag_ = nullptr;
-};
-
-/// The flags of a host's runs, for code of a backend that has no `Backend` at hand.
-class CancelFlags {
- public:
-  /// Of a host whose runs cannot be cancelled.
-  CancelFlags() noexcept = default;
-  explicit CancelFlags(const HostServices& host) noexcept
-      : table_(host.extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG)) {}
-
-  /// The flag of the call of `execute` or `start` that got `context`.
-  [[nodiscard]] CancelFlag of(const ExecutionContext& context) const noexcept {
-    return table_ ? CancelFlag(table_->get_cancel_flag(&context.raw())) : CancelFlag();
-  }
-
- private:
-  const tenon_cancel_flag_v1* table_ = nullptr;
 };
 
 }  // namespace tenon

@@ -10,6 +10,7 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/backend/named_data_map.hpp"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/status.hpp"
@@ -59,6 +60,15 @@ class Tracer {
     if (!tracer_) return;
     tracer_->log_event(tracer_, name.data(), name.size(), debug_handle, start_ns, end_ns,
                        metadata.data(), metadata.size());
+  }
+
+  /// Records that the counter `name` has the value `value` now: bytes moved so far, busy cores.
+  /// `unit` is for people ("bytes", "%") and one for each name. Does nothing with a host that
+  /// records no counters.
+  void log_counter(std::string_view name, double value, std::string_view unit = {}) const noexcept {
+    if (!tracer_ || !TENON_HAS_MEMBER(*tracer_, log_counter) || !tracer_->log_counter) return;
+    tracer_->log_counter(tracer_, name.data(), name.size(), unit.data(), unit.size(),
+                         tracer_->now(tracer_), value);
   }
 
  private:
@@ -131,6 +141,13 @@ class InitContext {
   [[nodiscard]] const tenon_option& runtime_spec(std::size_t index) const noexcept {
     return detail::StridedArray<tenon_option>(context_->runtime_specs,
                                               context_->num_runtime_specs)[index];
+  }
+
+  /// The application's hints for the method; a backend that follows some derives from
+  /// `WithScheduling`.
+  [[nodiscard]] Scheduling scheduling() const noexcept {
+    return TENON_HAS_MEMBER(*context_, scheduling) ? detail::to_scheduling(context_->scheduling)
+                                                   : Scheduling();
   }
 
   /// Asks the host whether `code`, which the program carries, may run. Pass all bytes that will be

@@ -37,8 +37,7 @@ struct Trampolines {
       } owner{new B};
       Backend<B>& base = *owner.backend;
       base.host_ = HostServices(host);
-      base.cancel_flags_ =
-          base.host_.template extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG);
+      base.tables_ = HostTables(base.host_);
       if constexpr (HasOpen<B>) TENON_RETURN_IF_ERROR(owner.backend->open());
       *out = reinterpret_cast<tenon_backend*>(std::exchange(owner.backend, nullptr));
       return ok();

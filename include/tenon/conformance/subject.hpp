@@ -66,6 +66,8 @@ struct SubjectBackend {
   std::optional<std::uint64_t> steady_allocations;  ///< In one steady run; absent: not judged.
   /// In which a run that was cancelled returns.
   std::uint64_t cancel_ms = 1000;
+  /// By how much an estimate and what is held may differ, either way; 1 or more.
+  double estimate_factor = 2;
   /// Duration of one `init`, about; absent: so short that no test is shortened for it (budget.hpp).
   std::optional<std::uint64_t> init_ms;
   std::uint64_t seconds_per_test = 20;  ///< For the calls of `init` of one test, with `init_ms`.

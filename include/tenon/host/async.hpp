@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Asynchronous runs: `Method::execute_async`, and an executor for applications that have none of
-// their own.
+// The application's threads: asynchronous runs (`Method::execute_async`), an executor and a pool
+// for plugins (`MethodOptions::threads`) for applications that have none of their own.
 #pragma once
 
 #include "tenon/host/async/thread_executor.hpp"
+#include "tenon/host/async/thread_pool.hpp"
+#include "tenon/host/async/worker_pool.hpp"
 #include "tenon/host/method/execute_async.hpp"
 
 namespace tenon::host {

@@ -27,6 +27,7 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {}
 #include "tenon/host/impl/files/shortened.hpp"
 #include "tenon/host/impl/method/device_memory.hpp"
 #include "tenon/host/impl/method/embedded_code.hpp"
+#include "tenon/host/impl/method/estimate/estimate.hpp"
 #include "tenon/host/impl/method/kernel_backends.hpp"
 #include "tenon/host/impl/method/kernels.hpp"
 #include "tenon/host/impl/method/method.hpp"

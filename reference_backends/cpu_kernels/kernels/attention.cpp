@@ -10,7 +10,7 @@
 #include "kernels/kernel_list.hpp"
 #include "kernels/softmax_rows.hpp"
 #include "onednn/onednn.hpp"
-#include "openmp.hpp"
+#include "parallel.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -153,12 +153,8 @@ template <class T>
 Status attend_all(const Attention<T>& a) {
   const std::int64_t blocks = (a.queries + query_block - 1) / query_block;
   const std::int64_t items = a.batches * a.heads * blocks;
-#ifdef _OPENMP
   const std::int64_t threads =
-      std::is_same_v<T, float> ? std::clamp<std::int64_t>(items, 1, omp_get_max_threads()) : 1;
-#else
-  const std::int64_t threads = 1;
-#endif
+      std::is_same_v<T, float> ? std::clamp<std::int64_t>(items, 1, num_threads()) : 1;
   const std::int64_t elements = Block<T>::elements(a.size);
   TENON_TRY(const Scratch scratch,
             Scratch::of(threads * elements * static_cast<std::int64_t>(sizeof(T))));
@@ -172,15 +168,11 @@ Status attend_all(const Attention<T>& a) {
       }
     }
   };
-#ifdef _OPENMP
   if (threads > 1) {
-    // Without a number of threads, because each change of it ends and creates some.
-#pragma omp parallel for schedule(static, 1)
-    for (std::int64_t thread = 0; thread < threads; ++thread) work(thread);
-    return good ? ok() : error(Error::Internal, "oneDNN: a product of blocks failed");
+    in_parallel(threads, work);
+  } else {
+    work(0);
   }
-#endif
-  work(0);
   return good ? ok() : error(Error::Internal, "oneDNN: a product of blocks failed");
 }
 

@@ -107,6 +107,7 @@ struct CUDA_MEMCPY2D {
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                       \
   X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr*, std::size_t))                                       \
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                       \
+  X(cuMemGetInfo, cuMemGetInfo_v2, (std::size_t* free, std::size_t* total))                       \
   X(cuMemPoolCreate, cuMemPoolCreate, (CUmemoryPool*, const CUmemPoolProps*))                     \
   X(cuMemPoolDestroy, cuMemPoolDestroy, (CUmemoryPool))                                           \
   X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, (CUmemoryPool, int attribute, void*))           \
@@ -126,6 +127,8 @@ struct CUDA_MEMCPY2D {
   X(cuMemsetD8Async, cuMemsetD8Async, (CUdeviceptr, unsigned char, std::size_t, CUstream))        \
   X(cuPointerGetAttribute, cuPointerGetAttribute, (void* out, int attribute, CUdeviceptr))        \
   X(cuStreamCreate, cuStreamCreate, (CUstream*, unsigned flags))                                  \
+  X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, (CUstream*, unsigned flags, int))     \
+  X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int* least, int* greatest))        \
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                              \
   X(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                         \
   X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned flags))                    \

@@ -32,7 +32,8 @@ Status check_block(std::int64_t block) {
 class MyNpu final : public tenon::Backend<MyNpu>,
                     public tenon::aot::BackendDetails<MyNpu>,
                     public tenon::WithOptions<MyNpu>,
-                    public tenon::WithCheckBlob<MyNpu> {
+                    public tenon::WithCheckBlob<MyNpu>,
+                    public tenon::WithEstimate<MyNpu> {
  public:
   static constexpr std::string_view id = my_npu::backend_id;
   static constexpr std::string_view tags = "cpu";
@@ -96,6 +97,17 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     const auto code = my_npu::read_blob(processed.bytes());
     if (code.ok()) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(code.text())};
+  }
+
+  /// The bytes that `init` takes for the blob.
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto block, values.get<std::int64_t>("block"));
+    TENON_TRY(const auto code, my_npu::read_blob(processed.bytes()));
+    const std::size_t scratch =
+        code.instructions.size() * static_cast<std::size_t>(block) * sizeof(float);
+    return tenon::MemoryEstimate{{.workspace = processed.bytes().size() + scratch}};
   }
 
  private:

@@ -33,6 +33,7 @@ class MyNpu final : public tenon::Backend<MyNpu>,
                     public tenon::WithOptions<MyNpu>,
                     public tenon::WithCheckBlob<MyNpu>,
                     public tenon::WithCancel<MyNpu>,
+                    public tenon::WithEstimate<MyNpu>,
                     public tenon::WithSessions<MyNpu> {
  public:
   static constexpr std::string_view id = my_npu::backend_id;
@@ -114,6 +115,17 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     const Status status = my_npu::check_head(processed.bytes());
     if (status.ok()) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(status.text())};
+  }
+
+  /// Works without the runtime, which copies the blob. What its requests take is known only once
+  /// there is one; for a runtime that can say it of a file, ask it here.
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    using tenon::MemoryNeed;
+    TENON_RETURN_IF_ERROR(my_npu::check_head(processed.bytes()));
+    return tenon::MemoryEstimate{{.weights = processed.bytes().size(),
+                                  .workspace = MemoryNeed::unknown,
+                                  .session = MemoryNeed::unknown}};
   }
 
  private:

@@ -13,7 +13,7 @@
 #include "program.hpp"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "program.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/merged_data_map.hpp"

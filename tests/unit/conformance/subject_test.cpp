@@ -75,7 +75,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
         "cases": ["cases", "float/s*"],
         "tolerances": {"float32": {"max": 0.5}},
         "deterministic": false, "max_threads": 4, "steady_allocations": 1,
-        "cancel_ms": 50,
+        "cancel_ms": 50, "estimate_factor": 1.5,
         "init_ms": 150, "seconds_per_test": 30,
         "fallback_kernels": "list.txt"
       },
@@ -105,6 +105,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK(acme->max_threads == 4U);
   CHECK(acme->steady_allocations == 1U);
   CHECK(acme->cancel_ms == 50);
+  CHECK(acme->estimate_factor == 1.5);
   CHECK(acme->init_ms == 150U);
   CHECK(acme->seconds_per_test == 30U);
   CHECK(acme->fallback_kernels == std::vector<std::string>{"aoti_torch_a", "aoti_torch_b"});
@@ -119,6 +120,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK_FALSE(small->steady_allocations);
   CHECK_FALSE(small->fallback_kernels);
   CHECK(small->cancel_ms == 1000);
+  CHECK(small->estimate_factor == 2);
   CHECK_FALSE(small->init_ms);
   CHECK(small->seconds_per_test == 20);
   REQUIRE(read->unsupported_tests.size() == 1);

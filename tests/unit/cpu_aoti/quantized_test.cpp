@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "kernels/quantized/dot_products.hpp"
 #include "kernels/quantized/weight_products.hpp"
 #include "openmp.hpp"
+#include "parallel.hpp"
 #include "support/catch.hpp"
 
 #include "tenon/core/hex.hpp"
@@ -83,6 +85,38 @@ std::vector<std::uint8_t> pack(const std::vector<int>& q, std::int64_t columns, 
 std::string hex(const std::uint8_t* bytes, std::size_t count) {
   return tenon::to_hex(std::as_bytes(std::span(bytes, count)));
 }
+
+/// An application's pool that makes a thread for each number below `n`.
+struct SpawningPool {
+  explicit SpawningPool(std::uint32_t num_threads) {
+    static_cast<tenon_thread_pool&>(table) = {
+        sizeof(tenon_thread_pool), num_threads, nullptr, 0, 0, &parallel_for};
+    table.owner = this;
+  }
+
+  static tenon_status parallel_for(const tenon_thread_pool* pool, std::uint64_t n, std::uint64_t,
+                                   tenon_status (*f)(void*, std::uint64_t, std::uint64_t),
+                                   void* data) {
+    SpawningPool& self = *static_cast<const Table*>(pool)->owner;
+    if (self.fails) return TENON_STATUS_OUT_OF_RESOURCES;
+    ++self.calls;
+    std::atomic<tenon_status> status = TENON_STATUS_OK;
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      threads.emplace_back([&, i] {
+        if (const tenon_status failed = f(data, i, i + 1)) status = failed;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return status;
+  }
+
+  struct Table : tenon_thread_pool {
+    SpawningPool* owner = nullptr;
+  } table;
+  bool fails = false;
+  int calls = 0;
+};
 
 std::set<std::string> thread_ids() {
   std::set<std::string> out;
@@ -153,6 +187,60 @@ TEST_CASE("a run uses the OpenMP threads that its thread has already", "[cpu_aot
   application.join();
   CHECK(first.size() >= 3);
   CHECK(later == first);
+}
+
+TEST_CASE("kernels on the application's pool compute the same, and use no thread of OpenMP",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const std::int64_t inner = 1024, columns = 1024;
+  const auto x = random_floats(source, inner);
+  const auto weights = random_bytes<std::int8_t>(source, columns * inner);
+  const Handle q = random(source, {2, 4, 100, 16});
+  const auto compute = [&] {
+    std::vector<float> product(static_cast<std::size_t>(columns));
+    multiply({weights.data(), columns, inner, inner}, x.data(), 1, product.data(), vector_level());
+    Handle out, logsumexp;
+    REQUIRE(aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
+                q.get(), q.get(), q.get(), 0, 0, nullptr, nullptr, out.out(), logsumexp.out()) ==
+            0);
+    return std::pair(product, out.values());
+  };
+  const NumThreads one(1);
+  const auto expected = compute();
+  for (const std::uint32_t num_threads : {1U, 2U, 5U}) {
+    SpawningPool pool(num_threads);
+    CallPool call(tenon::ThreadPool(&pool.table));
+    CHECK(num_threads == static_cast<std::uint32_t>(tenon::cpu_aoti::num_threads()));
+    CHECK(compute() == expected);
+    CHECK(pool.calls == (num_threads == 1 ? 0 : 2));
+    std::atomic<int> with_more = 0;
+    in_parallel(3, [&](std::int64_t) {
+      if (omp_get_max_threads() != 1 || omp_get_max_active_levels() != 0) ++with_more;
+    });
+    CHECK(with_more == 0);
+    CHECK(call.end(tenon::ok()).ok());
+  }
+  const NumThreads before(2);
+  {
+    const CallPool call((tenon::ThreadPool()));
+  }
+  CHECK(omp_get_max_threads() == 2);
+  CHECK(omp_get_max_active_levels() > 0);
+}
+
+TEST_CASE("a kernel whose pool fails makes the call fail", "[cpu_aoti]") {
+  Random source;
+  const std::int64_t inner = 1024, columns = 1024;
+  const auto x = random_floats(source, inner);
+  const auto weights = random_bytes<std::int8_t>(source, columns * inner);
+  std::vector<float> product(static_cast<std::size_t>(columns));
+  SpawningPool pool(2);
+  pool.fails = true;
+  CallPool call(tenon::ThreadPool(&pool.table));
+  multiply({weights.data(), columns, inner, inner}, x.data(), 1, product.data(), vector_level());
+  const tenon::Status outcome = call.end(tenon::ok());
+  CHECK(outcome.error() == tenon::Error::OutOfResources);
 }
 
 TEST_CASE("sums of 8-bit products are exact on each kind of processor", "[cpu_aoti]") {

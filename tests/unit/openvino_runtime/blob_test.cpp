@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "common/blob.hpp"
+#include "common/ir_memory.hpp"
 
 #include <cstring>
 #include <string>
@@ -116,4 +117,33 @@ TEST_CASE("an exported model for another device is left to OpenVINO") {
   REQUIRE(read.ok());
   CHECK(read->requirements.empty());
   CHECK(read_exported_blob({}).error() == Error::InvalidProgram);
+}
+
+TEST_CASE("the memory of a run is read from the sizes of the IR", "[openvino_blob]") {
+  const auto layer = [](int id, std::string type, std::string ports) {
+    return "<layer id=\"" + std::to_string(id) + "\" name=\"n\" type=\"" + type +
+           "\" version=\"opset1\"><output>" + ports + "</output></layer>";
+  };
+  const auto port = [](std::string dims) {
+    return "<port id=\"0\" precision=\"FP32\">" + dims + "</port>";
+  };
+  const auto edge = [](int from, int to) {
+    return "<edge from-layer=\"" + std::to_string(from) + "\" from-port=\"0\" to-layer=\"" +
+           std::to_string(to) + "\" to-port=\"0\"/>";
+  };
+  const std::string ten = port("<dim>2</dim><dim>5</dim>");
+  const std::string layers = layer(0, "Parameter", ten) +
+                             layer(1, "Const", port("<dim>999</dim>")) + layer(2, "Add", ten) +
+                             layer(3, "Relu", ten) + layer(4, "Sigmoid", port("<dim>3</dim>")) +
+                             layer(5, "Result", "");
+  // At layer 3 it and layer 2 are kept; at layer 4 it and layer 3.
+  const std::string edges = edge(0, 2) + edge(1, 2) + edge(2, 3) + edge(3, 4) + edge(4, 5);
+  CHECK(openvino_backend::peak_bytes(layers + edges) == 80);
+  CHECK(openvino_backend::peak_bytes(layers + edges + edge(2, 4)) == 92);
+  CHECK(openvino_backend::peak_bytes("") == 0);
+  CHECK_FALSE(openvino_backend::peak_bytes(layer(0, "Add", port("<dim>-1</dim>"))));
+  CHECK_FALSE(openvino_backend::peak_bytes(layer(7, "Add", ten)));
+  CHECK_FALSE(openvino_backend::peak_bytes(layers + edge(0, 77)));
+  const std::string huge = "<dim>4611686018427387904</dim>";
+  CHECK_FALSE(openvino_backend::peak_bytes(layer(0, "Add", port(huge + huge))));
 }

@@ -52,6 +52,18 @@ tenon::Result<Model> Model::load(Graph graph, const tenon::InitContext& context)
   return model;
 }
 
+std::uint64_t Model::bytes_for(const Graph& graph) noexcept {
+  std::uint64_t lists = graph.tensors.size() * (sizeof(blob::TensorT) + sizeof(Operand));
+  for (const blob::TensorT& tensor : graph.tensors) {
+    lists += tensor.sizes.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t));
+  }
+  for (const blob::NodeT& node : graph.nodes) {
+    lists += sizeof(blob::NodeT) + sizeof(Node) +
+             node.inputs.size() * (sizeof(TensorId) + sizeof(const Operand*));
+  }
+  return graph.scratch_bytes + lists;
+}
+
 Status Model::find_constants(const tenon::InitContext& context) {
   for (Constant& constant : graph_.constants) {
     if (constant.key.empty()) continue;
@@ -164,7 +176,7 @@ Status Model::place_tensors() {
 }
 
 Status Model::execute(tenon::ExecutionContext& context, const Args& args,
-                      tenon::CancelFlag cancelled) {
+                      tenon::CancelFlag cancelled, const tenon::IntermediateRecorder& recorder) {
   TENON_RETURN_IF_ERROR(args.expect(arguments_.size()));
   std::ranges::fill(symbol_sizes_, -1);
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) TENON_RETURN_IF_ERROR(take_input(args, i));
@@ -182,8 +194,22 @@ Status Model::execute(tenon::ExecutionContext& context, const Args& args,
     if (!ran.ok()) {
       return error(ran.error(), "node ", i, " (", name_of(node.op), "): ", ran.text());
     }
+    if (recorder.is_recording()) {
+      const Operand& out = operands_[node.output];
+      TENON_RETURN_IF_ERROR(recorder.give(static_cast<std::int64_t>(i), out.scalar_type,
+                                          out.shape.sizes(),
+                                          {out.data, static_cast<std::size_t>(out.nbytes())}));
+    }
   }
   return tenon::ok();
+}
+
+std::vector<tenon::Intermediate> Model::intermediates() const {
+  std::vector<tenon::Intermediate> out;
+  for (const blob::NodeT& node : graph_.nodes) {
+    out.push_back({static_cast<std::int64_t>(out.size()), std::string(name_of(node.op))});
+  }
+  return out;
 }
 
 }  // namespace graph_backend

@@ -25,11 +25,19 @@ class Model {
 
   /// Runs the graph on `args`: its inputs, then its outputs, which get their sizes here. Each event
   /// of the tracer is named after an operator and has the position of the node as its handle. Looks
-  /// at `cancelled` before each node.
+  /// at `cancelled` before each node, and gives the results that were asked for to `recorder`: the
+  /// memory of one is used again by later nodes.
   ///
   /// errors: InvalidArgument, InvalidType or NotSupported for arguments that do not fit, Cancelled
   [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args,
-                                      tenon::CancelFlag cancelled);
+                                      tenon::CancelFlag cancelled,
+                                      const tenon::IntermediateRecorder& recorder);
+
+  /// The results of all nodes; their handles are those of events.
+  [[nodiscard]] std::vector<tenon::Intermediate> intermediates() const;
+
+  /// Bytes that `load` takes for a graph: scratch, and lists by tensor and by node.
+  [[nodiscard]] static std::uint64_t bytes_for(const Graph& graph) noexcept;
 
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return graph_.scratch_bytes; }
 

@@ -10,12 +10,16 @@
 
 namespace openvino_backend {
 
+/// The most that an option may have of threads or streams.
+inline constexpr std::int64_t most_threads = 4096;
+
 /// How one blob is loaded. An empty text and a 0 leave the choice to OpenVINO, except as said.
 struct Settings {
   std::string device;                      ///< Empty: the blob's own, or CPU.
   std::int64_t num_streams = 0;            ///< Runs that the device works on at the same time.
   std::int64_t inference_num_threads = 0;  ///< Threads for one run; 0: those of the machine.
   std::string performance_hint;
+  std::string model_priority;       ///< LOW, MEDIUM or HIGH.
   std::string inference_precision;  ///< Empty: f32, so that results are those of the program.
   std::string cache_dir;            ///< Empty: compiled models are not kept.
   bool profiling = false;

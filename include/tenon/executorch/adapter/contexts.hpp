@@ -44,7 +44,7 @@ struct BorrowedAllocator : tenon_allocator {
 struct BorrowedTracer : tenon_tracer {
   et::EventTracer* tracer = nullptr;
 
-  BorrowedTracer() noexcept : tenon_tracer{sizeof(tenon_tracer), 0, &read_clock, &log} {}
+  BorrowedTracer() noexcept : tenon_tracer{sizeof(tenon_tracer), 0, &read_clock, &log, nullptr} {}
   BorrowedTracer(const BorrowedTracer&) = delete;
   BorrowedTracer& operator=(const BorrowedTracer&) = delete;
 

@@ -15,4 +15,5 @@ void include_tenon_host_async_implementation_hpp_in_exactly_one_source() noexcep
 #include "tenon/host/async.hpp"
 
 #include "tenon/host/impl/async/thread_executor.hpp"
+#include "tenon/host/impl/async/worker_pool.hpp"
 #include "tenon/host/impl/method/execute_async.hpp"

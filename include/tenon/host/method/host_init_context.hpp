@@ -17,10 +17,10 @@ namespace tenon::host::detail {
 /// The context of one `init`. It answers the backend's questions about code.
 class HostInitContext : public KernelLookupContext {
  public:
-  /// `policy` and `kernels`, which may be null, must outlive the call.
-  explicit HostInitContext(const EmbeddedCodePolicy& policy,
-                           KernelLookup* kernels = nullptr) noexcept
-      : KernelLookupContext(kernels), policy_(&policy) {
+  /// `policy`, `kernels` and `threads`, the last two of which may be null, must outlive the call.
+  explicit HostInitContext(const EmbeddedCodePolicy& policy, KernelLookup* kernels = nullptr,
+                           const tenon_thread_pool* threads = nullptr) noexcept
+      : KernelLookupContext(kernels, threads), policy_(&policy) {
     struct_size = sizeof(tenon_init_context);
     permit_code = &answer;
   }

@@ -11,10 +11,12 @@
 #include <string_view>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
 #include "tenon/host/method/inputs.hpp"
+#include "tenon/host/method/intermediates.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/session.hpp"
 #include "tenon/host/program/program.hpp"
@@ -46,7 +48,10 @@ class Method {
   ///         a device that none of the method's backends serves (find_device_memory: the text has
   ///         the reason of each), AccessFailed (code in the program that `embedded_code` does not
   ///         permit), OutOfResources (planned memory above `options.limits`),
-  ///         MemoryAllocationFailed, and whatever a backend's `init` or `create_kernel` fails with.
+  ///         MemoryAllocationFailed, OutOfResources for a device whose `options.budget` is not
+  ///         enough (before anything is loaded, with the bytes and what needs them; where a
+  ///         backend takes more from the host than it stated, when it does), and whatever a
+  ///         backend's `estimate`, `init` or `create_kernel` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view name,
                                                             MethodOptions options = {});
@@ -133,6 +138,27 @@ class Method {
   /// errors: InvalidState (the method was loaded without `MethodOptions::cancellable`).
   [[nodiscard]] Status cancel();
 
+  /// The tensors that the method computes on the way to its outputs and can give, in the order of
+  /// its instructions: the results of kernels, and those of delegates whose backends have
+  /// "tenon.intermediates/1". The same in each call. Copied; not while the method runs.
+  ///
+  /// errors: InvalidState (a run is pending), MemoryAllocationFailed, InvalidExternalData (the
+  ///         program's debug handles are damaged), and what a backend fails with.
+  [[nodiscard]] Result<std::vector<Intermediate>> intermediates();
+
+  /// From now on each run copies these tensors, by their numbers in `intermediates`; none ends
+  /// that. Such runs take as long as the copies, an asynchronous one starts no delegate ahead, and
+  /// delegates of sessions give nothing. Not while the method runs.
+  ///
+  /// errors: as `intermediates`, and InvalidArgument for a number that is too large. What was
+  ///         recorded before is then recorded no more.
+  [[nodiscard]] Status record_intermediates(std::span<const std::size_t> numbers);
+
+  /// Those that the last run computed, in the order in which it did: in a loop some more than
+  /// once. After a run that failed, what it computed up to then. Valid until the next run or
+  /// `record_intermediates`; not while the method runs.
+  [[nodiscard]] std::span<const IntermediateTensor> recorded_intermediates() const noexcept;
+
   /// Starts one run and returns; `MethodOptions::executor` runs the rest. Defined in
   /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends
   /// with "tenon.events/1" are started, here as far as nothing has to be waited for: calls that
@@ -154,8 +180,15 @@ class Method {
   ///         (a run is pending), MemoryAllocationFailed, and what the executor refuses with.
   [[nodiscard]] Status execute_async(Completion completion);
 
+  /// The memory that the method holds now: the host's own, exactly, and what the backends report.
+  /// Not while `execute` runs.
+  ///
+  /// errors: a backend's own.
+  [[nodiscard]] Result<MethodMemory> memory_info() const;
+
   /// Makes a state of its own for every delegate, like that after `load`. NotSupported when a
-  /// backend has no sessions.
+  /// backend has no sessions, OutOfResources when what the backends state does not fit into the
+  /// budget.
   [[nodiscard]] Result<std::unique_ptr<Session>> create_session();
 
   /// From now on `execute` runs with the state of `session`, which this method made; null means the
@@ -173,6 +206,15 @@ class Method {
   ///         "tenon.streams/1"; a delegate that cannot), and whatever the backend fails with. All
   ///         delegates then have the streams that they had.
   [[nodiscard]] Status set_stream(std::string_view backend_id, void* stream);
+
+  /// Replaces `MethodOptions::scheduling` for later runs, of the session that is in use; not while
+  /// `execute` runs. Backends that follow no hints (without extension "tenon.scheduling/1") are not
+  /// changed.
+  ///
+  /// errors: InvalidState (a run is pending), NotSupported (a backend fixes its delegates'
+  ///         scheduling when they are loaded), and whatever a backend fails with. The delegates
+  ///         before the one that failed have the new scheduling.
+  [[nodiscard]] Status set_scheduling(const Scheduling& scheduling);
 
  private:
   friend class detail::LoadedMethod;  // The only class that derives from this one.

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/host/async/executor.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/memory.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
 namespace tenon::host {
@@ -19,6 +21,7 @@ namespace tenon::host {
 class BackendRegistry;
 class DataFile;
 class KernelTable;
+class ThreadPool;
 class Trace;
 
 /// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
@@ -42,9 +45,20 @@ struct MethodOptions {
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
+  /// The most that the method may take, by device; none for a device that is not listed. The host's
+  /// own memory counts exactly, that of a backend as it states it (abi/extensions/estimate.h),
+  /// before anything is loaded; on the CPU also what it takes from the host's allocators above
+  /// that. Bytes that are used where a file is mapped do not count.
+  std::vector<DeviceBytes> budget{};
   /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
   /// also cancels a delegate that is running, each instruction looks whether it may begin.
   bool cancellable = false;
+  /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
+  /// all methods that get the same pool; null: each plugin has threads of its own, or none.
+  const ThreadPool* threads = nullptr;
+  /// Hints for the backends, of which each follows those that its device knows. Later ones:
+  /// `Method::set_scheduling`.
+  Scheduling scheduling{};
   Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,8 +53,14 @@ class Trace {
   void add(std::string_view name, std::string_view category, std::uint64_t start_ns,
            std::uint64_t end_ns, std::initializer_list<Arg> args = {}) noexcept;
 
+  /// Records that the counter `name` had the value `value` at `at_ns`: viewers draw its values as a
+  /// curve. `unit` is for people, one for each name. Counts as an event; dropped when `value` is
+  /// not finite. Texts are copied.
+  void add_counter(std::string_view name, std::string_view unit, std::uint64_t at_ns,
+                   double value) noexcept;
+
   /// The table to put into a delegate's contexts; valid as long as this trace. What is logged
-  /// through it becomes an event of category "backend".
+  /// through it becomes an event, or a value of a counter, of category "backend".
   [[nodiscard]] const tenon_tracer* table() const noexcept { return &table_.abi; }
 
   /// Number of events kept.
@@ -79,11 +86,13 @@ class Trace {
     std::uint64_t end_ns;
     std::uint32_t thread;
     std::vector<std::pair<std::string, std::string>> args;
+    std::optional<double> counter{};  ///< A value of a counter; `args` has its unit alone.
   };
 
   // The C table comes first, so that a pointer to it is a pointer to this.
   struct Table {
-    tenon_tracer abi{sizeof(tenon_tracer), 0, &Trace::now_entry, &Trace::log_entry};
+    tenon_tracer abi{sizeof(tenon_tracer), 0, &Trace::now_entry, &Trace::log_entry,
+                     &Trace::counter_entry};
     Trace* trace = nullptr;
   };
 
@@ -98,6 +107,14 @@ class Trace {
   static void log_entry(const tenon_tracer* tracer, const char* name, std::uint64_t name_size,
                         std::int64_t debug_handle, std::uint64_t start_ns, std::uint64_t end_ns,
                         const void* metadata, std::uint64_t metadata_size) noexcept;
+
+  static void counter_entry(const tenon_tracer* tracer, const char* name, std::uint64_t name_size,
+                            const char* unit, std::uint64_t unit_size, std::uint64_t at_ns,
+                            double value) noexcept;
+
+  // Keeps what `make` makes, or counts it as dropped.
+  template <class Make>
+  void keep(const Make& make) noexcept;
 
   // The calling thread's number: 1 for the first that reported, then upwards. Needs the lock.
   std::uint32_t thread_number();

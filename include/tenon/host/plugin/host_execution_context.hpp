@@ -6,24 +6,27 @@
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/changes.h"
+#include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/host.h"
+#include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 namespace tenon::host::detail {
 
 /// The context of all calls of one delegate or kernel. Its address must not change: it answers what
-/// the plugin asks about the call (abi/extensions/cancel.h and changes.h).
+/// the plugin asks about the call (abi/extensions/cancel.h, changes.h and threads.h).
 class HostExecutionContext : public tenon_execution_context {
  public:
   /// Of no call.
   HostExecutionContext() noexcept : tenon_execution_context{} {}
 
   /// `tracer` is null where events are not recorded, `changes` where they are not counted,
-  /// `cancel_flag` where runs cannot be cancelled. What the pointers refer to must outlive this.
+  /// `cancel_flag` where runs cannot be cancelled, `threads` where the application gave none. What
+  /// the pointers refer to must outlive this.
   HostExecutionContext(const tenon_host* its_host, const char* method,
                        tenon_allocator* temporary_memory, const tenon_tracer* its_tracer,
-                       tenon_changes* changes = nullptr,
-                       const std::uint32_t* cancel_flag = nullptr) noexcept
-      : tenon_execution_context{}, changes_(changes), cancel_flag_(cancel_flag) {
+                       tenon_changes* changes = nullptr, const std::uint32_t* cancel_flag = nullptr,
+                       const tenon_thread_pool* threads = nullptr) noexcept
+      : tenon_execution_context{}, changes_(changes), cancel_flag_(cancel_flag), threads_(threads) {
     struct_size = sizeof(tenon_execution_context);
     host = its_host;
     method_name = method;
@@ -41,6 +44,11 @@ class HostExecutionContext : public tenon_execution_context {
                                                    &get_cancel_flag};
     return table;
   }
+  [[nodiscard]] static const tenon_threads_v1& threads_table() noexcept {
+    static constexpr tenon_threads_v1 table = {sizeof(tenon_threads_v1), 0, &get_pool,
+                                               &KernelLookupContext::threads_of};
+    return table;
+  }
 
  private:
   // `context` is part of an object of this class.
@@ -50,9 +58,13 @@ class HostExecutionContext : public tenon_execution_context {
   static const std::uint32_t* get_cancel_flag(const tenon_execution_context* context) noexcept {
     return context ? static_cast<const HostExecutionContext*>(context)->cancel_flag_ : nullptr;
   }
+  static const tenon_thread_pool* get_pool(const tenon_execution_context* context) noexcept {
+    return context ? static_cast<const HostExecutionContext*>(context)->threads_ : nullptr;
+  }
 
   tenon_changes* changes_ = nullptr;
   const std::uint32_t* cancel_flag_ = nullptr;
+  const tenon_thread_pool* threads_ = nullptr;
 };
 
 }  // namespace tenon::host::detail

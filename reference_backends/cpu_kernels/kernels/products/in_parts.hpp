@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "openmp.hpp"
+#include "parallel.hpp"
 
 namespace tenon::cpu_aoti {
 
@@ -22,27 +22,19 @@ namespace tenon::cpu_aoti {
 /// last is a multiple of `step`.
 template <class Work>
 void in_parts(std::int64_t count, std::int64_t step, std::int64_t cost, const Work& work) {
-#ifdef _OPENMP
   // Below it, waking threads takes longer than the work.
   constexpr std::int64_t least_bytes = 1 << 18;
   const std::int64_t steps = (count + step - 1) / step;
-  const std::int64_t threads = ::omp_get_max_threads();
+  const std::int64_t threads = num_threads();
   if (cost >= least_bytes && threads > 1 && steps > 1) {
     const std::int64_t each = (steps + threads - 1) / threads * step;
-    // All threads even where some get no part: GCC's runtime ends the threads that a smaller team
-    // does not need, and creates them again for the next larger one.
-#pragma omp parallel for schedule(static, 1)
-    for (std::int64_t part = 0; part < threads; ++part) {
+    in_parallel(threads, [&](std::int64_t part) {
       const std::int64_t begin = part * each;
       const std::int64_t end = begin + each < count ? begin + each : count;
       if (begin < end) work(begin, end);
-    }
+    });
     return;
   }
-#else
-  static_cast<void>(step);
-  static_cast<void>(cost);
-#endif
   work(0, count);
 }
 

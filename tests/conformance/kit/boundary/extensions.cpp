@@ -64,6 +64,24 @@ struct ExtensionCalls {
     return status;
   }
 
+  static tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
+                               tenon_memory_sink sink, void* sink_context) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    WatchedDelegate lent(self, 0, *context, self.faults(), self.shape.guard_bytes);
+    tenon_buffer* processed = context->processed;
+    const void* data = processed ? processed->data : nullptr;
+    const tenon_init_context shown_context = self.context_for(lent, *context);
+    const tenon_status status = self.watch().status_of("estimate", 0, [&] {
+      return self.with_context(lent, shown_context, *context, [&](tenon_init_context* shown) {
+        return self.extensions().estimate.estimate(self.opened(), shown, sink, sink_context);
+      });
+    });
+    if (lent.bytes.was_released() || (processed && processed->data != data)) {
+      self.watch().violated("TN-EST-1", "estimate released the blob");
+    }
+    return status;
+  }
+
   static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
                                      tenon_delegate** out) {
     WatchedBackend& self = WatchedBackend::of(backend);
@@ -147,13 +165,16 @@ struct ExtensionCalls {
   static constexpr char import_handle[] = "import_handle";
   static constexpr char list_devices[] = "list_devices";
   static constexpr char list_operators[] = "list_operators";
+  static constexpr char list[] = "list";
   static constexpr char memory_info[] = "memory_info";
+  static constexpr char set_scheduling[] = "set_scheduling";
   static constexpr char set_option[] = "set_option";
   static constexpr char get_option[] = "get_option";
   static constexpr char partition[] = "partition";
   static constexpr char ops_to_not_decompose[] = "ops_to_not_decompose";
   static constexpr char preprocess[] = "preprocess";
   static constexpr char set_stream[] = "set_stream";
+  static constexpr char free_memory[] = "free_memory";
   static constexpr char allocate[] = "allocate";
   static constexpr char copy_to_device[] = "copy_to_device";
   static constexpr char copy_to_host[] = "copy_to_host";
@@ -192,6 +213,16 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
         own.devices, theirs, shown_devices_,
         T{sizeof(T), 0, &C::of_backend<&W::devices, &T::list_devices, C::list_devices>});
   }
+  if (id == TENON_EXTENSION_ESTIMATE) {
+    using T = tenon_estimate_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T), 0, &C::estimate,
+            &C::of_backend<&W::estimate, &T::free_memory, C::free_memory>};
+    // A host sees which functions the backend leaves out.
+    if (!table.estimate) shown.estimate = nullptr;
+    if (!table.free_memory) shown.free_memory = nullptr;
+    return show_table(own.estimate, theirs, shown_estimate_, shown);
+  }
   if (id == TENON_EXTENSION_EVENTS) {
     using T = tenon_events_v1;
     const auto table = host::complete_table<T>(theirs);
@@ -218,6 +249,12 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.import_handle) shown.import_handle = nullptr;
     if (!table.destroy_event) shown.destroy_event = nullptr;
     return show_table(own.events, theirs, shown_events_, shown);
+  }
+  if (id == TENON_EXTENSION_INTERMEDIATES) {
+    using T = tenon_intermediates_v1;
+    return show_table(own.intermediates, theirs, shown_intermediates_,
+                      T{sizeof(T), 0, &C::of_delegate<&W::intermediates, &T::list, C::list>,
+                        &C::of_delegate<&W::intermediates, &T::record, C::record>});
   }
   if (id == TENON_EXTENSION_KERNELS) {
     using T = tenon_kernels_v1;
@@ -251,6 +288,16 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.ops_to_not_decompose) shown.ops_to_not_decompose = nullptr;
     if (!table.preprocess) shown.preprocess = nullptr;
     return show_table(own.preprocess, theirs, shown_preprocess_, shown);
+  }
+  if (id == TENON_EXTENSION_SCHEDULING) {
+    using T = tenon_scheduling_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),      0,
+            table.priority, table.goal,
+            table.power,    &C::of_delegate<&W::scheduling, &T::set_scheduling, C::set_scheduling>};
+    // A host sees which functions the backend leaves out.
+    if (!table.set_scheduling) shown.set_scheduling = nullptr;
+    return show_table(own.scheduling, theirs, shown_scheduling_, shown);
   }
   if (id == TENON_EXTENSION_SESSIONS) {
     using T = tenon_sessions_v1;

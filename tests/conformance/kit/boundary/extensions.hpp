@@ -21,11 +21,14 @@ class WatchedExtensions {
   tenon_check_blob_v1 shown_check_blob_{};
   tenon_device_memory_v1 shown_device_memory_{};
   tenon_devices_v1 shown_devices_{};
+  tenon_estimate_v1 shown_estimate_{};
   tenon_events_v1 shown_events_{};
+  tenon_intermediates_v1 shown_intermediates_{};
   tenon_kernels_v1 shown_kernels_{};
   tenon_memory_info_v1 shown_memory_info_{};
   tenon_options_v1 shown_options_{};
   tenon_preprocess_v1 shown_preprocess_{};
+  tenon_scheduling_v1 shown_scheduling_{};
   tenon_sessions_v1 shown_sessions_{};
   tenon_streams_v1 shown_streams_{};
 };

@@ -10,6 +10,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/abi/extensions/threads.h"
 #include "tenon/host/plugin/backend_api.hpp"
 
 /// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
@@ -34,6 +35,10 @@ template <class Table, class Function>
 }
 [[nodiscard]] inline const tenon_cancel_flag_v1* cancel_flag_of(const tenon_host* host) {
   return table_of(host, TENON_EXTENSION_CANCEL_FLAG, &tenon_cancel_flag_v1::get_cancel_flag);
+}
+
+[[nodiscard]] inline const tenon_threads_v1* threads_of(const tenon_host* host) {
+  return table_of(host, TENON_EXTENSION_THREADS, &tenon_threads_v1::get_pool_of_init);
 }
 
 /// A kernel that the host found, as the plugin sees it.
@@ -124,6 +129,26 @@ struct SeenCancelFlag {
                                                        &get_cancel_flag};
 };
 
+struct SeenThreads {
+  static const tenon_thread_pool* get_pool(const tenon_execution_context* context) {
+    const OutsidePlugin outside;
+    const WatchedDelegate& delegate =
+        GuardedStruct<tenon_execution_context, WatchedDelegate>::owner_of(context);
+    delegate.backend->asked_threads = true;
+    const tenon_execution_context& original = *delegate.original_context;
+    return threads_of(original.host)->get_pool(&original);
+  }
+  static const tenon_thread_pool* get_pool_of_init(const tenon_init_context* context) {
+    const OutsidePlugin outside;
+    const tenon_init_context& original =
+        GuardedStruct<tenon_init_context, tenon_init_context>::owner_of(context);
+    return threads_of(original.host)->get_pool_of_init(&original);
+  }
+
+  static constexpr tenon_threads_v1 shown_table = {sizeof(tenon_threads_v1), 0, &get_pool,
+                                                   &get_pool_of_init};
+};
+
 const void* GuardedHost::extension_of(const tenon_host* original, const char* id) {
   const std::string_view asked = id;
   if (asked == TENON_EXTENSION_KERNEL_LOOKUP) {
@@ -134,6 +159,8 @@ const void* GuardedHost::extension_of(const tenon_host* original, const char* id
   if (asked == TENON_EXTENSION_CANCEL_FLAG) {
     return cancel_flag_of(original) ? &SeenCancelFlag::shown_table : nullptr;
   }
+  if (asked == TENON_EXTENSION_THREADS)
+    return threads_of(original) ? &SeenThreads::shown_table : nullptr;
   return original->get_extension(original, id);
 }
 

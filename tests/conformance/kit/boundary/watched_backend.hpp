@@ -14,11 +14,14 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/estimate.h"
 #include "tenon/abi/extensions/events.h"
+#include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/conformance/boundary.hpp"
@@ -65,11 +68,14 @@ struct ExtensionTables {
   tenon_check_blob_v1 check_blob{};
   tenon_device_memory_v1 device_memory{};
   tenon_devices_v1 devices{};
+  tenon_estimate_v1 estimate{};
   tenon_events_v1 events{};
+  tenon_intermediates_v1 intermediates{};
   tenon_kernels_v1 kernels{};
   tenon_memory_info_v1 memory_info{};
   tenon_options_v1 options{};
   tenon_preprocess_v1 preprocess{};
+  tenon_scheduling_v1 scheduling{};
   tenon_sessions_v1 sessions{};
   tenon_streams_v1 streams{};
 };
@@ -109,6 +115,8 @@ class WatchedBackend {
 
   /// Whether the plugin asked for the flag of a run (host extension "tenon.cancel_flag/1").
   std::atomic<bool> asked_cancel_flag = false;
+  /// Whether the plugin asked for the threads of a run (host extension "tenon.threads/1").
+  std::atomic<bool> asked_threads = false;
 
   /// A delegate that is about to be created, or another object that is watched like one.
   [[nodiscard]] std::unique_ptr<WatchedDelegate> new_delegate(const tenon_init_context& original) {

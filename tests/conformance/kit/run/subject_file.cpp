@@ -58,8 +58,8 @@ class SubjectReader : private detail::SettingsReader {
     TENON_RETURN_IF_ERROR(
         check_keys(value, where,
                    {"options", "runtime_specs", "cases", "no_cases", "tolerances", "deterministic",
-                    "max_threads", "steady_allocations", "cancel_ms", "fallback_kernels", "init_ms",
-                    "seconds_per_test"}));
+                    "max_threads", "steady_allocations", "cancel_ms", "estimate_factor",
+                    "fallback_kernels", "init_ms", "seconds_per_test"}));
     SubjectBackend out;
     out.id = id;
     if (const Json* options = find(value, "options")) {
@@ -89,6 +89,13 @@ class SubjectReader : private detail::SettingsReader {
     }
     if (const Json* limit = find(value, "cancel_ms")) {
       TENON_TRY(out.cancel_ms, read_count(*limit, where + ".cancel_ms"));
+    }
+    if (const Json* factor = find(value, "estimate_factor")) {
+      const std::string at = where + ".estimate_factor";
+      if (!factor->is_number() || !(factor->get<double>() >= 1 && factor->get<double>() <= 1e6)) {
+        return wrong(at, "expected a number from 1 to 1000000");
+      }
+      out.estimate_factor = factor->get<double>();
     }
     if (const Json* init = find(value, "init_ms")) {
       TENON_TRY(out.init_ms, read_count(*init, where + ".init_ms"));

@@ -15,7 +15,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/host/files/read_file.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/program/data_file.hpp"

@@ -217,6 +217,18 @@ inline constexpr Rule rule_table[] = {
      "A copy to or from a device MUST be complete when it returns, and an `execute` called later "
      "MUST see its bytes. After a failure the destination is unspecified.",
      "tenon/abi/extensions/device_memory.h: tenon_device_memory_v1.copy_to_device"},
+    {"TN-EST-1",
+     "`estimate` MUST NOT need the device, MUST NOT release `processed`, and MUST hold nothing "
+     "more after it has returned.",
+     "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
+    {"TN-EST-2",
+     "A delegate MUST NOT hold more memory than was estimated, times the factor that its author "
+     "states.",
+     "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
+    {"TN-EST-3",
+     "An estimate MUST NOT be more than what a delegate holds after its runs, times the factor "
+     "that its author states.",
+     "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
     {"TN-EVT-1",
      "Every function of the table MUST be there, except that `export_handle` and `import_handle` "
      "are NULL exactly when `kind` is.",
@@ -268,6 +280,24 @@ inline constexpr Rule rule_table[] = {
     {"TN-EVT-13",
      "A host MUST destroy every event before `close`.",
      "tenon/abi/extensions/events.h: tenon_events_v1.destroy_event"},
+    {"TN-INT-1",
+     "`list` MUST add each handle once, with a number that is not negative.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.list"},
+    {"TN-INT-2",
+     "A call of `execute` that succeeds MUST give each intermediate that was asked for, and no "
+     "other one. The tensor MUST be whole: as a tensor in an argument (abi/tensor.h), with data, "
+     "and with the bytes of its sizes.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-3",
+     "Its bytes MUST be what this call computed, and equal for equal inputs as far as outputs are.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-4",
+     "Outputs MUST be those of a call that gives nothing.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-5",
+     "`record` MUST fail with NOT_FOUND for a handle that `list` does not add, and then change "
+     "nothing.",
+     "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
     {"TN-KRN-1",
      "A backend MUST have TENON_BACKEND_OFFERS_KERNELS in its record exactly when it has this "
      "extension.",
@@ -328,6 +358,18 @@ inline constexpr Rule rule_table[] = {
      "The functions of this table MUST NOT change the programs, weights and compile specs that "
      "they are given.",
      "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
+    {"TN-SCH-1",
+     "`init` MUST accept every scheduling: a value that the backend does not know, or cannot "
+     "follow, counts as 0.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
+    {"TN-SCH-2",
+     "A scheduling MUST NOT change what is computed: the outputs are those of the program that "
+     "was lowered, within the tolerance that the author states.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
+    {"TN-SCH-3",
+     "A failure of `set_scheduling` MUST leave the delegate as it was, and values that it does "
+     "not know MUST count as 0.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling_v1.set_scheduling"},
     {"TN-SES-1",
      "A new session MUST have the state that `init` gave, whatever ran on the delegate before.",
      "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
@@ -356,6 +398,24 @@ inline constexpr Rule rule_table[] = {
     {"TN-STR-5",
      "A host MUST keep a stream that it set valid until the delegate has another or is destroyed.",
      "tenon/abi/extensions/streams.h: tenon_streams_v1.set_stream"},
+    {"TN-THR-1",
+     "A plugin MUST NOT use a pool outside of the call that got it: once the call has returned, "
+     "or the event that it signals is complete, no call of `parallel_for` runs or begins.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-2",
+     "When `parallel_for` fails, the call that it is part of MUST fail.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-3",
+     "`num_threads` and how a pool divides its work MUST NOT change the outputs: they are the "
+     "same, bit for bit, unless the author states otherwise.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-4",
+     "A call of `f` MUST NOT wait for another one: a pool may run them one after the other.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool"},
+    {"TN-THR-5",
+     "A host MUST accept calls of `parallel_for` from several threads at once, and from inside of "
+     "`f`.",
+     "tenon/abi/extensions/threads.h: tenon_thread_pool.parallel_for"},
     {"TN-HST-1",
      "A plugin MUST NOT read a member of `tenon_host` that is beyond its `struct_size`: such a "
      "host is older and does not have it.",

@@ -11,7 +11,7 @@
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"

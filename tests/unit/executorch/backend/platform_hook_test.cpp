@@ -15,7 +15,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
 using namespace tenon;

@@ -16,7 +16,7 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 using namespace tenon;

@@ -4,7 +4,9 @@
 
 #include "test_backend.hpp"
 
+#include <array>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <tenon/tenon.hpp>
 
@@ -125,6 +127,63 @@ class UnavailableBackend final : public tenon::Backend<UnavailableBackend> {
   tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
+/// Blob: five numbers. What `init` takes from the host, what each run takes from the temp
+/// allocator, what is stated for the CPU (-1: nothing, with NOT_SUPPORTED; -2: unknown) and for
+/// CUDA device 0, and for a session on the CPU.
+class HungryBackend final : public tenon::Backend<HungryBackend>,
+                            public tenon::WithEstimate<HungryBackend>,
+                            public tenon::WithMemoryInfo<HungryBackend>,
+                            public tenon::WithSessions<HungryBackend> {
+ public:
+  static constexpr std::string_view id = "Hungry";
+  struct Delegate {
+    std::uint64_t held = 0;
+    std::uint64_t temp = 0;
+  };
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    record("init of Hungry");
+    const Numbers numbers = read(processed);
+    const Delegate out{static_cast<std::uint64_t>(numbers[0]),
+                       static_cast<std::uint64_t>(numbers[1])};
+    if (out.held != 0 && !context.runtime_allocator().allocate(out.held, 64)) {
+      return tenon::error(Error::MemoryAllocationFailed, "no memory from the host");
+    }
+    return out;
+  }
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args) {
+    if (delegate.temp != 0 && !context.temp_allocator().allocate(delegate.temp, 16)) {
+      return tenon::error(Error::MemoryAllocationFailed, "no temporary memory");
+    }
+    return tenon::ok();
+  }
+  tenon::Result<Delegate> create_session(const Delegate& delegate) { return Delegate(delegate); }
+
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    const Numbers numbers = read(processed);
+    if (numbers[2] == -1) return tenon::error(Error::NotSupported, "only a run can show it");
+    return tenon::MemoryEstimate{
+        {.workspace =
+             numbers[2] == -2 ? tenon::MemoryNeed::unknown : static_cast<std::uint64_t>(numbers[2]),
+         .session = static_cast<std::uint64_t>(numbers[4])},
+        {.weights = static_cast<std::uint64_t>(numbers[3]), .device = {TENON_DL_CUDA, 0}}};
+  }
+  tenon::MemoryInfo memory_info(const Delegate* delegate) {
+    return {.host_scratch = delegate ? delegate->held : 0, .device_weights = 7};
+  }
+
+ private:
+  using Numbers = std::array<long long, 5>;
+  static Numbers read(const tenon::Blob& processed) {
+    Numbers out{};
+    std::istringstream text{std::string(processed.text())};
+    for (long long& number : out) text >> number;
+    return out;
+  }
+};
+
 }  // namespace
 
-TENON_PLUGIN(TestBackend, UnavailableBackend);
+TENON_PLUGIN(TestBackend, UnavailableBackend, HungryBackend);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tenon/core/status.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 

@@ -57,6 +57,8 @@ TEST_CASE("a command line is parsed", "[compile]") {
   CHECK_FALSE(dotted.specs[0].backend.has_value());
   CHECK(dotted.specs[0].key == "C.level");
   CHECK(dotted.no_partition);
+  CHECK_FALSE(dotted.debug_handles);
+  CHECK(good({"m.pt2", "-o", "o", "--debug-handles"}).debug_handles);
   CHECK(good({"m.pt2", "--print-graph"}).output.empty());
   CHECK(good({"m.pt2", "--backend", "A", "--print-ops-to-not-decompose"}).output.empty());
   CHECK(good({"m.pt2", "-o", "o", "--external-constants", "w"}).external_constants == "w");
@@ -92,6 +94,11 @@ TEST_CASE("contradictory arguments are refused by name", "[compile]") {
   CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", ""}), ContainsSubstring("the id is empty"));
   CHECK_THAT(wrong({"m.pt2", "-o", "o", "--nonsense"}), ContainsSubstring("--nonsense"));
   CHECK_THAT(wrong({"m.pt2", "n.pt2", "-o", "o"}), ContainsSubstring("n.pt2"));
+}
+
+TEST_CASE("debug handles are not for models of AOTInductor", "[compile]") {
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--aoti", "m.so", "--debug-handles"}),
+             ContainsSubstring("--debug-handles is not for --aoti"));
 }
 
 TEST_CASE("help and version are printed and nothing else is done", "[compile]") {

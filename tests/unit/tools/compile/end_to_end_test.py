@@ -71,6 +71,15 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(report["methods"][0]["left_over_nodes"], 0)
         self.check_numbers("mlp", program)
 
+    def test_debug_handles_are_stored_when_they_are_asked_for(self):
+        key = b"tenon.debug_handles/1\nnode 1 "
+        plain, _ = self.compile("mlp", name="plain.pte")
+        self.assertNotIn(key, plain.read_bytes())
+        program, _ = self.compile("mlp", "--debug-handles")
+        self.assertIn(key, program.read_bytes())
+        self.check_numbers("mlp", program)
+        self.check_numbers("mlp", program, "--compare-layers", program)
+
     def test_weights_are_found_wherever_the_backend_put_them(self):
         program, report = self.compile("vision", "--spec", "weights=named")
         self.assertEqual(report["data"], [])

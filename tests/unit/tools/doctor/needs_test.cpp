@@ -239,3 +239,32 @@ TEST_CASE("a problem that many buffers have is written out once", "[doctor]") {
   CHECK_THAT(last, ContainsSubstring("no backend serves CUDA device 0, as for planned buffer "));
   CHECK(last.size() < 200);
 }
+
+TEST_CASE("the memory of a program is shown with what is free", "[doctor]") {
+  const Bench bench;
+  ProgramBuilder builder;
+  builder.plan("forward").buffer(4096);
+  const std::string model = bench.write(builder);
+  const json method = bench.report(model, 0)["methods"][0];
+  REQUIRE(method["memory"].size() == 1);
+  const json& cpu = method["memory"][0];
+  CHECK(cpu["device"] == "CPU");
+  CHECK(cpu["planned"] == 4096);
+  CHECK(cpu["bytes"] == 4096 + cpu["tables"].get<int>());
+#if defined(__linux__)
+  CHECK(cpu["free"] > 4096);
+  CHECK(cpu["fits"] == true);
+#endif
+  const std::string text = bench.run({model}).out;
+  CHECK_THAT(text, ContainsSubstring("  memory on CPU: "));
+  CHECK_THAT(text, ContainsSubstring("    4096  planned\n"));
+}
+
+TEST_CASE("a backend that states nothing is marked", "[doctor]") {
+  const Bench bench({TENON_DEMO_PLUGIN});
+  const std::string model = bench.write(delegate_program("BackendWithCompilerDemo", "1:1"));
+  CHECK_THAT(bench.run({model}).out,
+             ContainsSubstring("?  delegate 0 not stated by its backend\n"));
+  const json report = json::parse(bench.run({model, "--json"}).out);
+  CHECK(report["methods"][0]["delegates"][0]["estimate"].is_null());
+}

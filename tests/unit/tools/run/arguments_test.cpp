@@ -100,6 +100,45 @@ TEST_CASE("a time-out is a limit in seconds", "[arguments]") {
   }
 }
 
+TEST_CASE("hints for the backends have names", "[arguments]") {
+  CHECK(accept({"m.pte"}).scheduling == tenon::Scheduling());
+  const auto hints = accept({"m.pte", "--priority", "high", "--goal", "latency", "--power", "low"});
+  CHECK(hints.scheduling ==
+        tenon::Scheduling{tenon::Priority::High, tenon::Goal::Latency, tenon::Power::Low});
+  for (const char* hint : {"--priority", "--goal", "--power"}) {
+    for (const char* wrong : {"any", "higher", "2", ""}) {
+      CHECK_THAT(refuse({"m.pte", hint, wrong}), ContainsSubstring(hint));
+    }
+  }
+}
+
+TEST_CASE("a pool has a number of threads", "[arguments]") {
+  CHECK(accept({"m.pte"}).threads == 0);
+  CHECK(accept({"m.pte", "--threads", "2"}).threads == 2);
+  for (const char* wrong : {"0", "-1", "1025", "many", ""}) {
+    CHECK_THAT(refuse({"m.pte", "--threads", wrong}), ContainsSubstring("--threads"));
+  }
+}
+
+TEST_CASE("a budget has bytes by device", "[arguments]") {
+  const auto arguments =
+      accept({"m.pte", "--budget", "cpu=2K", "--budget", "cuda:3=none", "--memory"});
+  REQUIRE(arguments.budget.size() == 2);
+  CHECK(arguments.budget[0].device.device_type == TENON_DL_CPU);
+  CHECK(arguments.budget[0].nbytes == 2048);
+  CHECK(arguments.budget[1].device.device_type == TENON_DL_CUDA);
+  CHECK(arguments.budget[1].device.device_id == 3);
+  CHECK(arguments.budget[1].nbytes == tenon::host::HostLimits::none);
+  CHECK(arguments.memory);
+  CHECK_FALSE(accept({"m.pte"}).memory);
+  for (const char* wrong : {"npu=1", "cuda:=1", "cuda:-1=1", "cuda:x=1", "=1", "1G"}) {
+    CHECK_THAT(refuse({"m.pte", "--budget", wrong}),
+               ContainsSubstring("--budget: expected a device such as cpu, cuda, cuda:1 or metal"));
+  }
+  CHECK_THAT(refuse({"m.pte", "--budget", "cpu"}), ContainsSubstring("limit cpu: expected"));
+  CHECK_THAT(refuse({"m.pte", "--budget", "cpu=many"}), ContainsSubstring("limit cpu: expected"));
+}
+
 TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {
   const auto arguments = accept({"--plugin", "a.so", "m.pte"});
   CHECK(arguments.plugins == Words{"a.so"});

@@ -92,6 +92,18 @@ TEST_CASE("planned memory and names above their limits are refused with exit cod
   check_fails(run(builder, {"--limit", "name_bytes=6"}), 3, "found 7, the limit name_bytes is 6");
 }
 
+TEST_CASE("a program above its budget is refused with exit code 3, and its memory is printed",
+          "[run][limits]") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  plan.buffer(static_cast<std::int64_t>(mebibyte));
+  check_fails(run(builder, {"--budget", "cpu=1M"}), 3, "tenon-run: OutOfResources (0x25): ");
+  check_fails(run(builder, {"--budget", "cpu=1M"}), 3, "(planned memory 1048576, tables ");
+  const Outcome fits = run(builder, {"--budget", "cpu=2M", "--memory"});
+  CHECK(fits.exit_code == 0);
+  CHECK_THAT(fits.out, ContainsSubstring("bytes on CPU (planned 1048576, tables "));
+}
+
 TEST_CASE("a loop over a large condition ends with exit code 5", "[run][limits]") {
   ProgramBuilder builder;
   auto plan = builder.plan("forward");

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/host/method/trace.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/backend/context.hpp"
 
 namespace {
 
+using tenon::Tracer;
 using tenon::host::Trace;
 
 // The events of a trace without the one that names the process; fails when it is not valid JSON.
@@ -92,6 +96,36 @@ TEST_CASE("a backend's own events arrive through the C table", "[trace]") {
   CHECK(events[0].at("args").at("metadata") == "tile=8");
   CHECK(events[1].at("name") == "");
   CHECK(events[1].at("args").empty());
+}
+
+TEST_CASE("a backend's counters arrive through the C table, with their units", "[trace]") {
+  Trace trace;
+  const tenon_tracer* const table = trace.table();
+  table->log_counter(table, "weights (rest not counted)", 7, "bytes and more", 5, 1500, 0.25);
+  table->log_counter(table, "queue", 5, nullptr, 0, 2500, 3);
+  table->log_counter(table, "bad", 3, "", 0, 2500, std::numeric_limits<double>::infinity());
+  CHECK(trace.dropped() == 1);
+  const auto events = events_of(trace);
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].at("ph") == "C");
+  CHECK(events[0].at("name") == "weights");
+  CHECK(events[0].at("cat") == "backend");
+  CHECK(events[0].at("ts").get<double>() == 1.5);
+  CHECK_FALSE(events[0].contains("dur"));
+  CHECK(events[0].at("args").at("bytes").get<double>() == 0.25);
+  CHECK(events[1].at("args").at("value").get<double>() == 3);
+  CHECK(trace.total_ns("queue") == 0);
+}
+
+TEST_CASE("a host of ABI 1.0 records no counters", "[trace]") {
+  Trace trace;
+  tenon_tracer old = *trace.table();
+  old.struct_size = offsetof(tenon_tracer, log_counter);
+  Tracer(&old).log_counter("queue", 1, "tasks");
+  Tracer(nullptr).log_counter("queue", 1);
+  CHECK(trace.size() == 0);
+  Tracer(trace.table()).log_counter("queue", 2, "tasks");
+  CHECK(events_of(trace).at(0).at("args").at("tasks").get<double>() == 2);
 }
 
 TEST_CASE("text of any bytes gives valid JSON", "[trace]") {

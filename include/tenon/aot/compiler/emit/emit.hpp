@@ -30,6 +30,10 @@ struct EmitOptions {
   /// stored in the file of this name + ".ptd" instead of in the program (ExecuTorch:
   /// `external_constants`). The backend of a partition decides about the data that it keeps.
   std::optional<std::string> external_constants = std::nullopt;
+  /// Stores names and debug handles of nodes, and the debug handle maps of the backends, as named
+  /// data of the program, so that a host can say which layer an intermediate result is of
+  /// (`Method::intermediates`). ExecuTorch keeps them in a file of its own, the ETRecord.
+  bool debug_handles = false;
 };
 
 /// Turns lowered programs into the description of one `.pte` file: values with their bounds,

@@ -17,7 +17,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/inputs.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"

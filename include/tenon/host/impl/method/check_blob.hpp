@@ -11,9 +11,9 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/core/visible.hpp"
-#include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/backend.hpp"

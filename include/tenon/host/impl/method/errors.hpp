@@ -16,7 +16,7 @@
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
-#include "tenon/host/impl/method/run_budget.hpp"
+#include "tenon/host/impl/run/run_budget.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/method_meta.hpp"

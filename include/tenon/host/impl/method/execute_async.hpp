@@ -25,7 +25,7 @@
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/loaded_method.hpp"
-#include "tenon/host/impl/method/run_budget.hpp"
+#include "tenon/host/impl/run/run_budget.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host {
@@ -320,7 +320,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
 
   /// Whether a run does more than `Method::execute` on another thread.
   [[nodiscard]] bool starts_delegates() const noexcept {
-    return run_.has_sources() && !method_.options_.trace;
+    return run_.has_sources() && !method_.options_.trace && !method_.is_recording();
   }
 
   LoadedMethod& method_;

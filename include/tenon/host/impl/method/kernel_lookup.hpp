@@ -10,8 +10,8 @@
 
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/impl/method/kernel_providers.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
@@ -30,6 +30,7 @@ struct PluginFoundKernelNeeds {
   tenon_kernels_v1 table{};
   const char* method_name = nullptr;
   const tenon_tracer* tracer = nullptr;
+  const tenon_thread_pool* threads = nullptr;
 };
 
 /// A found kernel of a plugin, with temporary memory of its own. Its arguments are not the
@@ -67,7 +68,8 @@ class PluginFoundKernel final : public HostFoundKernel {
   PluginFoundKernel(const PluginFoundKernelNeeds& needs, const std::string& op)
       : needs_(needs),
         op_(op),
-        context_(needs.backend->host(), needs.method_name, temp_.table(), needs.tracer) {}
+        context_(needs.backend->host(), needs.method_name, temp_.table(), needs.tracer, nullptr,
+                 nullptr, needs.threads) {}
 
   [[nodiscard]] std::string name() const {
     return concat("kernel ", op_, " (", needs_.backend->id(), ")");
@@ -88,11 +90,16 @@ class PluginFoundKernel final : public HostFoundKernel {
 /// The backend that asks may answer as any other, when it has kernels, too.
 class PluginKernelLookup final : public detail::KernelLookup {
  public:
-  /// The arguments must outlive this object, `method_name` and `tracer` also all kernels.
-  /// `registry` and `tracer` may be null.
+  /// The arguments must outlive this object, `method_name`, `tracer` and `threads` also all
+  /// kernels. `registry`, `tracer` and `threads` may be null.
   PluginKernelLookup(std::span<const BackendRef> backends, const BackendRegistry* registry,
-                     const char* method_name, const tenon_tracer* tracer = nullptr) noexcept
-      : backends_(backends), registry_(registry), method_name_(method_name), tracer_(tracer) {}
+                     const char* method_name, const tenon_tracer* tracer = nullptr,
+                     const tenon_thread_pool* threads = nullptr) noexcept
+      : backends_(backends),
+        registry_(registry),
+        method_name_(method_name),
+        tracer_(tracer),
+        threads_(threads) {}
 
   [[nodiscard]] Result<std::unique_ptr<detail::HostFoundKernel>> find(
       const std::string& op, std::span<tenon_value* const> args) override;
@@ -102,6 +109,7 @@ class PluginKernelLookup final : public detail::KernelLookup {
   const BackendRegistry* registry_;
   const char* method_name_;
   const tenon_tracer* tracer_;
+  const tenon_thread_pool* threads_;
   detail::KernelProviders providers_;
 };
 
@@ -117,7 +125,7 @@ inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find
       [&](const std::string& id) { return find_backend(backends_, registry_, id); },
       [&](const detail::KernelProvider& provider) {
         return detail::PluginFoundKernel::create(
-            {provider.backend, *provider.table, method_name_, tracer_}, op, args);
+            {provider.backend, *provider.table, method_name_, tracer_, threads_}, op, args);
       },
       [&](std::string_view id, std::string_view answer) {
         answers += concat(answers.empty() ? ": " : "; ", id, ": ", answer);

@@ -12,11 +12,12 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
@@ -121,6 +122,7 @@ struct LoadedDelegate {
   DelegateState own;
   DelegateState* active = &own;  ///< The one that is executed: `own`, or that of a session.
   tenon_buffer processed{};
+  std::uint64_t lent = 0;  ///< Bytes that `init` took from the runtime allocator.
 
   LoadedDelegate() noexcept = default;
   LoadedDelegate(const LoadedDelegate&) = delete;
@@ -153,6 +155,21 @@ struct LoadedDelegate {
     const tenon_status status = table->create_session(backend.raw(), own.handle, &out);
     if (status == TENON_STATUS_OK) return out;
     return take_last_error(backend.host(), status).with_context("create_session");
+  }
+
+  /// The active delegate has `scheduling` from now on (extension "tenon.scheduling/1"). One of a
+  /// backend without the extension stays as it is: it follows no hint.
+  [[nodiscard]] Status set_scheduling(const tenon_scheduling& scheduling) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_scheduling_v1>(TENON_EXTENSION_SCHEDULING);
+    if (!table) return ok();
+    if (!table->set_scheduling) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " fixes the scheduling of a delegate when it is loaded");
+    }
+    const tenon_status status = table->set_scheduling(backend.raw(), active->handle, &scheduling);
+    if (status == TENON_STATUS_OK) return ok();
+    return take_last_error(backend.host(), status).with_context("set_scheduling");
   }
 
   /// The active delegate runs on `stream` from now on (extension "tenon.streams/1").
@@ -210,9 +227,12 @@ struct DelegateLoader {
   std::span<const BackendOption> options;
   const EmbeddedCodePolicy& embedded_code;
   Arena& arena;
+  Arena* lent;  ///< What delegates get from the runtime allocator.
   Arena& temp_arena;
   tenon_changes* changes;
-  const std::uint32_t* cancel_flag;  ///< Null when runs cannot be cancelled.
+  const std::uint32_t* cancel_flag;    ///< Null when runs cannot be cancelled.
+  const tenon_thread_pool* threads;    ///< Null when the application gave none.
+  const tenon_scheduling* scheduling;  ///< Null without hints.
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
@@ -252,18 +272,21 @@ struct DelegateLoader {
                      const_cast<Program*>(&program),
                      &release_processed};
 
-    HostInitContext context(embedded_code, &kernels);
+    HostInitContext context(embedded_code, &kernels, threads);
     context.host = backend.host();
     context.method_name = method_name;
     context.processed = &out.processed;
     TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
-    context.runtime_allocator = arena.table();
+    context.runtime_allocator = lent->table();
     context.named_data_map = named_data ? named_data->abi() : nullptr;
     context.tracer = trace ? trace->table() : nullptr;
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
+    context.scheduling = scheduling;
 
+    const std::uint64_t before = lent->num_handed_out();
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
+    out.lent = lent->num_handed_out() - before;
     out.use = use;
     if (status == TENON_STATUS_OK && context.respects_policy(record.runs_embedded_code)) [[likely]]
       return ok();
@@ -300,8 +323,8 @@ struct DelegateLoader {
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {
-        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr,
-        changes,         cancel_flag};
+        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr, changes,
+        cancel_flag,     threads};
     if (cancel_flag) {
       const auto table = backend->extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL);
       if (table) use->cancel = table->cancel;

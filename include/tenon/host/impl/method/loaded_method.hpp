@@ -7,8 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "tenon/host/async/thread_pool.hpp"
 #include "tenon/host/files/shortened.hpp"
-#include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/impl/method/bind_inputs.hpp"
 #include "tenon/host/impl/method/copy_kernels.hpp"
 #include "tenon/host/impl/method/devices.hpp"
@@ -17,12 +17,17 @@
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/loaded_session.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/impl/method/memory/method_budget.hpp"
+#include "tenon/host/impl/method/memory/planned_bytes.hpp"
+#include "tenon/host/impl/method/method_memory.hpp"
+#include "tenon/host/impl/method/method_recorder.hpp"
 #include "tenon/host/impl/method/planned_buffers.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
-#include "tenon/host/impl/method/run_budget.hpp"
-#include "tenon/host/impl/method/run_control.hpp"
 #include "tenon/host/impl/method/values.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/impl/run/run_budget.hpp"
+#include "tenon/host/impl/run/run_control.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernels.hpp"
 #include "tenon/host/method/method.hpp"
@@ -56,7 +61,8 @@ class LoadedMethod final : public Method {
       MethodOptions&& options) {
     std::unique_ptr<LoadedMethod> method(
         new LoadedMethod(std::move(program), plan, std::move(options)));
-    method->arena_.reserve(estimated_bytes(plan));
+    // With a budget not before it was checked.
+    if (method->options_.budget.empty()) method->arena_.reserve(estimated_bytes(plan));
     return method;
   }
 
@@ -84,8 +90,8 @@ class LoadedMethod final : public Method {
     if (options_.cancellable) {
       TENON_TRY(control_, make_control());
     }
-    is_plain_ =
-        !options_.trace && !control_ && options_.limits.run_milliseconds == HostLimits::none;
+    find_plain();
+    const tenon_scheduling scheduling = tenon::detail::to_abi(options_.scheduling);
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
                           .registry = options_.registry,
@@ -95,11 +101,15 @@ class LoadedMethod final : public Method {
                           .options = options_.backend_options,
                           .embedded_code = options_.embedded_code,
                           .arena = arena_,
+                          .lent = &arena_,
                           .temp_arena = temp_arena_,
                           .changes = changes_.table(),
                           .cancel_flag = control_ ? control_->flag() : nullptr,
+                          .threads = threads(),
+                          .scheduling = options_.scheduling == Scheduling() ? nullptr : &scheduling,
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
+    if (!options_.budget.empty()) TENON_RETURN_IF_ERROR(take_budget(loader));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
     TENON_RETURN_IF_ERROR(
         planned_.allocate(plan_, devices_, options_.limits.planned_bytes, arena_));
@@ -111,10 +121,39 @@ class LoadedMethod final : public Method {
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
-    kernel_context_ = {kernel_host(),       plan_.name()->c_str(),
-                       temp_arena_.table(), options_.trace ? options_.trace->table() : nullptr,
-                       changes_.table(),    control_ ? control_->flag() : nullptr};
+    kernel_context_ = {kernel_host(),
+                       plan_.name()->c_str(),
+                       temp_arena_.table(),
+                       options_.trace ? options_.trace->table() : nullptr,
+                       changes_.table(),
+                       control_ ? control_->flag() : nullptr,
+                       threads()};
     return ok();
+  }
+
+  /// `build`, or why its budget did not suffice.
+  Status build_in_budget() {
+    Status built = build();
+    return budget_ ? budget_->explain(std::move(built)) : std::move(built);
+  }
+
+  [[nodiscard]] Result<MethodMemory> memory() const {
+    MethodMemory out;
+    out.planned = planned_bytes(plan_);
+    out.temp = temp_arena_.nbytes();
+    std::uint64_t lent = 0;  // Of the method's arena.
+    for (const LoadedDelegate& delegate : delegates_) {
+      if (!budget_) lent += delegate.lent;
+      auto found = memory_of(delegate);
+      if (!found.ok()) {
+        return std::move(found).status().with_context(
+            concat("delegate ", &delegate - delegates_.data()));
+      }
+      out.delegates.push_back(*std::move(found));
+    }
+    const auto [in_arena, aligning] = PlannedBuffers::bytes_in_arena(plan_);
+    out.tables = arena_.nbytes() - std::min(arena_.nbytes(), lent + in_arena) + aligning;
+    return out;
   }
 
   template <class Input>
@@ -170,12 +209,39 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
-    return LoadedSession::create(delegates_);
+    return LoadedSession::create(delegates_, budget_.get());
   }
 
   void use(const Session* session) noexcept {
     if (session) return loaded(*session).use();
     for (LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
+  }
+
+  /// The recorder, which the first call makes.
+  [[nodiscard]] Result<MethodRecorder*> recorder() {
+    TENON_RETURN_IF_ERROR(check_idle());
+    if (recorder_) return recorder_.get();
+    DebugHandles handles;
+    const std::string key = concat(debug_handles_key, plan_.name()->string_view());
+    if (const auto found = data_ ? data_->find(key) : std::nullopt) {
+      TENON_TRY(handles, DebugHandles::read(as_text(found->data)));
+    }
+    auto made = std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_);
+    TENON_RETURN_IF_ERROR(made->find(handles));
+    recorder_ = std::move(made);
+    return recorder_.get();
+  }
+  [[nodiscard]] Status record(std::span<const std::size_t> numbers) {
+    TENON_TRY(MethodRecorder* const of, recorder());
+    Status asked = of->ask(numbers);
+    find_plain();
+    return asked;
+  }
+  [[nodiscard]] bool is_recording() const noexcept {
+    return recorder_ && recorder_->is_recording();
+  }
+  [[nodiscard]] std::span<const IntermediateTensor> recorded() const noexcept {
+    return recorder_ ? recorder_->recorded() : std::span<const IntermediateTensor>();
   }
 
   [[nodiscard]] std::span<LoadedDelegate> delegates() noexcept { return delegates_; }
@@ -225,11 +291,12 @@ class LoadedMethod final : public Method {
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
     PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
-                               options_.trace ? options_.trace->table() : nullptr);
+                               options_.trace ? options_.trace->table() : nullptr, threads());
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) LoadedDelegate();
       const std::uint64_t start = options_.trace ? options_.trace->now_ns() : 0;
+      if (budget_) budget_->begin_delegate(i);
       if (Status loaded = loader.load(from, kernels, delegates[i]); !loaded.ok()) {
         if (options_.failed_delegate) *options_.failed_delegate = i;
         return std::move(loaded).with_context(
@@ -242,7 +309,34 @@ class LoadedMethod final : public Method {
                             {{"backend", from.id()->string_view()}, {"delegate", concat(i)}});
       }
     }
+    if (budget_) budget_->end_delegate();
     return ok();
+  }
+
+  /// Takes what the method will need from its budget, or refuses it: before memory is allocated and
+  /// before `init` of the first delegate.
+  [[gnu::cold]] Status take_budget(DelegateLoader& loader) {
+    TENON_TRY(budget_, MethodBudget::create(options_.budget));
+    TENON_RETURN_IF_ERROR(budget_->take_host(estimate_host(plan_)));
+    arena_.reserve(static_cast<std::size_t>(budget_->estimate().tables +
+                                            PlannedBuffers::bytes_in_arena(plan_).first));
+    arena_.set_meter(budget_->cpu());
+    temp_arena_.set_meter(budget_->cpu());
+    loader.lent = &budget_->lent();
+    std::vector<DelegateEstimate> delegates;
+    for (flatbuffers::uoffset_t i = 0; i < plan_.delegates()->size(); ++i) {
+      const schema::BackendDelegate& delegate = *plan_.delegates()->Get(i);
+      const std::string_view id = delegate.id()->string_view();
+      TENON_TRY(const BackendUse* use, loader.use_backend(id));
+      auto estimate = estimate_delegate(*use->backend, *program_, loader.method_name, delegate,
+                                        data_.get(), use->runtime_specs);
+      if (!estimate.ok()) {
+        if (options_.failed_delegate) *options_.failed_delegate = i;
+        return std::move(estimate).status().with_context(concat("delegate ", i, " (", id, ")"));
+      }
+      delegates.push_back(*std::move(estimate));
+    }
+    return budget_->take_delegates(std::move(delegates));
   }
 
   [[nodiscard]] Result<std::unique_ptr<RunControl>> make_control() {
@@ -256,11 +350,12 @@ class LoadedMethod final : public Method {
     }
   }
 
-  /// Around each run that can be cancelled, also an asynchronous one.
+  /// Around each run that can be cancelled or has a budget, also an asynchronous one.
   void begin_run() {
     if (control_) control_->begin();
   }
   [[nodiscard]] Status end_run(Status outcome) {
+    if (budget_) outcome = budget_->explain(std::move(outcome));
     if (!control_) return outcome;
     control_->end();
     if (outcome.error() != Error::Cancelled || !control_->is_late()) return outcome;
@@ -272,10 +367,18 @@ class LoadedMethod final : public Method {
     return shortened(std::move(outcome));
   }
 
-  /// A run that is traced, has a limit in time or can be cancelled; an asynchronous one has begun
-  /// before.
+  void find_plain() noexcept {
+    is_plain_ = !options_.trace && !control_ && !is_recording() && options_.budget.empty() &&
+                options_.limits.run_milliseconds == HostLimits::none;
+  }
+
+  /// A run that is traced or recorded, has a limit in time or a budget, or can be cancelled; an
+  /// asynchronous one has begun before.
   [[gnu::cold]] Status run_observed() {
-    const auto run = [this] { return options_.trace ? run_traced() : run_all<ObservedCalls>(); };
+    const auto run = [this] {
+      if (is_recording()) return run_recorded();
+      return options_.trace ? run_traced() : run_all<ObservedCalls>();
+    };
     if (running_.load(std::memory_order_relaxed)) return run();
     begin_run();
     return end_run(run());
@@ -288,6 +391,11 @@ class LoadedMethod final : public Method {
     RunPosition position{0, 0, budget.next_slice()};
     Calls calls{{*this}};
     return interpret(budget, position, calls);
+  }
+
+  [[gnu::cold]] Status run_recorded() {
+    recorder_->begin_run();
+    return recorder_->end_run(options_.trace ? run_traced() : run_all<TracedCalls>());
   }
 
   [[gnu::cold]] Status run_traced() {
@@ -327,13 +435,19 @@ class LoadedMethod final : public Method {
     }
   };
 
-  /// The same, recorded.
+  /// The same with events, and results of kernels, that are recorded.
   struct TracedCalls : ObservedCalls {
     [[nodiscard]] std::uint64_t begin_instruction() const {
-      return method.options_.trace->now_ns();
+      return method.options_.trace ? method.options_.trace->now_ns() : 0;
+    }
+    tenon_status kernel(const Instruction& at, std::size_t, std::size_t) {
+      const tenon_status status = method.run_kernel(at);
+      if (status != TENON_STATUS_OK || !method.is_recording()) return status;
+      return method.recorder_->take_kernel(at);
     }
     void end_instruction(const Instruction& at, std::size_t chain, std::size_t index,
                          std::uint64_t start) {
+      if (!method.options_.trace) return;
       trace_instruction(*method.options_.trace, method.errors(), at, chain, index, start);
     }
   };
@@ -411,6 +525,10 @@ class LoadedMethod final : public Method {
     return ok();
   }
 
+  [[nodiscard]] const tenon_thread_pool* threads() const noexcept {
+    return options_.threads ? options_.threads->table() : nullptr;
+  }
+
   [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
 
   /// Whether all inputs are set and no asynchronous run is pending.
@@ -448,6 +566,7 @@ class LoadedMethod final : public Method {
   const schema::ExecutionPlan& plan_;
   MethodOptions options_;
   std::shared_ptr<const MergedDataMap> data_;
+  std::unique_ptr<MethodBudget> budget_;  ///< Null without one. The arenas count in it.
   Arena arena_;
   BackendUses uses_{arena_};
   DeviceMemories devices_;
@@ -464,8 +583,9 @@ class LoadedMethod final : public Method {
   std::span<const Chain> chains_;
   HostExecutionContext kernel_context_;
   std::unique_ptr<RunControl> control_;  ///< Null when runs cannot be cancelled.
-  bool is_plain_ = true;  ///< A run is not traced, has no limit in time, and cannot be
-                          ///< cancelled.
+  bool is_plain_ = true;  ///< A run is neither traced nor recorded, has no limit in time and no
+                          ///< budget, and cannot be cancelled.
+  std::unique_ptr<MethodRecorder> recorder_;  ///< Null until intermediates are asked for.
   std::unique_ptr<AsyncRuns> async_runs_;
 };
 

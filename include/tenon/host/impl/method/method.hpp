@@ -3,7 +3,9 @@
 
 #include "tenon/host/method/method.hpp"
 
+#include <cstddef>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
@@ -19,7 +21,7 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   try {
     TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
     auto method = detail::LoadedMethod::create(std::move(program), *plan, std::move(options));
-    if (Status built = method->build(); !built.ok()) {
+    if (Status built = method->build_in_budget(); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
     }
@@ -91,6 +93,28 @@ Status Method::execute() { return detail::loaded(*this).run(); }
 
 Status Method::cancel() { return detail::loaded(*this).cancel_run(); }
 
+Result<std::vector<Intermediate>> Method::intermediates() {
+  try {
+    TENON_TRY(const detail::MethodRecorder* const recorder, detail::loaded(*this).recorder());
+    return recorder->all();
+  } catch (const std::bad_alloc&) {
+    return error(Error::MemoryAllocationFailed, "no memory for the names of intermediates");
+  }
+}
+
+Status Method::record_intermediates(std::span<const std::size_t> numbers) {
+  try {
+    return detail::loaded(*this).record(numbers);
+  } catch (const std::bad_alloc&) {
+    return error(Error::MemoryAllocationFailed, "no memory for what to record");
+  }
+}
+
+std::span<const IntermediateTensor> Method::recorded_intermediates() const noexcept {
+  return detail::loaded(*this).recorded();
+}
+Result<MethodMemory> Method::memory_info() const { return detail::loaded(*this).memory(); }
+
 Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();
 }
@@ -100,6 +124,18 @@ void Method::use_session(const Session* session) noexcept { detail::loaded(*this
 Status Method::set_stream(std::string_view backend_id, void* stream) {
   TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
   return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
+}
+
+Status Method::set_scheduling(const Scheduling& scheduling) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
+  const tenon_scheduling hints = tenon::detail::to_abi(scheduling);
+  const std::span<const detail::LoadedDelegate> delegates = detail::loaded(*this).delegates();
+  for (std::size_t i = 0; i < delegates.size(); ++i) {
+    if (Status set = delegates[i].set_scheduling(hints); !set.ok()) {
+      return std::move(set).with_context(concat("delegate ", i));
+    }
+  }
+  return ok();
 }
 
 }  // namespace tenon::host

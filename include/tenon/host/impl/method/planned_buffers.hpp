@@ -8,11 +8,13 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "tenon/core/result.hpp"
 #include "tenon/core/sanitizer.hpp"
 #include "tenon/host/files/limits.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -23,7 +25,16 @@ namespace tenon::host::detail {
 /// that the plan names. Zeroed, so that a method never shows data of another one; on a device by
 /// copying zeroes there, once.
 class PlannedBuffers {
+ private:
+  struct Buffer {
+    void* block = nullptr;       ///< To be freed: on `device`, or by `std::free`.
+    std::byte* begin = nullptr;  ///< Aligned, in `block` or in the arena.
+    const DeviceMemory* device = nullptr;
+  };
+
  public:
+  /// Bytes that `allocate` takes from its arena for each buffer, besides small ones.
+  static constexpr std::size_t bytes_of_entry = sizeof(Buffer);
   /// Bytes to which each buffer is aligned: those of the widest vector registers.
   static constexpr std::size_t alignment = 64;
   /// The same on a device: the alignment of CUDA's own allocator.
@@ -54,6 +65,25 @@ class PlannedBuffers {
       if (size <= largest_in_arena) bytes += static_cast<std::size_t>(size) + alignment;
     }
     return bytes;
+  }
+
+  /// Bytes of the buffers that are taken from the arena, and those that aligning the others takes.
+  [[nodiscard]] static std::pair<std::uint64_t, std::uint64_t> bytes_in_arena(
+      const schema::ExecutionPlan& plan) {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::vector<bool> elsewhere(sizes.size());
+    for (const DeviceBuffer& buffer : find_device_buffers(plan)) elsewhere[buffer.index] = true;
+    std::uint64_t in_arena = 0, aligning = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size == 0 || elsewhere[i]) continue;
+      if (size <= largest_in_arena) {
+        in_arena += size;
+      } else {
+        aligning += alignment;
+      }
+    }
+    return {in_arena, aligning};
   }
 
   /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
@@ -104,12 +134,6 @@ class PlannedBuffers {
   }
 
  private:
-  struct Buffer {
-    void* block = nullptr;       ///< To be freed: on `device`, or by `std::free`.
-    std::byte* begin = nullptr;  ///< Aligned, in `block` or in the arena.
-    const DeviceMemory* device = nullptr;
-  };
-
   static bool allocate_here(std::uint64_t size, Arena& arena, Buffer& out) noexcept {
     if (size <= largest_in_arena) {
       void* const bytes = arena.allocate(size, alignment);

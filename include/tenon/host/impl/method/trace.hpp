@@ -4,6 +4,7 @@
 #include "tenon/host/method/trace.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <new>
 #include <span>
 
@@ -64,15 +65,10 @@ Trace::Trace(std::uint64_t max_events) noexcept
 
 std::uint64_t Trace::now_ns() const noexcept { return detail::monotonic_ns() - start_ns_; }
 
-void Trace::add(std::string_view name, std::string_view category, std::uint64_t start_ns,
-                std::uint64_t end_ns, std::initializer_list<Arg> args) noexcept {
+template <class Make>
+void Trace::keep(const Make& make) noexcept {
   try {
-    Event event{std::string(name),
-                std::string(category),
-                start_ns,
-                end_ns < start_ns ? start_ns : end_ns,
-                0,
-                {args.begin(), args.end()}};
+    Event event = make();
     const std::lock_guard lock(mutex_);
     if (events_.size() >= max_events_) {
       ++dropped_;
@@ -84,6 +80,32 @@ void Trace::add(std::string_view name, std::string_view category, std::uint64_t 
     const std::lock_guard lock(mutex_);
     ++dropped_;
   }
+}
+
+void Trace::add(std::string_view name, std::string_view category, std::uint64_t start_ns,
+                std::uint64_t end_ns, std::initializer_list<Arg> args) noexcept {
+  keep([&] {
+    return Event{std::string(name),
+                 std::string(category),
+                 start_ns,
+                 end_ns < start_ns ? start_ns : end_ns,
+                 0,
+                 {args.begin(), args.end()}};
+  });
+}
+
+void Trace::add_counter(std::string_view name, std::string_view unit, std::uint64_t at_ns,
+                        double value) noexcept {
+  if (!std::isfinite(value)) {
+    const std::lock_guard lock(mutex_);
+    ++dropped_;
+    return;
+  }
+  keep([&] {
+    Event event{std::string(name), "backend", at_ns, at_ns, 0, {}, value};
+    event.args.emplace_back(unit.empty() ? std::string_view("value") : unit, std::string());
+    return event;
+  });
 }
 
 std::size_t Trace::size() const noexcept {
@@ -147,6 +169,15 @@ void Trace::log_entry(const tenon_tracer* tracer, const char* name, std::uint64_
   }
 }
 
+void Trace::counter_entry(const tenon_tracer* tracer, const char* name, std::uint64_t name_size,
+                          const char* unit, std::uint64_t unit_size, std::uint64_t at_ns,
+                          double value) noexcept {
+  const auto view = [](const char* text, std::uint64_t size) {
+    return text ? std::string_view(text, static_cast<std::size_t>(size)) : std::string_view();
+  };
+  trace_of(tracer).add_counter(view(name, name_size), view(unit, unit_size), at_ns, value);
+}
+
 std::uint32_t Trace::thread_number() {
   const void* const token = detail::thread_token();
   std::size_t index = 0;
@@ -156,12 +187,12 @@ std::uint32_t Trace::thread_number() {
 }
 
 void Trace::append_event(std::string& out, const Event& event) {
-  out += ",\n{\"ph\":\"X\",\"name\":";
+  out += event.counter ? ",\n{\"ph\":\"C\",\"name\":" : ",\n{\"ph\":\"X\",\"name\":";
   detail::append_json_string(out, event.name);
   out += ",\"cat\":";
   detail::append_json_string(out, event.category);
   detail::append_time(out, "ts", event.start_ns);
-  detail::append_time(out, "dur", event.end_ns - event.start_ns);
+  if (!event.counter) detail::append_time(out, "dur", event.end_ns - event.start_ns);
   out += concat(",\"pid\":1,\"tid\":", event.thread, ",\"args\":{");
   bool first = true;
   for (const auto& [key, value] : event.args) {
@@ -169,7 +200,12 @@ void Trace::append_event(std::string& out, const Event& event) {
     first = false;
     detail::append_json_string(out, key);
     out.push_back(':');
-    detail::append_json_string(out, value);
+    // A number: viewers draw nothing else. The unit is the name of the series.
+    if (event.counter) {
+      out += concat(*event.counter);
+    } else {
+      detail::append_json_string(out, value);
+    }
   }
   out += "}}";
 }

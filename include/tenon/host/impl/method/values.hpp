@@ -10,7 +10,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/method/planned_buffers.hpp"
 #include "tenon/host/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/method/device_memory.hpp"

@@ -83,6 +83,7 @@ class HostTable {
     if (asked == TENON_EXTENSION_CANCEL_FLAG) {
       return &detail::HostExecutionContext::cancel_flag_table();
     }
+    if (asked == TENON_EXTENSION_THREADS) return &detail::HostExecutionContext::threads_table();
     return nullptr;
   }
 

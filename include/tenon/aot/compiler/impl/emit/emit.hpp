@@ -10,6 +10,7 @@
 
 #include "tenon/aot/compiler/impl/emit/emit_method.hpp"
 #include "tenon/aot/named_data_store.hpp"
+#include "tenon/host/program/debug_handles.hpp"
 
 namespace tenon::aot {
 
@@ -42,12 +43,17 @@ Result<ProgramData> emit(const std::vector<CompiledMethod>& methods, const EmitO
       Status merged = named_data.merge_named_data_store(result.data_store_output);
       if (!merged.ok()) return in_method(merged);
     }
-    auto emitted =
-        detail::MethodEmitter(method.program, method.results, options.operators,
-                              options.external_constants ? &*options.external_constants : nullptr,
-                              program, named_data)
-            .emit();
+    detail::MethodEmitter emitter(
+        method.program, method.results, options.operators,
+        options.external_constants ? &*options.external_constants : nullptr, program, named_data);
+    auto emitted = emitter.emit();
     if (!emitted.ok()) return in_method(std::move(emitted).status());
+    if (options.debug_handles) {
+      Status added = named_data.add_named_data(
+          concat(host::debug_handles_key, name),
+          SharedBytes::copy_of(std::string_view(emitter.debug_handles_text())));
+      if (!added.ok()) return in_method(added);
+    }
     Status planned = plan_method_memory(*emitted, options.memory);
     if (!planned.ok()) return in_method(planned);
     program.methods.push_back(*std::move(emitted));

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/aot/compiler/impl/emit/debug_handles.hpp"
 #include "tenon/aot/compiler/impl/emit/emit_argument.hpp"
 #include "tenon/aot/compiler/impl/emit/tensor_value.hpp"
 #include "tenon/aot/compiler/impl/lower/choose_kernel.hpp"
@@ -53,7 +54,8 @@ class MethodEmitter {
     }
   }
 
-  Result<MethodData> emit() && {
+  /// Once.
+  Result<MethodData> emit() {
     method_.name = graph_.method_name();
     for (const ValueId id : graph_.inputs()) {
       if (!is_tensor(id)) {
@@ -73,6 +75,11 @@ class MethodEmitter {
     }
     TENON_RETURN_IF_ERROR(emit_outputs());
     return std::move(method_);
+  }
+
+  /// After `emit`.
+  [[nodiscard]] std::string debug_handles_text() const {
+    return detail::debug_handles_text(lowered_, kernels_, delegates_);
   }
 
   // For ArgumentEmitter.
@@ -179,6 +186,7 @@ class MethodEmitter {
   Status emit_delegate(std::uint32_t partition) {
     const LoweredPartition& part = lowered_.partitions[partition];
     const PreprocessResult& result = results_[partition];
+    delegates_.push_back(&result);
     DelegateCall call;
     call.delegate_index = method_.add_delegate(
         {part.backend_id, result.processed_bytes, part.compile_specs, BlobPlacement::Default});
@@ -227,6 +235,7 @@ class MethodEmitter {
       call.args.push_back(index);
     }
     TENON_RETURN_IF_ERROR(add_result(schema, outputs, written, call));
+    kernels_.emplace_back(method_.instructions.size(), node.debug_handle());
     method_.instructions.push_back(std::move(call));
     return ok();
   }
@@ -352,6 +361,9 @@ class MethodEmitter {
   ProgramData& program_;
   NamedDataStore& named_data_;
   MethodData method_;
+  /// Instructions that call kernels of nodes, with the debug handles of those.
+  std::vector<std::pair<std::size_t, std::uint32_t>> kernels_;
+  std::vector<const PreprocessResult*> delegates_;  ///< In the order of the method's.
   std::vector<ValueIndex> indices_;  ///< By value of the graph; `none` until it is needed.
   std::vector<bool> is_mutated_;     ///< By value of the graph.
   ScalarType last_output_dtype_;     ///< Of the node that is emitted.

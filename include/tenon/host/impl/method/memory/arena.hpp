@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tenon/abi/host.h"
+#include "tenon/host/impl/method/memory/memory_meter.hpp"
 
 namespace tenon::host {
 
@@ -28,7 +29,20 @@ class Arena {
 
   /// Takes room for about `nbytes` from the system at once; without memory there is none until it
   /// is needed. Only while nothing was handed out.
-  void reserve(std::size_t nbytes) noexcept { add_block(nbytes + sizeof(Block)); }
+  void reserve(std::size_t nbytes) noexcept { add_block(nbytes); }
+
+  /// From now on blocks are counted by `meter`, which must outlive the arena, and there is no
+  /// memory above its budget.
+  void set_meter(detail::MemoryMeter* meter) noexcept { meter_ = meter; }
+
+  /// Bytes of all blocks, which is what was taken from the system.
+  [[nodiscard]] std::uint64_t nbytes() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Block* block = block_; block; block = block->previous) sum += block->nbytes;
+    return sum;
+  }
+  /// Bytes that were handed out, and those between them.
+  [[nodiscard]] std::uint64_t num_handed_out() const noexcept { return filled_ + next_ - begin_; }
 
   /// `nbytes` bytes aligned to `alignment` (a power of two), or null when there is no memory or the
   /// alignment is not one.
@@ -51,6 +65,7 @@ class Arena {
     if (block_ && block_->previous) {
       Block* older = std::exchange(block_->previous, nullptr);
       free_chain(older);
+      filled_ = 0;
     }
     next_ = begin_;
   }
@@ -60,6 +75,7 @@ class Arena {
  private:
   struct Block {
     Block* previous;
+    std::uint64_t nbytes;  ///< Behind it.
   };
   static constexpr std::uint64_t first_block_size = 4096;
   static constexpr std::uint64_t max_growth = std::uint64_t{1} << 26;
@@ -89,26 +105,44 @@ class Arena {
 
   bool grow(std::uint64_t nbytes, std::uint64_t alignment) noexcept {
     const std::uint64_t doubled = std::min<std::uint64_t>(2 * (end_ - begin_), max_growth);
+    // What malloc gives is aligned as any object is.
+    const std::uint64_t padding = alignment > alignof(std::max_align_t) ? alignment : 0;
     std::uint64_t needed = nbytes;
-    if (__builtin_add_overflow(needed, alignment + sizeof(Block), &needed) ||
-        needed > PTRDIFF_MAX) {
+    if (__builtin_add_overflow(needed, padding, &needed) || needed > PTRDIFF_MAX - sizeof(Block)) {
       return false;
     }
-    return add_block(std::max({needed, doubled, first_block_size}));
+    const std::uint64_t usual = std::max({needed, doubled, first_block_size - sizeof(Block)});
+    if (!meter_) return add_block(usual);
+    // Near the budget there is no room for what comes later.
+    return add_metered_block(usual) || (usual != needed && add_metered_block(needed));
   }
 
-  bool add_block(std::uint64_t size) noexcept {
-    auto* block = static_cast<Block*>(std::malloc(static_cast<std::size_t>(size)));
+  bool add_metered_block(std::uint64_t nbytes) noexcept {
+    if (!meter_->take(nbytes)) return false;
+    meter_->forget_refusal();
+    if (add_block(nbytes)) return true;
+    meter_->give(nbytes);
+    return false;
+  }
+
+  bool add_block(std::uint64_t nbytes) noexcept {
+    auto* block =
+        static_cast<Block*>(std::malloc(static_cast<std::size_t>(nbytes) + sizeof(Block)));
     if (!block) return false;
     block->previous = block_;
+    block->nbytes = nbytes;
     block_ = block;
+    filled_ += next_ - begin_;
     begin_ = next_ = reinterpret_cast<std::uint64_t>(block + 1);
-    end_ = reinterpret_cast<std::uint64_t>(block) + size;
+    end_ = begin_ + nbytes;
     return true;
   }
 
-  static void free_chain(Block* block) noexcept {
-    while (block) std::free(std::exchange(block, block->previous));
+  void free_chain(Block* block) noexcept {
+    while (block) {
+      if (meter_) meter_->give(block->nbytes);
+      std::free(std::exchange(block, block->previous));
+    }
   }
   void free_blocks() noexcept { free_chain(std::exchange(block_, nullptr)); }
 
@@ -117,6 +151,8 @@ class Arena {
   std::uint64_t end_ = 0;
   std::uint64_t begin_ = 0;
   Block* block_ = nullptr;
+  std::uint64_t filled_ = 0;  ///< Bytes handed out of older blocks.
+  detail::MemoryMeter* meter_ = nullptr;
 };
 
 }  // namespace tenon::host

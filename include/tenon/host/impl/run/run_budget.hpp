@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tenon/host/files/limits.hpp"
-#include "tenon/host/impl/method/run_control.hpp"
+#include "tenon/host/impl/run/run_control.hpp"
 
 namespace tenon::host::detail {
 

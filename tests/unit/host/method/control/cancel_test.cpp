@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "../async/async_support.hpp"
+#include "../../async/async_support.hpp"
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/backend/cancel_flag.hpp"
 #include "tenon/host/async.hpp"

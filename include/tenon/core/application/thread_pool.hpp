@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/abi/extensions/threads.h"
+#include "tenon/core/status.hpp"
+
+namespace tenon {
+
+/// The application's threads, as plugins and applications call them. Small, to be copied.
+class ThreadPool {
+ public:
+  /// Without threads: work is done on the calling one.
+  ThreadPool() noexcept = default;
+  explicit ThreadPool(const tenon_thread_pool* pool) noexcept : pool_(pool) {}
+
+  /// Whether the application gave a pool at all.
+  [[nodiscard]] bool exists() const noexcept { return pool_ != nullptr; }
+
+  /// Threads that compute at once, of all that use the pool.
+  [[nodiscard]] std::uint32_t num_threads() const noexcept {
+    return pool_ ? pool_->num_threads : 1;
+  }
+
+  /// Calls `f(begin, end)` for ranges that together are the numbers below `n`, each of them once,
+  /// at once on several threads and on this one; returns when all calls have. A range begins at a
+  /// multiple of `grain`, and may have any length. `f` returns nothing or a Status; calls of it do
+  /// not wait for each other, and may call `parallel_for`.
+  ///
+  /// errors: the first failure of `f`, or that of the pool. The first exception that leaves `f` is
+  /// thrown here. After either, work that has not begun may be left out.
+  template <class F>
+  Status parallel_for(std::uint64_t n, std::uint64_t grain, F&& f) const {
+    if (n == 0) return ok();
+    Call<std::remove_reference_t<F>> call{f};
+    const tenon_status status =
+        pool_ ? pool_->parallel_for(pool_, n, grain, &call.run, &call) : call.run(&call, 0, n);
+    if (call.thrown) std::rethrow_exception(std::move(call.thrown));
+    if (!call.failure.ok() || status == TENON_STATUS_OK) return std::move(call.failure);
+    return error(error_from_status(status), "the thread pool could not do its work");
+  }
+
+ private:
+  template <class F>
+  struct Call {
+    F& f;
+    std::atomic<bool> failed = false;
+    Status failure{};             ///< Written by the first that sets `failed`,
+    std::exception_ptr thrown{};  ///< and so is this.
+
+    static tenon_status run(void* data, std::uint64_t begin, std::uint64_t end) noexcept {
+      Call& self = *static_cast<Call*>(data);
+      try {
+        if constexpr (std::is_void_v<decltype(self.f(begin, end))>) {
+          self.f(begin, end);
+        } else if (Status outcome = self.f(begin, end); !outcome.ok()) {
+          const tenon_status status = to_status(outcome.error());
+          if (!self.failed.exchange(true)) self.failure = std::move(outcome);
+          return status;
+        }
+        return TENON_STATUS_OK;
+      } catch (...) {
+        if (!self.failed.exchange(true)) self.thrown = std::current_exception();
+        return TENON_STATUS_INTERNAL;
+      }
+    }
+  };
+
+  const tenon_thread_pool* pool_ = nullptr;
+};
+
+}  // namespace tenon

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/method/memory.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "tenon/abi/extensions/estimate.h"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/files/limits.hpp"
+#include "tenon/host/impl/method/estimate/table_bytes.hpp"
+#include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/impl/method/memory/planned_bytes.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
+
+#if defined(_WIN32)
+#include "tenon/host/impl/platform/windows/free_memory.hpp"
+#else
+#include "tenon/host/impl/platform/posix/free_memory.hpp"
+#endif
+
+namespace tenon::host {
+
+namespace detail {
+
+/// Collects what a backend passes to its sink.
+struct NeedSink {
+  std::vector<DelegateNeed> needs;
+  bool is_complete = true;
+  bool out_of_memory = false;
+
+  // No exception may pass through the plugin's frames.
+  static void take(void* context, const tenon_memory_need* from) noexcept {
+    if (!from) return;
+    auto& self = *static_cast<NeedSink*>(context);
+    const auto need = complete_table<tenon_memory_need>(from);
+    try {
+      self.add(need);
+    } catch (const std::bad_alloc&) {
+      self.out_of_memory = true;
+    }
+  }
+
+ private:
+  void add(const tenon_memory_need& need) {
+    if (need.nbytes == TENON_MEMORY_UNKNOWN) {
+      is_complete = false;
+      return;
+    }
+    auto found = std::ranges::find_if(needs, [&](const DelegateNeed& known) {
+      return is_same_device(known.device, need.device);
+    });
+    if (found == needs.end()) {
+      needs.push_back({need.device});
+      found = needs.end() - 1;
+    }
+    std::uint64_t* const sum = need.kind == TENON_MEMORY_WEIGHTS     ? &found->weights
+                               : need.kind == TENON_MEMORY_WORKSPACE ? &found->workspace
+                               : need.kind == TENON_MEMORY_SESSION   ? &found->session
+                                                                     : nullptr;
+    if (sum) *sum = add_saturating(*sum, need.nbytes);
+  }
+};
+
+}  // namespace detail
+
+std::vector<DeviceBytes> MethodEstimate::totals() const {
+  std::vector<DeviceBytes> out = planned;
+  detail::add_bytes(out, {TENON_DL_CPU, 0}, tables);
+  for (const DelegateEstimate& delegate : delegates) {
+    for (const DelegateNeed& need : delegate.needs) {
+      detail::add_bytes(out, need.device, detail::add_saturating(need.weights, need.workspace));
+    }
+  }
+  return out;
+}
+
+MethodEstimate estimate_host(const schema::ExecutionPlan& plan) {
+  MethodEstimate out;
+  out.planned = detail::planned_bytes(plan);
+  out.tables = detail::TableBytes(plan).sum() +
+               plan.non_const_buffer_sizes()->size() * detail::PlannedBuffers::alignment;
+  return out;
+}
+
+Result<DelegateEstimate> estimate_delegate(const LoadedBackend& backend, const Program& program,
+                                           const char* method_name,
+                                           const schema::BackendDelegate& delegate,
+                                           const MergedDataMap* data,
+                                           std::span<const tenon_option> options) {
+  DelegateEstimate out;
+  out.backend_id = delegate.id()->str();
+  const auto table = backend.extension<tenon_estimate_v1>(TENON_EXTENSION_ESTIMATE);
+  if (!table || !table->estimate) return out;
+
+  const std::span<const std::byte> blob = program.view().delegate_data(delegate);
+  // TN-EST-1 forbids releasing it; a release that comes all the same does nothing.
+  tenon_buffer processed{sizeof(tenon_buffer), 0,       blob.empty() ? nullptr : blob.data(),
+                         blob.size(),          nullptr, [](tenon_buffer*) {}};
+  Arena arena;
+  const EmbeddedCodePolicy no_code = EmbeddedCodePolicy::deny();
+  detail::HostInitContext context(no_code);
+  context.host = backend.host();
+  context.method_name = method_name;
+  context.processed = &processed;
+  TENON_RETURN_IF_ERROR(detail::fill_compile_specs(delegate, arena, context));
+  context.runtime_allocator = arena.table();
+  context.named_data_map = data ? data->abi() : nullptr;
+  context.runtime_specs = options.data();
+  context.num_runtime_specs = static_cast<std::uint32_t>(options.size());
+
+  detail::NeedSink sink;
+  const tenon_status status =
+      table->estimate(backend.raw(), &context, &detail::NeedSink::take, &sink);
+  if (status == TENON_STATUS_NOT_SUPPORTED) return out;
+  if (status != TENON_STATUS_OK) {
+    return take_last_error(backend.host(), status)
+        .with_context(concat("backend ", backend.id(), ": estimate"));
+  }
+  if (sink.out_of_memory) {
+    return error(Error::MemoryAllocationFailed, "backend ", backend.id(), ": its estimate");
+  }
+  out.is_stated = true;
+  out.is_complete = sink.is_complete;
+  out.needs = std::move(sink.needs);
+  return out;
+}
+
+Result<std::uint64_t> free_host_memory() {
+  if (const auto found = platform::free_memory()) return *found;
+  return error(Error::NotSupported, "the system does not say how much memory is free");
+}
+
+Result<std::uint64_t> free_memory(const LoadedBackend& backend, tenon_dl_device device) {
+  if (is_cpu(device)) return free_host_memory();
+  const auto table = backend.extension<tenon_estimate_v1>(TENON_EXTENSION_ESTIMATE);
+  if (!table || !table->free_memory) {
+    return error(Error::NotSupported, "backend ", backend.id(),
+                 " does not say how much memory is free");
+  }
+  std::uint64_t nbytes = 0;
+  const tenon_status status = table->free_memory(backend.raw(), device, &nbytes);
+  if (status == TENON_STATUS_OK) return nbytes;
+  return take_last_error(backend.host(), status)
+      .with_context(concat("backend ", backend.id(), ": free_memory"));
+}
+
+std::uint64_t DelegateMemory::host_bytes() const noexcept {
+  return std::max(lent, detail::add_saturating(host_weights, host_scratch));
+}
+
+std::uint64_t MethodMemory::host_bytes() const noexcept {
+  std::uint64_t sum = detail::add_saturating(tables, temp);
+  for (const DeviceBytes& entry : planned) {
+    if (is_cpu(entry.device)) sum = detail::add_saturating(sum, entry.nbytes);
+  }
+  for (const DelegateMemory& delegate : delegates) {
+    sum = detail::add_saturating(sum, delegate.host_bytes());
+  }
+  return sum;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kit/boundary/watched_backend.hpp"
+#include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/growth.hpp"
+#include "kit/fixtures/live_case.hpp"
+#include "kit/process/resources.hpp"
+#include "kit/suites/suite.hpp"
+#include "tenon/abi/extensions/estimate.h"
+#include "tenon/conformance/opened_backend.hpp"
+#include "tenon/conformance/test.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/memory.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+/// Suite "estimate": what a backend states about the memory of a blob (abi/extensions/estimate.h),
+/// against what its delegates hold.
+namespace tenon::conformance {
+
+TENON_KIT_SUITE(estimate)
+
+namespace {
+
+/// Without copies of blobs, which would be counted.
+LiveCaseOptions without_copies() {
+  LiveCaseOptions options;
+  options.host.guard_bytes = false;
+  return options;
+}
+
+/// Bytes of the subject's delegates, in the process and on devices.
+struct Bytes {
+  std::uint64_t host = 0;
+  std::uint64_t devices = 0;
+};
+
+/// The statements about the delegates of a case.
+class Statements {
+ public:
+  Statements(Context& kit, const OpenedBackend& opened, const CaseProgram& program)
+      : kit_(kit), opened_(opened), program_(program) {
+    plan_ = kit.need(program.program()->plan(kit.of_case().method), "the method of the case");
+    if (program.program()->num_keys() != 0 || !program.data_files().empty()) {
+      data_ = kit.need(host::MergedDataMap::create(program.program(), program.data_files()),
+                       "the data of the case");
+    }
+    const auto table = opened.backend().extension<tenon_estimate_v1>(TENON_EXTENSION_ESTIMATE);
+    if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_ESTIMATE);
+  }
+
+  /// Asks again. A failure is a violation; none that is stated ends the test as not applicable.
+  Bytes ask() {
+    Bytes sum;
+    bool is_stated = false;
+    is_complete_ = true;
+    for (const auto* delegate : *plan_->delegates()) {
+      if (delegate->id()->string_view() != kit_.backend().id) continue;
+      const auto estimate = host::estimate_delegate(opened_.backend(), *program_.program(),
+                                                    plan_->name()->c_str(), *delegate, data_.get());
+      if (!estimate.ok()) {
+        kit_.violated("TN-EST-1", "estimate failed for a blob of the case: ", estimate.text());
+        continue;
+      }
+      is_stated = is_stated || estimate->is_stated;
+      is_complete_ = is_complete_ && estimate->is_complete;
+      for (const host::DelegateNeed& need : estimate->needs) {
+        (host::is_cpu(need.device) ? sum.host : sum.devices) += need.weights + need.workspace;
+      }
+    }
+    if (!is_stated) kit_.not_applicable("the backend states nothing about the blobs of the case");
+    return sum;
+  }
+
+  /// Whether nothing was left out of the last answer.
+  [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+
+ private:
+  Context& kit_;
+  const OpenedBackend& opened_;
+  const CaseProgram& program_;
+  const schema::ExecutionPlan* plan_ = nullptr;
+  std::shared_ptr<const host::MergedDataMap> data_;
+  bool is_complete_ = true;
+};
+
+/// Bytes that the kit itself holds for the inputs and outputs of a method.
+std::uint64_t bytes_of_arguments(const host::Method& method) {
+  std::uint64_t sum = 0;
+  const auto add = [&](const tenon_value& value) {
+    if (value.kind == TENON_VALUE_TENSOR) sum += value.as.tensor->nbytes;
+  };
+  for (std::size_t i = 0; i < method.num_inputs(); ++i) add(method.input(i));
+  for (std::size_t i = 0; i < method.num_outputs(); ++i) add(method.output(i));
+  return sum;
+}
+
+/// Memory of the process: blocks as they are counted, and mappings of files, as of a library; or
+/// resident pages without a file where those grow more, as of a pool of the backend's own.
+struct Held {
+  std::int64_t counted = 0;
+  std::int64_t resident = 0;
+
+  [[nodiscard]] static Held now() {
+    Held out{heap_bytes(), 0};
+    for (const Mapping& one : mappings()) {
+      if (one.name.empty() || one.name.starts_with('[')) continue;
+      out.counted += static_cast<std::int64_t>(one.end - one.begin);
+    }
+#if defined(__linux__)
+    std::ifstream status("/proc/self/status");
+    constexpr std::string_view name = "RssAnon:";
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(name)) out.resident = 1024 * std::atoll(line.c_str() + name.size());
+    }
+#endif
+    return out;
+  }
+  [[nodiscard]] std::int64_t since(const Held& before) const noexcept {
+    return std::max(counted - before.counted, resident - before.resident);
+  }
+};
+
+/// The memory that the delegates of a case hold once their runs are over, without that of the host
+/// and of the kit: of the process as it was counted, on devices as the backend reports it.
+Bytes measure(Context& kit, LiveCase& live) {
+  live.boundary().watched().watch().watch_process(false);
+  {
+    // What is done once for all loads is not part of it.
+    const auto first = live.load();
+    live.run(*first);
+  }
+  const Held before = Held::now();
+  const auto method = live.load();
+  live.run(*method);
+  const Held after = Held::now();
+  const host::MethodMemory memory =
+      kit.need(method->method().memory_info(), "the memory of the method");
+  Bytes out;
+  std::uint64_t others = memory.tables + memory.temp + bytes_of_arguments(method->method());
+  for (const host::DeviceBytes& planned : memory.planned) {
+    if (host::is_cpu(planned.device)) others += planned.nbytes;
+  }
+  const std::int64_t grown = after.since(before) - static_cast<std::int64_t>(others);
+  out.host = static_cast<std::uint64_t>(std::max(grown, std::int64_t{0}));
+  for (const host::DelegateMemory& delegate : memory.delegates) {
+    if (delegate.backend_id == kit.backend().id) {
+      out.devices += delegate.device_weights + delegate.device_scratch;
+    }
+  }
+  return out;
+}
+
+/// Not judged: the tables of a small delegate, pages that are not full.
+constexpr double slack = 64.0 * 1024;
+
+void judge(Context& kit, std::string_view where, std::uint64_t stated, std::uint64_t held,
+           bool is_complete) {
+  const double factor = kit.backend().estimate_factor;
+  const auto has = static_cast<double>(held);
+  const auto says = static_cast<double>(stated);
+  kit.measure(concat("stated ", where), says, "bytes");
+  kit.measure(concat("held ", where), has, "bytes");
+  kit.expect("TN-EST-2", !is_complete || has <= says * factor + slack, "the delegates hold ", held,
+             " bytes ", where, ", and ", stated,
+             " were estimated (see estimate_factor in the subject file)");
+  kit.expect("TN-EST-3", says <= has * factor + slack, "the estimate is ", stated, " bytes ", where,
+             ", and the delegates hold ", held, " (see estimate_factor in the subject file)");
+}
+
+}  // namespace
+
+TENON_CONFORMANCE_TEST("estimate/holds-what-was-stated",
+                       "delegates hold about as much memory as was estimated",
+                       "[estimate][level-5][case][TN-EST-2][TN-EST-3]") {
+  LiveCase live(kit, without_copies());
+  Statements statements(kit, live.backend(), live.program());
+  const Bytes stated = statements.ask();
+  const Bytes held = measure(kit, live);
+  judge(kit, "in the process", stated.host, held.host, statements.is_complete());
+  judge(kit, "on devices", stated.devices, held.devices, statements.is_complete());
+}
+
+TENON_CONFORMANCE_TEST("estimate/without-device",
+                       "a blob is estimated without the device, and nothing is kept",
+                       "[estimate][level-5][case][TN-EST-1]") {
+  OpenedBackend opened(kit);
+  const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
+  Statements statements(kit, opened, program);
+  const Bytes first = statements.ask();
+  for (const std::string& more :
+       growth_of(opened, stretch_of(kit), [&] { static_cast<void>(statements.ask()); })) {
+    kit.violated("TN-EST-1", "after estimate the plugin holds ", more);
+  }
+  const Bytes last = statements.ask();
+  kit.expect("TN-EST-1", first.host == last.host && first.devices == last.devices,
+             "estimate gave two answers about the same blobs");
+}
+
+}  // namespace tenon::conformance
