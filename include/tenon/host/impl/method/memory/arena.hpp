@@ -62,11 +62,8 @@ class Arena {
   /// Gives everything back that was handed out.
   void reset() noexcept {
     if (next_ == begin_) return;
-    if (block_ && block_->previous) {
-      Block* older = std::exchange(block_->previous, nullptr);
-      free_chain(older);
-      filled_ = 0;
-    }
+    if (block_ && block_->previous) [[unlikely]]
+      free_older_blocks();
     next_ = begin_;
   }
 
@@ -138,6 +135,12 @@ class Arena {
     return true;
   }
 
+  /// Not in place of the call: `reset` is in the loop over instructions, which has no register for
+  /// it.
+  [[gnu::cold, gnu::noinline]] void free_older_blocks() noexcept {
+    free_chain(std::exchange(block_->previous, nullptr));
+    filled_ = 0;
+  }
   void free_chain(Block* block) noexcept {
     while (block) {
       if (meter_) meter_->give(block->nbytes);
