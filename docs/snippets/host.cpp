@@ -94,12 +94,12 @@ class ApplicationPool final : public tenon::host::ThreadPool {
 tenon::Status share_threads(const std::shared_ptr<const tenon::host::Program>& program,
                             const tenon::host::BackendRegistry& registry,
                             const tenon::host::InputTensor& input) {
-  // [threads]
+  // [one pool]
   TENON_TRY(const auto pool, tenon::host::WorkerPool::create(2));
   const tenon::host::MethodOptions options{.registry = &registry, .threads = pool.get()};
   TENON_TRY(auto encoder, tenon::host::Method::load(program, "forward", options));
   TENON_TRY(auto decoder, tenon::host::Method::load(program, "forward", options));
-  // [threads]
+  // [one pool]
   ApplicationPool application;
   TENON_TRY(auto third, tenon::host::Method::load(
                             program, "forward", {.registry = &registry, .threads = &application}));
@@ -109,6 +109,21 @@ tenon::Status share_threads(const std::shared_ptr<const tenon::host::Program>& p
     TENON_RETURN_IF_ERROR(method->execute());
   }
   return tenon::ok();
+}
+
+tenon::Status give_hints(const std::shared_ptr<const tenon::host::Program>& program,
+                         const tenon::host::BackendRegistry& registry) {
+  // [scheduling]
+  using tenon::Goal;
+  using tenon::Priority;
+  TENON_TRY(auto method, tenon::host::Method::load(
+                             program, "forward",
+                             {.registry = &registry,
+                              .scheduling = {.priority = Priority::High, .goal = Goal::Latency}}));
+  // The window was closed: later runs may take longer.
+  const tenon::Status set = method->set_scheduling({.priority = Priority::Low});
+  // [scheduling]
+  return set.error() == tenon::Error::NotSupported ? tenon::ok() : method->set_scheduling({});
 }
 
 tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Program>& program,
@@ -157,6 +172,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(run_asynchronously(program, registry, input));
   TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
   TENON_RETURN_IF_ERROR(share_threads(program, registry, input));
+  TENON_RETURN_IF_ERROR(give_hints(program, registry));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

@@ -52,6 +52,7 @@ bool is_listed(std::string_view list, std::string_view name) {
 /// Settings of the backend for `open_device`.
 struct DeviceSettings {
   bool as_graph = false;
+  tenon::Priority priority = tenon::Priority::Any;
   std::shared_ptr<const cuda::kernels::CublasLtHandle> cublaslt{};  ///< May be null.
 };
 
@@ -64,7 +65,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           public tenon::WithDevices<CudaBackend>,
                           public tenon::WithDeviceMemory<CudaBackend>,
                           public tenon::WithStreams<CudaBackend>,
-                          public tenon::WithEvents<CudaBackend> {
+                          public tenon::WithEvents<CudaBackend>,
+                          public tenon::WithScheduling<CudaBackend> {
   using Model = aoti::AotiBackend<CudaBackend>::Delegate;
 
  public:
@@ -106,6 +108,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       tenon::OptionSpec{"cublaslt", "auto",
                         "library for large products: auto (if there is one), off, or its file"}};
 
+  static constexpr tenon::SchedulingUse scheduling_use{
+      .priority = "that of the delegate's CUDA stream, unless it shares one"};
+
   struct Delegate {
     Model model;
     std::shared_ptr<cuda::CudaDevice> device;
@@ -123,8 +128,10 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const auto* const settings =
         static_cast<const DeviceSettings*>(load_options.device_settings.get());
     const Kind kind = settings && settings->as_graph ? Kind::for_graphs : Kind::ordinary;
-    TENON_TRY(auto stream, load_options.share_stream ? cuda::CudaDevice::shared_stream(device)
-                                                     : cuda::Stream::create(device, kind));
+    const auto priority = settings ? settings->priority : tenon::Priority::Any;
+    TENON_TRY(auto stream, load_options.share_stream
+                               ? cuda::CudaDevice::shared_stream(device)
+                               : cuda::Stream::create(device, kind, priority));
     return cuda::device_memory(std::move(device), std::move(stream),
                                settings ? settings->cublaslt : nullptr);
   }
@@ -173,7 +180,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       TENON_RETURN_IF_ERROR(check_device(library->bytes(), *load_options.device_index).status());
     }
     TENON_TRY(auto device, keep_device(*load_options.device_index));
-    DeviceSettings settings{as_graph};
+    DeviceSettings settings{as_graph, context.scheduling().priority};
     if (library.ok()) {
       TENON_TRY(settings.cublaslt,
                 product_libraries_.find(library->bytes(), cublaslt, device, host()));

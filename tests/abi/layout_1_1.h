@@ -8,8 +8,9 @@
 LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 
 // backend.h
-SIZE(tenon_init_context, 88);
+SIZE(tenon_init_context, 96);
 OFFSET(tenon_init_context, permit_code, 80);
+OFFSET(tenon_init_context, scheduling, 88);
 
 // extensions/cancel.h
 SIZE(tenon_cancel_flag_v1, 16);
@@ -73,6 +74,28 @@ OFFSET(tenon_kernels_v1, list_operators, 8);
 OFFSET(tenon_kernels_v1, create_kernel, 16);
 OFFSET(tenon_kernels_v1, run_kernel, 24);
 OFFSET(tenon_kernels_v1, destroy_kernel, 32);
+
+// extensions/scheduling.h
+SIZE(tenon_scheduling, 16);
+OFFSET(tenon_scheduling, struct_size, 0);
+OFFSET(tenon_scheduling, priority, 4);
+OFFSET(tenon_scheduling, goal, 8);
+OFFSET(tenon_scheduling, power, 12);
+SIZE(tenon_scheduling_v1, 40);
+OFFSET(tenon_scheduling_v1, struct_size, 0);
+OFFSET(tenon_scheduling_v1, reserved, 4);
+OFFSET(tenon_scheduling_v1, priority, 8);
+OFFSET(tenon_scheduling_v1, goal, 16);
+OFFSET(tenon_scheduling_v1, power, 24);
+OFFSET(tenon_scheduling_v1, set_scheduling, 32);
+VALUE(TENON_PRIORITY_LOW, 1);
+VALUE(TENON_PRIORITY_NORMAL, 2);
+VALUE(TENON_PRIORITY_HIGH, 3);
+VALUE(TENON_GOAL_LATENCY, 1);
+VALUE(TENON_GOAL_THROUGHPUT, 2);
+VALUE(TENON_POWER_LOW, 1);
+VALUE(TENON_POWER_BALANCED, 2);
+VALUE(TENON_POWER_HIGH, 3);
 
 // extensions/sessions.h
 SIZE(tenon_sessions_v1, 16);

@@ -139,7 +139,6 @@ LEFT_OUT = {
     "core/lists.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
-    "core/application/scheduling.hpp",
     "core/application/thread_pool.hpp",
     "core/x86_features.hpp",
     "host/executorch_names.hpp",

@@ -47,6 +47,10 @@ class Openvino {
       tenon::OptionSpec{"cache_dir", "",
                         "directory of compiled models, made if needed; empty: none are kept"}};
 
+  static constexpr tenon::SchedulingUse scheduling_use{
+      .priority = "MODEL_PRIORITY of devices other than the CPU",
+      .goal = "PERFORMANCE_HINT, where the option performance_hint is empty"};
+
   using Delegate = Request;
 
   tenon::Status open() {
@@ -148,8 +152,23 @@ class Openvino {
     if (pool.exists() && out.inference_num_threads == 0 && out.device.starts_with("CPU")) {
       out.inference_num_threads = std::min<std::int64_t>(pool.num_threads(), most_threads);
     }
+    follow(context.scheduling(), out);
     out.profiling = context.tracer().enabled();
     return out;
+  }
+
+  /// The hints of the application, for what the options leave open.
+  static void follow(const tenon::Scheduling& scheduling, Settings& out) {
+    using tenon::Goal;
+    using tenon::Priority;
+    if (out.performance_hint.empty() && scheduling.goal != Goal::Any) {
+      out.performance_hint = scheduling.goal == Goal::Latency ? "LATENCY" : "THROUGHPUT";
+    }
+    // A hint of OpenVINO for its devices, of which the CPU knows none.
+    if (scheduling.priority == Priority::Any || out.device.starts_with("CPU")) return;
+    out.model_priority = scheduling.priority == Priority::Low      ? "LOW"
+                         : scheduling.priority == Priority::Normal ? "MEDIUM"
+                                                                   : "HIGH";
   }
 
   openvino_backend::Cores cores_;
@@ -163,6 +182,7 @@ class OpenvinoBackend final : public tenon::Backend<OpenvinoBackend>,
                               public tenon::WithOptions<OpenvinoBackend>,
                               public tenon::WithSessions<OpenvinoBackend>,
                               public tenon::WithCancel<OpenvinoBackend>,
+                              public tenon::WithScheduling<OpenvinoBackend>,
                               public tenon::WithCheckBlob<OpenvinoBackend> {
  public:
   static constexpr std::string_view id = "OpenvinoBackend";
@@ -177,6 +197,7 @@ class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
                             public tenon::WithOptions<TenonOpenvino>,
                             public tenon::WithSessions<TenonOpenvino>,
                             public tenon::WithCancel<TenonOpenvino>,
+                            public tenon::WithScheduling<TenonOpenvino>,
                             public tenon::WithCheckBlob<TenonOpenvino>,
                             public tenon::aot::BackendDetails<TenonOpenvino> {
  public:

@@ -8,6 +8,7 @@
 
 #include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/extensions/scheduling.h"
 #include "tenon/core/extension_ids.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -30,6 +31,17 @@ std::optional<InspectedBackend::AotiExport> aoti_export_of(const host::LoadedBac
     out.fallback_kernels.push_back(text(table->fallback_kernels[i]));
   }
   return out;
+}
+
+std::optional<InspectedBackend::SchedulingUse> scheduling_use_of(
+    const host::LoadedBackend& backend) {
+  const auto table = backend.extension<tenon_scheduling_v1>(TENON_EXTENSION_SCHEDULING);
+  if (!table) return std::nullopt;
+  const auto text = [](const char* value) {
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  };
+  return InspectedBackend::SchedulingUse{text(table->priority), text(table->goal),
+                                         text(table->power), table->set_scheduling != nullptr};
 }
 
 InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
@@ -58,6 +70,7 @@ InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
     out.options.push_back(std::move(option));
   }
   out.aoti_export = aoti_export_of(opened);
+  out.scheduling = scheduling_use_of(opened);
   for (const char* extension : backend_extensions) {
     // The ahead-of-time half is described by `preprocess`.
     if (std::string_view(extension) == TENON_EXTENSION_PREPROCESS) continue;

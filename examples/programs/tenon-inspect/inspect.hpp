@@ -57,6 +57,14 @@ struct InspectedBackend {
     std::string compile_options;  ///< JSON.
   };
   std::optional<AotiExport> aoti_export;
+  /// Its use of an application's hints; absent when it follows none.
+  struct SchedulingUse {
+    std::optional<std::string> priority;
+    std::optional<std::string> goal;
+    std::optional<std::string> power;
+    bool changes_between_runs = false;
+  };
+  std::optional<SchedulingUse> scheduling;
   Status operators_listed;  ///< Whether it could list its operators.
   std::vector<std::string> operators;
 };

@@ -89,6 +89,17 @@ Json aoti_export_json(const InspectedBackend& backend) {
           {"compile_options", found.compile_options}};
 }
 
+Json scheduling_json(const InspectedBackend& backend) {
+  if (!backend.scheduling) return nullptr;
+  const auto text = [](const std::optional<std::string>& value) -> Json {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  return {{"priority", text(backend.scheduling->priority)},
+          {"goal", text(backend.scheduling->goal)},
+          {"power", text(backend.scheduling->power)},
+          {"changes_between_runs", backend.scheduling->changes_between_runs}};
+}
+
 Json backend_json(const InspectedBackend& backend) {
   Json devices = Json::array();
   for (const host::BackendDevice& device : backend.devices) {
@@ -116,6 +127,7 @@ Json backend_json(const InspectedBackend& backend) {
           {"options", std::move(options)},
           {"extensions", backend.extensions},
           {"aoti_export", aoti_export_json(backend)},
+          {"scheduling", scheduling_json(backend)},
           {"operators_error", error_json(backend.operators_listed)},
           {"operators", backend.operators}};
 }

@@ -146,6 +146,16 @@ class Text : private Sections {
       line("  AOTInductor: device ", found.device_name, " (", found.torch_device, " in PyTorch), ",
            found.fallback_kernels.size(), " operators for exporters (listed with --json)");
     }
+    if (backend.scheduling) {
+      const auto hint = [this](std::string_view name, const std::optional<std::string>& use) {
+        if (use) line("  ", name, ": ", *use);
+      };
+      hint("priority", backend.scheduling->priority);
+      hint("goal", backend.scheduling->goal);
+      hint("power", backend.scheduling->power);
+      line("  hints change ",
+           backend.scheduling->changes_between_runs ? "between runs" : "by a load");
+    }
     write_operators(backend);
     for (const InspectedBackend::Option& option : backend.options) {
       const host::OptionDeclaration& declared = option.declaration;

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
@@ -97,6 +99,19 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "docs/hosts/threads.md; default: their own)")
       ->check(CLI::Range(std::uint32_t{1}, max_threads).description(""))
       ->type_name("N");
+  const auto add_hint = [&app]<class Hint>(const char* name, Hint& to, const char* description,
+                                           std::map<std::string, Hint> values) {
+    app.add_option(name, to, description)
+        ->transform(CLI::CheckedTransformer(std::move(values)).description(""))
+        ->type_name("HINT");
+  };
+  add_hint("--priority", arguments.scheduling.priority,
+           "Against other work of the device: low, normal or high (see docs/hosts/scheduling.md)",
+           {{"low", Priority::Low}, {"normal", Priority::Normal}, {"high", Priority::High}});
+  add_hint("--goal", arguments.scheduling.goal, "latency or throughput",
+           {{"latency", Goal::Latency}, {"throughput", Goal::Throughput}});
+  add_hint("--power", arguments.scheduling.power, "low, balanced or high",
+           {{"low", Power::Low}, {"balanced", Power::Balanced}, {"high", Power::High}});
   app.add_option("--top", arguments.top,
                  "Print the N largest elements of each row of each floating-point output, as a "
                  "classifier's classes")

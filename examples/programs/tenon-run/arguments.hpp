@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "print_and_exit.hpp"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tool_limits.hpp"
@@ -28,6 +29,7 @@ struct Arguments {
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   tool::ToolLimits limits;
+  Scheduling scheduling;      ///< Hints for the backends.
   std::uint32_t threads = 0;  ///< Of a pool for the backends; 0: none.
   std::uint32_t top = 0;      ///< 0: classes are not reported.
   std::string labels;

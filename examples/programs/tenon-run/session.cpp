@@ -328,6 +328,7 @@ Status Session::load_method() {
   options.embedded_code = arguments_.embedded_code;
   options.limits = arguments_.limits.of_host;
   options.cancellable = options.limits.run_milliseconds != host::HostLimits::none;
+  options.scheduling = arguments_.scheduling;
   if (arguments_.threads != 0) {
     TENON_TRY(pool_, host::WorkerPool::create(arguments_.threads));
     options.threads = pool_.get();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "program.hpp"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,11 +9,15 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "array.hpp"
@@ -131,18 +136,43 @@ std::vector<host::BackendOption> read_options(const nb::dict& given) {
   return options;
 }
 
+/// Priority, goal and power, each by its name or None.
+using Hints = std::array<std::optional<std::string>, 3>;
+
+/// The value of a hint of that name: the number of the name among `names`, from 1.
+template <class Hint>
+void read_hint(const std::optional<std::string>& given, std::string_view name,
+               std::initializer_list<std::string_view> names, Hint& to) {
+  if (!given) return;
+  const auto found = std::ranges::find(names, *given);
+  if (found != names.end()) {
+    to = static_cast<Hint>(found - names.begin() + 1);
+    return;
+  }
+  std::string expected;
+  for (const std::string_view one : names) expected += concat(expected.empty() ? "" : ", ", one);
+  raise(error(Error::InvalidArgument, name, ": expected ", expected, " or None, found '",
+              std::string_view(*given), "'"));
+}
+
+Scheduling read_hints(const Hints& hints) {
+  Scheduling out;
+  read_hint(hints[0], "priority", {"low", "normal", "high"}, out.priority);
+  read_hint(hints[1], "goal", {"latency", "throughput"}, out.goal);
+  read_hint(hints[2], "power", {"low", "balanced", "high"}, out.power);
+  return out;
+}
+
 const host::Program& opened(const ProgramObject& self) {
   if (self.program) return *self.program;
   raise(error(Error::InvalidState, self.name,
               ": expected an open program, found one that was closed"));
 }
 
-std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence& data,
-                                            const Registry& registry, const nb::dict& options,
-                                            const std::string& embedded_code,
-                                            const nb::dict& limits,
-                                            std::shared_ptr<host::Trace> trace,
-                                            std::shared_ptr<host::WorkerPool> threads) {
+std::unique_ptr<ProgramObject> open_program(
+    nb::handle model, const nb::sequence& data, const Registry& registry, const nb::dict& options,
+    const std::string& embedded_code, const nb::dict& limits, std::shared_ptr<host::Trace> trace,
+    std::shared_ptr<host::WorkerPool> threads, const Hints& hints) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
   self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
@@ -155,6 +185,7 @@ std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence
   self->registry = registry.registry;
   self->trace = std::move(trace);
   self->threads = std::move(threads);
+  self->scheduling = read_hints(hints);
   return self;
 }
 
@@ -181,6 +212,7 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
       self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes};
   arguments.options.data_files = self.data_files;
   arguments.options.limits = self.limits.of_host;
+  arguments.options.scheduling = self.scheduling;
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
@@ -327,7 +359,7 @@ changed by it.)");
       });
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
              nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"),
-             nb::arg("trace").none(), nb::arg("threads").none());
+             nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"));
 }
 
 }  // namespace tenon::python

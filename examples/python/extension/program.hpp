@@ -29,6 +29,7 @@ struct ProgramObject {
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   std::shared_ptr<host::Trace> trace;
   std::shared_ptr<const host::WorkerPool> threads;
+  Scheduling scheduling;
 };
 
 void bind_program(nanobind::module_& module);

@@ -218,7 +218,7 @@ class Program:
 
 
 def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", limits=None,
-         trace=None, threads=None) -> Program:
+         trace=None, threads=None, priority=None, goal=None, power=None) -> Program:
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
     model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they begin
@@ -234,6 +234,8 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
     trace: a `Trace`, which receives events of loading and running.
     threads: a `ThreadPool`, or a number of threads, for backends that compute on those of an
         application; None: each has its own.
+    priority, goal, power: hints for backends whose device knows them: "low", "normal" or "high";
+        "latency" or "throughput"; "low", "balanced" or "high". None leaves it to the backend.
 
     Raises `Error`: AccessFailed for a file that cannot be read, InvalidProgram and
     InvalidExternalData for damaged files, InvalidArgument for the rest.
@@ -252,7 +254,8 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
     if isinstance(threads, int):
         threads = _tenon.ThreadPool(threads)
     return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
-                                       limits or {}, trace, threads), offers)
+                                       limits or {}, trace, threads, [priority, goal, power]),
+                   offers)
 
 
 async def execute_async(method, inputs, *, borrow=False) -> "list":

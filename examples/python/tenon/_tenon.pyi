@@ -111,6 +111,7 @@ def open_program(
     limits: Mapping[str, int | str | None],
     trace: Trace | None,
     threads: ThreadPool | None,
+    hints: Sequence[str | None],
 ) -> Program: ...
 def plugins_json(registry: Registry, tags: Sequence[str]) -> str: ...
 def doctor_json(

@@ -566,30 +566,6 @@ class Memory(Case):
 
 
 class Threads(Case):
-    def test_programs_share_a_pool_of_threads(self):
-        pool = tenon.ThreadPool(2)
-        self.assertEqual(pool.num_threads, 2)
-        methods = [tenon.load(ADD, plugins=[DEMO], threads=threads)["forward"]
-                   for threads in (pool, pool, 3, None)]
-        del pool
-        gc.collect()
-        self.assertEqual([method(*INPUTS).tolist() for method in methods],
-                         [demo()(*INPUTS).tolist()] * 4)
-        self.assertFails("InvalidArgument", "expected 1 thread or more, found 0",
-                         tenon.ThreadPool, 0)
-        self.assertFails("InvalidArgument", "expected 1 thread or more, found 0",
-                         tenon.load, ADD, threads=0)
-        with self.assertRaises(TypeError):
-            tenon.load(ADD, threads="2")
-
-    @unittest.skipUnless(CPU_AOTI.exists(), "built without CpuAotiBackend")
-    def test_a_model_of_aotinductor_computes_on_a_pool(self):
-        x = np.arange(6, dtype=np.float32).reshape(2, 3)
-        outputs = [tenon.load(FIXTURES / "cpu_addmul/model.pte", plugins=[CPU_AOTI],
-                              threads=threads)["forward"](x, x).tolist()
-                   for threads in (None, 1, 3)]
-        self.assertEqual(outputs[1:], outputs[:1] * 2)
-
     def test_methods_run_at_once_and_in_asyncio(self):
         program = tenon.load(ADD, plugins=[DEMO])
         expected = program["forward"](*INPUTS).tolist()

@@ -54,6 +54,8 @@ typedef struct tenon_option {
   } as;
 } tenon_option;
 
+struct tenon_scheduling;  // abi/extensions/scheduling.h
+
 /// The argument of `init`. The step between elements of an array of structs is the `struct_size` of
 /// its first element, which may be larger than the struct in this header.
 typedef struct tenon_init_context {
@@ -89,6 +91,10 @@ typedef struct tenon_init_context {
   /// [per-delegate] Inside the call that got `context`, which is the object to pass.
   tenon_status (*permit_code)(const struct tenon_init_context* context, const void* code,
                               uint64_t code_size);
+
+  /// Since ABI 1.1. The application's hints for the method (abi/extensions/scheduling.h); NULL when
+  /// it has none.
+  const struct tenon_scheduling* scheduling;
 } tenon_init_context;
 
 /// The context of `execute`, besides its arguments. Built once per delegate, the same object each

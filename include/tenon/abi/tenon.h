@@ -40,6 +40,7 @@
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/abi/extensions/threads.h"

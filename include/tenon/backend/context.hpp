@@ -10,6 +10,7 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/backend/named_data_map.hpp"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/status.hpp"
@@ -131,6 +132,13 @@ class InitContext {
   [[nodiscard]] const tenon_option& runtime_spec(std::size_t index) const noexcept {
     return detail::StridedArray<tenon_option>(context_->runtime_specs,
                                               context_->num_runtime_specs)[index];
+  }
+
+  /// The application's hints for the method; a backend that follows some derives from
+  /// `WithScheduling`.
+  [[nodiscard]] Scheduling scheduling() const noexcept {
+    return TENON_HAS_MEMBER(*context_, scheduling) ? detail::to_scheduling(context_->scheduling)
+                                                   : Scheduling();
   }
 
   /// Asks the host whether `code`, which the program carries, may run. Pass all bytes that will be

@@ -110,12 +110,25 @@ Result<std::shared_ptr<Stream>> CudaDevice::shared_stream(
   return stream;
 }
 
-Result<std::shared_ptr<Stream>> Stream::create(std::shared_ptr<CudaDevice> device, Kind kind) {
+Result<std::shared_ptr<Stream>> Stream::create(std::shared_ptr<CudaDevice> device, Kind kind,
+                                               Priority priority) {
   const ContextScope scope(*device);
   TENON_RETURN_IF_ERROR(scope.status());
   CUstream stream = nullptr;
   const unsigned flags = kind == Kind::for_graphs ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-  TENON_RETURN_IF_ERROR(TENON_CUDA(device->driver(), cuStreamCreate, &stream, flags));
+  if (priority == Priority::Any) {
+    TENON_RETURN_IF_ERROR(TENON_CUDA(device->driver(), cuStreamCreate, &stream, flags));
+  } else {
+    // Lower numbers come first; both are 0 where the device has no priorities.
+    int least = 0, greatest = 0;
+    TENON_RETURN_IF_ERROR(
+        TENON_CUDA(device->driver(), cuCtxGetStreamPriorityRange, &least, &greatest));
+    const int number = priority == Priority::Low    ? least
+                       : priority == Priority::High ? greatest
+                                                    : (least + greatest) / 2;
+    TENON_RETURN_IF_ERROR(
+        TENON_CUDA(device->driver(), cuStreamCreateWithPriority, &stream, flags, number));
+  }
   return std::make_shared<Stream>(device, stream, kind);
 }
 

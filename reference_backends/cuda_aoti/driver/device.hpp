@@ -13,6 +13,7 @@
 #include "driver/driver.hpp"
 #include "driver/upload.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
+#include "tenon/core/application/scheduling.hpp"
 
 namespace tenon::cuda_aoti {
 
@@ -113,8 +114,11 @@ class Stream {
     /// default stream of a context while a stream that waits for it is captured.
     for_graphs,
   };
+  /// With a priority of the range that the device has: `Low` is the least, which streams without
+  /// one have as well, `High` the greatest.
   [[nodiscard]] static Result<std::shared_ptr<Stream>> create(std::shared_ptr<CudaDevice> device,
-                                                              Kind kind);
+                                                              Kind kind,
+                                                              Priority priority = Priority::Any);
   Stream(std::shared_ptr<CudaDevice> device, CUstream stream, Kind kind) noexcept
       : device_(std::move(device)), stream_(stream), kind_(kind) {}
   Stream(const Stream&) = delete;

@@ -126,6 +126,8 @@ struct CUDA_MEMCPY2D {
   X(cuMemsetD8Async, cuMemsetD8Async, (CUdeviceptr, unsigned char, std::size_t, CUstream))        \
   X(cuPointerGetAttribute, cuPointerGetAttribute, (void* out, int attribute, CUdeviceptr))        \
   X(cuStreamCreate, cuStreamCreate, (CUstream*, unsigned flags))                                  \
+  X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, (CUstream*, unsigned flags, int))     \
+  X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int* least, int* greatest))        \
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                              \
   X(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                         \
   X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned flags))                    \

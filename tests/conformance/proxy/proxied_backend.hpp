@@ -67,7 +67,6 @@ class ProxiedBackend : public Boundary {
     std::memcpy(&shown.context, context,
                 std::min<std::size_t>(context->struct_size, sizeof shown.context));
     shown.context.struct_size = sizeof shown.context;
-    if (shown.context.permit_code) shown.context.permit_code = &ShownContext::permit;
     return api().init(handle(), &shown.context, out);
   }
 
@@ -79,16 +78,11 @@ class ProxiedBackend : public Boundary {
   [[nodiscard]] const tenon_host* host() const noexcept { return host_; }
 
  private:
-  /// A context of `init` in the size of this header, and that of the host, which permits code.
+  /// A context of `init` in the size of this header, and that of the host, which answers what the
+  /// plugin asks about the call.
   struct ShownContext {
     tenon_init_context context{};
     const tenon_init_context* original = nullptr;
-
-    static tenon_status permit(const tenon_init_context* seen, const void* code,
-                               std::uint64_t size) {
-      const auto* original = reinterpret_cast<const ShownContext*>(seen)->original;
-      return original->permit_code(original, code, size);
-    }
   };
 
   /// The state of the proxy for each delegate.
@@ -146,6 +140,7 @@ class ProxiedBackend : public Boundary {
       kept->recorder.emplace(id_, call.context, settings_.recorded_runs);
       call.context.named_data_map = kept->recorder->named_data();
     }
+    call.original = reinterpret_cast<const ShownContext*>(call.original)->original;
     const std::uint64_t found = log_.count();
     const tenon_status plugins = call.forward();
     const tenon_status status = judge(plugins, found);

@@ -46,6 +46,7 @@ class Pooled {
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
     pooled_record().at_init = number_of(threads_.of(context));
+    pooled_record().scheduling = context.scheduling();
     const std::string_view text = processed.text();
     Delegate out{std::string(text.substr(0, text.find(' ')))};
     if (const auto space = text.find(' '); space != std::string_view::npos) {
@@ -96,14 +97,32 @@ class Pooled {
   tenon::Threads threads_;
 };
 
-class PooledLeft final : public Pooled<PooledLeft>, public tenon::Backend<PooledLeft> {
+/// Follows hints between runs, too; refuses little power.
+class PooledLeft final : public Pooled<PooledLeft>,
+                         public tenon::Backend<PooledLeft>,
+                         public tenon::WithScheduling<PooledLeft> {
  public:
+  static constexpr tenon::SchedulingUse scheduling_use{.priority = "recorded", .power = "recorded"};
+  Status set_scheduling(Delegate&, const tenon::Scheduling& scheduling) {
+    ++pooled_record().num_set;
+    if (scheduling.power == tenon::Power::Low) {
+      return tenon::error(tenon::Error::InvalidState, "little power");
+    }
+    pooled_record().scheduling = scheduling;
+    return tenon::ok();
+  }
+
   static constexpr std::string_view id = "PooledLeft";
   static constexpr std::string_view tags = "debug";
 };
 
-class PooledRight final : public Pooled<PooledRight>, public tenon::Backend<PooledRight> {
+/// Follows hints of a load alone.
+class PooledRight final : public Pooled<PooledRight>,
+                          public tenon::Backend<PooledRight>,
+                          public tenon::WithScheduling<PooledRight> {
  public:
+  static constexpr tenon::SchedulingUse scheduling_use{.goal = "recorded"};
+
   static constexpr std::string_view id = "PooledRight";
   static constexpr std::string_view tags = "debug";
 };

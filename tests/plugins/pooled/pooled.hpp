@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tenon/core/application/scheduling.hpp"
+
 namespace tenon::test {
 
 /// The record of the delegates of pooled.cpp in this process, for a test that links it.
@@ -12,6 +14,8 @@ struct PooledRecord {
   std::atomic<int> most = 0;     ///< Of those, the most at once.
   std::atomic<int> at_init = 0;  ///< Threads in the latest `init`; 0 without a pool.
   std::atomic<int> at_run = 0;   ///< The same in `execute`.
+  Scheduling scheduling;         ///< In the latest `init` or `set_scheduling`.
+  int num_set = 0;               ///< Calls of `set_scheduling`.
 
   void begin() {
     const int now = ++running;

@@ -49,6 +49,18 @@ constexpr std::pair<Result, std::pair<const char*, const char*>> error_texts[] =
       "operation not permitted on an event last recorded in a capturing stream"}},
 };
 
+constexpr int greatest_priority = -5;  // The least is 0, as of all devices.
+
+Result create_stream(Stream** out, unsigned flags) {
+  constexpr unsigned non_blocking = 1;
+  auto stream = std::make_unique<Stream>();
+  stream->context = context_stack().back();
+  stream->is_blocking = (flags & non_blocking) == 0;
+  *out = stream.get();
+  state().streams.emplace(*out, std::move(stream));
+  return success;
+}
+
 Result find_text(Result code, const char** out, bool name) {
   for (const auto& [known, texts] : error_texts) {
     if (known != code) continue;
@@ -197,14 +209,23 @@ EXPORT Result cuCtxSynchronize() {
 }
 
 EXPORT Result cuStreamCreate(Stream** out, unsigned flags) {
-  constexpr unsigned non_blocking = 1;
   const CallScope call("cuStreamCreate", CallScope::needs_context);
   if (call.code != success) return call.code;
-  auto stream = std::make_unique<Stream>();
-  stream->context = context_stack().back();
-  stream->is_blocking = (flags & non_blocking) == 0;
-  *out = stream.get();
-  state().streams.emplace(*out, std::move(stream));
+  return create_stream(out, flags);
+}
+EXPORT Result cuStreamCreateWithPriority(Stream** out, unsigned flags, int priority) {
+  // A number outside of the range counts as the nearest one inside.
+  const int nearest = std::clamp(priority, greatest_priority, 0);
+  const CallScope call("cuStreamCreateWithPriority", CallScope::needs_context, nullptr,
+                       static_cast<std::uint64_t>(-nearest));
+  if (call.code != success) return call.code;
+  return create_stream(out, flags);
+}
+EXPORT Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  const CallScope call("cuCtxGetStreamPriorityRange", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  if (least) *least = 0;
+  if (greatest) *greatest = greatest_priority;
   return success;
 }
 EXPORT Result cuStreamDestroy_v2(Stream* stream) {

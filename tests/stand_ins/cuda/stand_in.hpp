@@ -29,7 +29,7 @@ namespace tenon::stand_in_cuda {
 struct Call {
   const char* name;
   const void* stream;
-  std::uint64_t nbytes;
+  std::uint64_t nbytes;  ///< Of cuStreamCreateWithPriority: the priority, without its sign.
   std::uint64_t thread;
   bool is_pinned;  ///< Of a copy from the host: its source is memory of cuMemHostAlloc.
 };

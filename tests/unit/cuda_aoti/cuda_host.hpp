@@ -189,6 +189,8 @@ class CudaHost {
            live.executables == 0 && live.contexts == 0 && live.context_depth == 0;
   }
 
+  Scheduling scheduling;  ///< Of what is loaded from here on.
+
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return *registry_; }
   [[nodiscard]] host::BackendRef& backend() noexcept { return *backend_; }
   /// The plugins' log, one string a line. May be changed.
@@ -215,6 +217,7 @@ class CudaHost {
       std::shared_ptr<const host::Program> program, const std::string& method,
       std::vector<std::shared_ptr<const host::DataFile>> data, Options backend_options) const {
     host::MethodOptions options;
+    options.scheduling = scheduling;
     options.registry = registry_.get();
     options.data_files = std::move(data);
     options.backend_options = std::move(backend_options);

@@ -253,3 +253,48 @@ TEST_CASE("another thread copies and runs while a delegate captures", "[cuda]") 
   CHECK(during.ran.ok());
   CHECK(host.log().find("without a CUDA graph") == std::string::npos);
 }
+
+TEST_CASE("a delegate's stream has the priority that the application asks for",
+          "[cuda][TN-SCH-1]") {
+  CudaHost host;
+  REQUIRE(host.load({}).ok());
+  CHECK(count_calls("cuStreamCreateWithPriority") == 0);
+  const auto priority_with = [&](Priority priority, Options options = {}) -> long {
+    cuda().reset();
+    host.scheduling = {.priority = priority};
+    const auto method = host.load({}, std::move(options));
+    INFO(method.text());
+    REQUIRE(method.ok());
+    for (long i = 0; i < cuda().num_calls(); ++i) {
+      const stand_in_cuda::Call call = cuda().call(i);
+      if (std::string_view(call.name) == "cuStreamCreateWithPriority") {
+        return -static_cast<long>(call.nbytes);
+      }
+    }
+    return 1;
+  };
+  CHECK(priority_with(Priority::Low) == 0);
+  CHECK(priority_with(Priority::Normal) == -2);
+  CHECK(priority_with(Priority::High) == -5);
+  CHECK(priority_with(static_cast<Priority>(77)) == 1);
+  CHECK(priority_with(Priority::High, {option("use_shared_cuda_stream", true)}) == 1);
+  CHECK(priority_with(Priority::High, {option("enable_cuda_graph_for_method", "forward")}) == -5);
+}
+
+TEST_CASE("a failure of the driver with a priority is that of the load", "[cuda]") {
+  CudaHost host;
+  host.scheduling = {.priority = Priority::High};
+  REQUIRE(host.load({}).ok());
+  for (const char* name : {"cuCtxGetStreamPriorityRange", "cuStreamCreateWithPriority"}) {
+    cuda().reset();
+    REQUIRE(host.load({}).ok());
+    long index = 0;
+    while (std::string_view(cuda().call(index).name) != name) ++index;
+    cuda().reset();
+    cuda().fail_at(index, 2);
+    const auto failed = host.load({});
+    CHECK_FALSE(failed.ok());
+    REQUIRE(cuda().failed_call() != nullptr);
+    CHECK(std::string_view(cuda().failed_call()) == name);
+  }
+}

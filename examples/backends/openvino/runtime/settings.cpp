@@ -39,6 +39,7 @@ std::vector<std::pair<std::string, std::string>> Settings::properties() const {
                    inference_precision.empty() ? "f32" : inference_precision);
   out.emplace_back("PERF_COUNT", profiling ? "YES" : "NO");
   if (!performance_hint.empty()) out.emplace_back("PERFORMANCE_HINT", performance_hint);
+  if (!model_priority.empty()) out.emplace_back("MODEL_PRIORITY", model_priority);
   if (num_streams != 0) out.emplace_back("NUM_STREAMS", std::to_string(num_streams));
   if (inference_num_threads != 0) {
     out.emplace_back("INFERENCE_NUM_THREADS", std::to_string(inference_num_threads));

@@ -19,6 +19,7 @@ struct Settings {
   std::int64_t num_streams = 0;            ///< Runs that the device works on at the same time.
   std::int64_t inference_num_threads = 0;  ///< Threads for one run; 0: those of the machine.
   std::string performance_hint;
+  std::string model_priority;       ///< LOW, MEDIUM or HIGH.
   std::string inference_precision;  ///< Empty: f32, so that results are those of the program.
   std::string cache_dir;            ///< Empty: compiled models are not kept.
   bool profiling = false;

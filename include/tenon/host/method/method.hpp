@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
@@ -173,6 +174,15 @@ class Method {
   ///         "tenon.streams/1"; a delegate that cannot), and whatever the backend fails with. All
   ///         delegates then have the streams that they had.
   [[nodiscard]] Status set_stream(std::string_view backend_id, void* stream);
+
+  /// Replaces `MethodOptions::scheduling` for later runs, of the session that is in use; not while
+  /// `execute` runs. Backends that follow no hints (without extension "tenon.scheduling/1") are not
+  /// changed.
+  ///
+  /// errors: InvalidState (a run is pending), NotSupported (a backend fixes its delegates'
+  ///         scheduling when they are loaded), and whatever a backend fails with. The delegates
+  ///         before the one that failed have the new scheduling.
+  [[nodiscard]] Status set_scheduling(const Scheduling& scheduling);
 
  private:
   friend class detail::LoadedMethod;  // The only class that derives from this one.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/host/async/executor.hpp"
 #include "tenon/host/files/limits.hpp"
@@ -49,6 +50,9 @@ struct MethodOptions {
   /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
   /// all methods that get the same pool; null: each plugin has threads of its own, or none.
   const ThreadPool* threads = nullptr;
+  /// Hints for the backends, of which each follows those that its device knows. Later ones:
+  /// `Method::set_scheduling`.
+  Scheduling scheduling{};
   Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 

@@ -148,6 +148,7 @@ struct ExtensionCalls {
   static constexpr char list_devices[] = "list_devices";
   static constexpr char list_operators[] = "list_operators";
   static constexpr char memory_info[] = "memory_info";
+  static constexpr char set_scheduling[] = "set_scheduling";
   static constexpr char set_option[] = "set_option";
   static constexpr char get_option[] = "get_option";
   static constexpr char partition[] = "partition";
@@ -251,6 +252,16 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.ops_to_not_decompose) shown.ops_to_not_decompose = nullptr;
     if (!table.preprocess) shown.preprocess = nullptr;
     return show_table(own.preprocess, theirs, shown_preprocess_, shown);
+  }
+  if (id == TENON_EXTENSION_SCHEDULING) {
+    using T = tenon_scheduling_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),      0,
+            table.priority, table.goal,
+            table.power,    &C::of_delegate<&W::scheduling, &T::set_scheduling, C::set_scheduling>};
+    // A host sees which functions the backend leaves out.
+    if (!table.set_scheduling) shown.set_scheduling = nullptr;
+    return show_table(own.scheduling, theirs, shown_scheduling_, shown);
   }
   if (id == TENON_EXTENSION_SESSIONS) {
     using T = tenon_sessions_v1;

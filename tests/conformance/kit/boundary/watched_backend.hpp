@@ -19,6 +19,7 @@
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/conformance/boundary.hpp"
@@ -70,6 +71,7 @@ struct ExtensionTables {
   tenon_memory_info_v1 memory_info{};
   tenon_options_v1 options{};
   tenon_preprocess_v1 preprocess{};
+  tenon_scheduling_v1 scheduling{};
   tenon_sessions_v1 sessions{};
   tenon_streams_v1 streams{};
 };

@@ -33,7 +33,10 @@ using std::chrono::milliseconds;
 class CancellableCase {
  public:
   explicit CancellableCase(Context& kit)
-      : kit_(kit), live_(kit), limit_(kit.backend().cancel_ms), method_(live_.load(true)) {
+      : kit_(kit),
+        live_(kit),
+        limit_(kit.backend().cancel_ms),
+        method_(live_.load({.cancellable = true})) {
     const Clock::time_point start = Clock::now();
     before_ = outputs();
     duration_ = std::chrono::ceil<microseconds>(Clock::now() - start);

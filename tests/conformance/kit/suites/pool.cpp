@@ -40,8 +40,8 @@ enum class Way {
 /// A pool that observes how it is used.
 class ProbePool final : public host::ThreadPool {
  public:
-  ProbePool(std::uint32_t num_threads, Way how, Clock::duration patience = std::chrono::seconds(2))
-      : host::ThreadPool(num_threads), way(how), patience_(patience) {}
+  ProbePool(std::uint32_t threads, Way how, Clock::duration patience = std::chrono::seconds(2))
+      : host::ThreadPool(threads), way(how), patience_(patience) {}
 
   Way way;
   std::atomic<bool> is_open = true;  ///< A call that may use the pool is going on.
@@ -116,7 +116,7 @@ class PooledCase {
   }
 
   [[nodiscard]] std::unique_ptr<CaseMethod> load(const ProbePool& pool) {
-    return live_.load(false, &pool);
+    return live_.load({.threads = &pool});
   }
   /// The first run of the case.
   [[nodiscard]] static Status run(CaseMethod& method) {
@@ -160,10 +160,10 @@ TENON_CONFORMANCE_TEST("pool/division",
                         "runs them one after the other showed");
   }
   if (!kit.backend().deterministic) return;
-  for (const std::uint32_t num_threads : {1U, 3U, 8U}) {
+  for (const std::uint32_t threads : {1U, 3U, 8U}) {
     for (const Way way : {Way::whole, Way::one_by_one}) {
-      ProbePool pool(num_threads, way, pooled.patience());
-      kit.expect("TN-THR-3", pooled.outputs(pool) == first, "with a pool of ", num_threads,
+      ProbePool pool(threads, way, pooled.patience());
+      kit.expect("TN-THR-3", pooled.outputs(pool) == first, "with a pool of ", threads,
                  way == Way::whole ? " threads that makes one range" : " threads",
                  " the outputs differ from those with one of 2");
     }

@@ -328,6 +328,18 @@ inline constexpr Rule rule_table[] = {
      "The functions of this table MUST NOT change the programs, weights and compile specs that "
      "they are given.",
      "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
+    {"TN-SCH-1",
+     "`init` MUST accept every scheduling: a value that the backend does not know, or cannot "
+     "follow, counts as 0.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
+    {"TN-SCH-2",
+     "A scheduling MUST NOT change what is computed: the outputs are those of the program that "
+     "was lowered, within the tolerance that the author states.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
+    {"TN-SCH-3",
+     "A failure of `set_scheduling` MUST leave the delegate as it was, and values that it does "
+     "not know MUST count as 0.",
+     "tenon/abi/extensions/scheduling.h: tenon_scheduling_v1.set_scheduling"},
     {"TN-SES-1",
      "A new session MUST have the state that `init` gave, whatever ran on the delegate before.",
      "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},

@@ -100,6 +100,18 @@ TEST_CASE("a time-out is a limit in seconds", "[arguments]") {
   }
 }
 
+TEST_CASE("hints for the backends have names", "[arguments]") {
+  CHECK(accept({"m.pte"}).scheduling == tenon::Scheduling());
+  const auto hints = accept({"m.pte", "--priority", "high", "--goal", "latency", "--power", "low"});
+  CHECK(hints.scheduling ==
+        tenon::Scheduling{tenon::Priority::High, tenon::Goal::Latency, tenon::Power::Low});
+  for (const char* hint : {"--priority", "--goal", "--power"}) {
+    for (const char* wrong : {"any", "higher", "2", ""}) {
+      CHECK_THAT(refuse({"m.pte", hint, wrong}), ContainsSubstring(hint));
+    }
+  }
+}
+
 TEST_CASE("a pool has a number of threads", "[arguments]") {
   CHECK(accept({"m.pte"}).threads == 0);
   CHECK(accept({"m.pte", "--threads", "2"}).threads == 2);

@@ -12,6 +12,7 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/core/options.hpp"
@@ -155,6 +156,21 @@ struct LoadedDelegate {
     return take_last_error(backend.host(), status).with_context("create_session");
   }
 
+  /// The active delegate has `scheduling` from now on (extension "tenon.scheduling/1"). One of a
+  /// backend without the extension stays as it is: it follows no hint.
+  [[nodiscard]] Status set_scheduling(const tenon_scheduling& scheduling) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_scheduling_v1>(TENON_EXTENSION_SCHEDULING);
+    if (!table) return ok();
+    if (!table->set_scheduling) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " fixes the scheduling of a delegate when it is loaded");
+    }
+    const tenon_status status = table->set_scheduling(backend.raw(), active->handle, &scheduling);
+    if (status == TENON_STATUS_OK) return ok();
+    return take_last_error(backend.host(), status).with_context("set_scheduling");
+  }
+
   /// The active delegate runs on `stream` from now on (extension "tenon.streams/1").
   [[nodiscard]] Status set_stream(void* stream) const {
     const LoadedBackend& backend = *use->backend;
@@ -212,8 +228,9 @@ struct DelegateLoader {
   Arena& arena;
   Arena& temp_arena;
   tenon_changes* changes;
-  const std::uint32_t* cancel_flag;  ///< Null when runs cannot be cancelled.
-  const tenon_thread_pool* threads;  ///< Null when the application gave none.
+  const std::uint32_t* cancel_flag;    ///< Null when runs cannot be cancelled.
+  const tenon_thread_pool* threads;    ///< Null when the application gave none.
+  const tenon_scheduling* scheduling;  ///< Null without hints.
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
@@ -263,6 +280,7 @@ struct DelegateLoader {
     context.tracer = trace ? trace->table() : nullptr;
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
+    context.scheduling = scheduling;
 
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
     out.use = use;

@@ -87,6 +87,7 @@ class LoadedMethod final : public Method {
     }
     is_plain_ =
         !options_.trace && !control_ && options_.limits.run_milliseconds == HostLimits::none;
+    const tenon_scheduling scheduling = tenon::detail::to_abi(options_.scheduling);
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
                           .registry = options_.registry,
@@ -100,6 +101,7 @@ class LoadedMethod final : public Method {
                           .changes = changes_.table(),
                           .cancel_flag = control_ ? control_->flag() : nullptr,
                           .threads = threads(),
+                          .scheduling = options_.scheduling == Scheduling() ? nullptr : &scheduling,
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));

@@ -3,7 +3,9 @@
 
 #include "tenon/host/method/method.hpp"
 
+#include <cstddef>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
@@ -100,6 +102,18 @@ void Method::use_session(const Session* session) noexcept { detail::loaded(*this
 Status Method::set_stream(std::string_view backend_id, void* stream) {
   TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
   return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
+}
+
+Status Method::set_scheduling(const Scheduling& scheduling) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
+  const tenon_scheduling hints = tenon::detail::to_abi(scheduling);
+  const std::span<const detail::LoadedDelegate> delegates = detail::loaded(*this).delegates();
+  for (std::size_t i = 0; i < delegates.size(); ++i) {
+    if (Status set = delegates[i].set_scheduling(hints); !set.ok()) {
+      return std::move(set).with_context(concat("delegate ", i));
+    }
+  }
+  return ok();
 }
 
 }  // namespace tenon::host

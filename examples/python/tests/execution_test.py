@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Threads and hints of an application: execution_test.py BUILD SOURCE. Needs NumPy, not PyTorch."""
+
+import gc
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+
+import tenon
+
+BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
+FIXTURES = SOURCE / "tests/fixtures"
+DEMO = BUILD / "examples/backends/demo_backend.so"
+ADD = FIXTURES / "bench/demo_add.pte"
+CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
+INPUTS = [np.full((2, 2), value, np.float32) for value in (1, 2, 3)]
+
+
+class Execution(unittest.TestCase):
+    def assertFails(self, name, text, function, *arguments, **keywords):
+        with self.assertRaises(tenon.Error) as caught:
+            function(*arguments, **keywords)
+        self.assertEqual(caught.exception.name, name)
+        self.assertIn(text, caught.exception.text)
+
+    def test_programs_share_a_pool_of_threads(self):
+        pool = tenon.ThreadPool(2)
+        self.assertEqual(pool.num_threads, 2)
+        methods = [tenon.load(ADD, plugins=[DEMO], threads=threads)["forward"]
+                   for threads in (pool, pool, 3, None)]
+        del pool
+        gc.collect()
+        self.assertEqual([method(*INPUTS).tolist() for method in methods],
+                         [tenon.load(ADD, plugins=[DEMO])["forward"](*INPUTS).tolist()] * 4)
+        self.assertFails("InvalidArgument", "expected 1 thread or more, found 0",
+                         tenon.ThreadPool, 0)
+        self.assertFails("InvalidArgument", "expected 1 thread or more, found 0",
+                         tenon.load, ADD, threads=0)
+        with self.assertRaises(TypeError):
+            tenon.load(ADD, threads="2")
+
+    def test_hints_are_checked_and_change_no_output(self):
+        method = tenon.load(ADD, plugins=[DEMO], priority="low", goal="throughput",
+                            power="high")["forward"]
+        self.assertEqual(method(*INPUTS).tolist(), tenon.load(ADD, plugins=[DEMO])["forward"](*INPUTS).tolist())
+        self.assertFails("InvalidArgument", "priority: expected low, normal, high or None, found 'max'",
+                         tenon.load, ADD, priority="max")
+        self.assertFails("InvalidArgument", "goal: expected latency, throughput or None, found ''",
+                         tenon.load, ADD, goal="")
+
+    @unittest.skipUnless(CPU_AOTI.exists(), "built without CpuAotiBackend")
+    def test_a_model_of_aotinductor_computes_on_a_pool(self):
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        outputs = [tenon.load(FIXTURES / "cpu_addmul/model.pte", plugins=[CPU_AOTI],
+                              threads=threads)["forward"](x, x).tolist()
+                   for threads in (None, 1, 3)]
+        self.assertEqual(outputs[1:], outputs[:1] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
