@@ -115,12 +115,12 @@ class ApplicationPool final : public tenon::host::ThreadPool {
 tenon::Status share_threads(const std::shared_ptr<const tenon::host::Program>& program,
                             const tenon::host::BackendRegistry& registry,
                             const tenon::host::InputTensor& input) {
-  // [one pool]
+  // [shared]
   TENON_TRY(const auto pool, tenon::host::WorkerPool::create(2));
   const tenon::host::MethodOptions options{.registry = &registry, .threads = pool.get()};
   TENON_TRY(auto encoder, tenon::host::Method::load(program, "forward", options));
   TENON_TRY(auto decoder, tenon::host::Method::load(program, "forward", options));
-  // [one pool]
+  // [shared]
   ApplicationPool application;
   TENON_TRY(auto third, tenon::host::Method::load(
                             program, "forward", {.registry = &registry, .threads = &application}));

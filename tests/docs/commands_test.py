@@ -43,6 +43,7 @@ UNSTABLE = [
     (re.compile(r"\b\d+(\.\d+)? (ns|us|ms|s)\b"), "TIME"),
     (re.compile(r"\b[0-9a-f]{40}\b"), "BUILD-ID"),
     (re.compile(r"\b\d+ bytes, (not )?stripped"), "SIZE"),
+    (re.compile(r"\b\d+ free: "), "FREE: "),
     (re.compile(r"installed /.*"), "INSTALLED"),
     (re.compile(r"(largest absolute difference) \S+"), r"\1 DIFFERENCE"),
 ]

@@ -81,7 +81,9 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     TENON_TRY(graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
     TENON_TRY(graph_backend::Model model, graph_backend::Model::load(std::move(graph), context));
     const std::uint64_t scratch = model.scratch_bytes();
-    return Delegate{std::move(model), Counted(scratch_, scratch)};
+    Delegate delegate{std::move(model), Counted(scratch_, scratch)};
+    context.tracer().log_counter("scratch", static_cast<double>(scratch_.load()), "bytes");
+    return delegate;
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {

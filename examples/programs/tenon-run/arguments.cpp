@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "budget.hpp"
 #include "parse_command_line.hpp"
@@ -111,9 +113,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->check(CLI::Range(std::uint32_t{1}, max_threads).description(""))
       ->type_name("N");
   const auto add_hint = [&app]<class Hint>(const char* name, Hint& to, const char* description,
-                                           std::map<std::string, Hint> values) {
-    app.add_option(name, to, description)
-        ->transform(CLI::CheckedTransformer(std::move(values)).description(""))
+                                           const std::map<std::string, Hint>& values) {
+    std::vector<std::string> names;
+    for (const auto& [text, value] : values) names.push_back(text);
+    app.add_option_function<std::string>(
+           name, [&to, values](const std::string& given) { to = values.at(given); }, description)
+        ->check(CLI::IsMember(std::move(names)).description(""))
         ->type_name("HINT");
   };
   add_hint("--priority", arguments.scheduling.priority,

@@ -78,6 +78,7 @@ std::string padded(std::string text, std::size_t width) {
 }
 
 std::string handle_text(const Layer& layer) {
+  if (layer.is_output) return concat("out ", layer.handle);
   if (layer.debug_handle) return concat(*layer.debug_handle);
   return layer.delegate ? concat(*layer.delegate, ":", layer.handle) : concat("-:", layer.handle);
 }
@@ -92,40 +93,57 @@ Result<LayersReport> compare_layers(const RecordedRun& found, const RecordedRun&
                                     bool same_program, const LayerTolerance& tolerance) {
   LayersReport report;
   report.tolerance = tolerance;
-  report.by_debug_handle = has_debug_handles(found) && has_debug_handles(expected);
-  if (!report.by_debug_handle && !same_program) {
+  const auto add = [&](Layer layer, const host::IntermediateTensor& tensor,
+                       const host::IntermediateTensor& other) {
+    layer.type = tensor.type;
+    layer.shape = tensor.shape;
+    compare(layer, tensor, other, tolerance);
+    if (!layer.equal && !report.first) report.first = report.layers.size();
+    report.layers.push_back(std::move(layer));
+  };
+  const bool by_debug_handle = has_debug_handles(found) && has_debug_handles(expected);
+  const bool outputs_alone = found.tensors.empty() || expected.tensors.empty();
+  if (!outputs_alone && !by_debug_handle && !same_program) {
     return error(Error::InvalidArgument,
                  "the layers of two programs are matched by debug handles, and ",
                  has_debug_handles(found) ? "the reference" : "the program",
                  " has none: tenon-compile stores them with --debug-handles");
   }
+  report.matched_by = outputs_alone ? "output" : by_debug_handle ? "debug_handle" : "step";
   std::map<Key, const host::IntermediateTensor*> by_key;
-  const auto expected_keys = keys_of(expected, report.by_debug_handle);
+  const auto expected_keys = keys_of(expected, by_debug_handle);
   for (std::size_t i = 0; i < expected_keys.size(); ++i) {
     if (expected_keys[i]) by_key.emplace(*expected_keys[i], &expected.tensors[i]);
   }
-  const auto found_keys = keys_of(found, report.by_debug_handle);
+  const auto found_keys = keys_of(found, by_debug_handle);
   for (std::size_t i = 0; i < found_keys.size(); ++i) {
     const auto other = found_keys[i] ? by_key.find(*found_keys[i]) : by_key.end();
     if (other == by_key.end()) {
       ++report.only_here;
       continue;
     }
-    const host::IntermediateTensor& tensor = found.tensors[i];
-    const host::Intermediate& one = found.known[tensor.intermediate];
+    const host::Intermediate& one = found.known[found.tensors[i].intermediate];
     Layer layer;
-    if (report.by_debug_handle) layer.debug_handle = one.debug_handles.back();
+    if (by_debug_handle) layer.debug_handle = one.debug_handles.back();
     if (!one.nodes.empty()) layer.node = one.nodes.back();
     layer.name = one.name;
     layer.delegate = one.delegate;
     layer.handle = one.handle;
-    layer.type = tensor.type;
-    layer.shape = tensor.shape;
-    compare(layer, tensor, *other->second, tolerance);
-    if (!layer.equal && !report.first) report.first = report.layers.size();
-    report.layers.push_back(std::move(layer));
+    add(std::move(layer), found.tensors[i], *other->second);
   }
   report.only_in_reference = expected.tensors.size() - report.layers.size();
+  if (!report.layers.empty() || outputs_alone) {
+    for (const host::IntermediateTensor& output : found.outputs) {
+      const auto other = std::ranges::find(expected.outputs, output.intermediate,
+                                           &host::IntermediateTensor::intermediate);
+      if (other == expected.outputs.end()) continue;
+      Layer layer;
+      layer.name = concat("output ", output.intermediate);
+      layer.handle = static_cast<std::int64_t>(output.intermediate);
+      layer.is_output = true;
+      add(std::move(layer), output, *other);
+    }
+  }
   if (!report.layers.empty()) return report;
   return error(Error::InvalidArgument,
                "the program and the reference have no layer in common: ", found.tensors.size(),
@@ -135,10 +153,10 @@ Result<LayersReport> compare_layers(const RecordedRun& found, const RecordedRun&
 
 std::string layers_text(const LayersReport& report) {
   constexpr std::size_t most = 60;  // The whole list is in the JSON object.
-  std::string out =
-      concat("layers: ", report.layers.size(), " compared with ", printable(report.reference),
-             " by ", report.by_debug_handle ? "debug handle" : "step", ", ", report.only_here,
-             " only here, ", report.only_in_reference, " only in the reference\n");
+  std::string out = concat(
+      "layers: ", report.layers.size(), " compared with ", printable(report.reference), " by ",
+      report.matched_by == "debug_handle" ? "debug handle" : report.matched_by.c_str(), ", ",
+      report.only_here, " only here, ", report.only_in_reference, " only in the reference\n");
   std::size_t widths[] = {6, 4, 5};
   const std::size_t begin =
       report.first && *report.first >= most ? *report.first + 1 - most / 2 : 0;

@@ -17,6 +17,7 @@ namespace tenon::run {
 struct RecordedRun {
   std::vector<host::Intermediate> known;
   std::vector<host::IntermediateTensor> tensors;
+  std::vector<host::IntermediateTensor> outputs;  ///< `intermediate` is the number of the output.
 };
 
 /// How far a layer may be from its reference. Without a number of the caller's, that is by the
@@ -41,13 +42,14 @@ struct Layer {
   std::vector<std::int64_t> shape;
   host::Comparison comparison;
   bool equal = false;
+  bool is_output = false;  ///< Output number `handle` of the method.
 };
 
 /// The comparison of two runs of a model, layer by layer.
 struct LayersReport {
   std::string reference;  ///< A path.
   LayerTolerance tolerance;
-  bool by_debug_handle = false;
+  std::string matched_by;            ///< "debug_handle", "step", or "output": outputs alone.
   std::vector<Layer> layers;         ///< In the order of the run that is judged.
   std::optional<std::size_t> first;  ///< The first of them that differs.
   std::size_t only_here = 0;         ///< Tensors of this run without a counterpart.
@@ -57,7 +59,8 @@ struct LayersReport {
 
 /// Compares what `found` and `expected` have in common: results of one node of the exported
 /// program, where both programs have debug handles; else, in runs of `same_program`, of one step. A
-/// step that runs more than once is compared each time.
+/// step that runs more than once is compared each time. Outputs are the last layers, and the only
+/// ones when one of the runs has no intermediate result.
 ///
 /// errors: InvalidArgument when they have nothing in common, with what to do.
 [[nodiscard]] Result<LayersReport> compare_layers(const RecordedRun& found,

@@ -113,7 +113,7 @@ Json to_json(const std::optional<LayersReport>& report) {
   Json layers = Json::array();
   for (const Layer& layer : report->layers) layers.push_back(to_json(layer));
   return {{"reference", report->reference},
-          {"matched_by", report->by_debug_handle ? "debug_handle" : "step"},
+          {"matched_by", report->matched_by},
           {"first", report->first ? Json(*report->first) : Json(nullptr)},
           {"only_here", report->only_here},
           {"only_in_reference", report->only_in_reference},

@@ -407,6 +407,16 @@ Status Session::read_outputs() {
     copy.value.as.tensor = &copy.tensor;
     outputs_[i] = &copy.value;
   }
+  return recorded_ == nullptr ? ok() : record_outputs();
+}
+
+Status Session::record_outputs() {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i]->kind != TENON_VALUE_TENSOR) continue;
+    TENON_TRY(const host::ValueArray array, whole_output(i));
+    recorded_->outputs.push_back(
+        {i, array.type, array.shape, {array.data.begin(), array.data.end()}});
+  }
   return ok();
 }
 

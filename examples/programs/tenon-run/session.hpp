@@ -67,6 +67,7 @@ class Session {
   Status set_outputs();
   Status execute();
   Status read_outputs();
+  Status record_outputs();
   Status report_outputs();
   Status write_outputs();
   Status compare_outputs();

@@ -46,8 +46,9 @@ class WorkerPool final : public ThreadPool {
   std::mutex mutex_;
   std::condition_variable workers_wake_;
   std::condition_variable callers_wake_;
-  Job* first_ = nullptr;         // Of those that are going on, in the order in which threads help.
-  std::uint32_t num_taken_ = 0;  // Places of threads that compute.
+  Job* first_ = nullptr;  // Of those that are going on, in the order in which threads help.
+  std::uint32_t num_waiting_ = 0;  // Callers that wait for a place.
+  std::uint32_t num_taken_ = 0;    // Places of threads that compute.
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

@@ -13,7 +13,9 @@ namespace {
 using tenon::BlobVerdict;
 using tenon::Compatibility;
 
-class Judge final : public tenon::Backend<Judge>, public tenon::WithCheckBlob<Judge> {
+class Judge final : public tenon::Backend<Judge>,
+                    public tenon::WithCheckBlob<Judge>,
+                    public tenon::WithEstimate<Judge> {
  public:
   static constexpr std::string_view id = "JudgeBackend";
 
@@ -32,6 +34,12 @@ class Judge final : public tenon::Backend<Judge>, public tenon::WithCheckBlob<Ju
     if (text == "drives") return BlobVerdict{Compatibility::Usable, "\x1b[2Jred\x9b"};
     if (text.starts_with("asks ")) ask_for(context, text.substr(5));
     return BlobVerdict{};
+  }
+
+  /// The bytes of the text.
+  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
+                                                tenon::CompileSpecs) {
+    return tenon::MemoryEstimate{{.weights = processed.text().size()}};
   }
 
  private:

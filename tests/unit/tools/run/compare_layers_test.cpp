@@ -163,7 +163,7 @@ TEST_CASE("a delegate is compared with kernels", "[run][layers]") {
   CHECK(outcome.exit_code == 0);
   const auto layers = nlohmann::json::parse(outcome.out).at("layers");
   CHECK(layers.at("matched_by") == "debug_handle");
-  CHECK(layers.at("layers").size() == 2);
+  CHECK(layers.at("layers").size() == 3);  // With the output.
 }
 
 }  // namespace compare_layers_test

@@ -40,7 +40,8 @@ host::Intermediate step(std::int64_t handle, std::vector<std::uint32_t> debug_ha
 /// Three steps; the second is of two nodes.
 RecordedRun some_run() {
   return {{step(0, {1}, {"a"}), step(1, {2, 3}, {"b", "c"}), step(2, {4}, {"<d>"})},
-          {tensor(0, {1, 2}), tensor(1, {3, 4}), tensor(2, {5})}};
+          {tensor(0, {1, 2}), tensor(1, {3, 4}), tensor(2, {5})},
+          {}};
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ TEST_CASE("layers are matched by the node whose result they are", "[layers]") {
   const auto report = compare_layers(found, expected, false, {});
   INFO(report.text());
   REQUIRE(report.ok());
-  CHECK(report->by_debug_handle);
+  CHECK(report->matched_by == "debug_handle");
   REQUIRE(report->layers.size() == 3);
   CHECK(report->layers[0].equal);
   CHECK(report->layers[1].node == "c");
@@ -79,7 +80,7 @@ TEST_CASE("without debug handles the steps of one program are matched, and no ot
   other.tensors[2] = tensor(1, {4});
   const auto report = compare_layers(run, other, true, {});
   REQUIRE(report.ok());
-  CHECK_FALSE(report->by_debug_handle);
+  CHECK(report->matched_by == "step");
   // The second step ran twice, and differed the second time.
   REQUIRE(report->layers.size() == 3);
   CHECK(report->first == 2U);
@@ -96,6 +97,28 @@ TEST_CASE("two runs without a common layer are refused", "[layers]") {
   const auto refused = compare_layers(some_run(), other, false, {});
   CHECK(refused.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("no layer in common"));
+}
+
+TEST_CASE("outputs are the last layers, and the only ones of a run without others", "[layers]") {
+  RecordedRun found = some_run();
+  found.outputs = {tensor(0, {1, 2}), tensor(1, {3})};
+  RecordedRun expected = some_run();
+  expected.outputs = {tensor(0, {1, 4})};
+  const auto both = compare_layers(found, expected, false, {});
+  REQUIRE(both.ok());
+  REQUIRE(both->layers.size() == 4);
+  CHECK(both->first == 3U);
+  CHECK_THAT(layers_text(*both),
+             ContainsSubstring("first layer that differs: output 0, handle out 0\n"));
+
+  expected.known.clear();
+  expected.tensors.clear();
+  const auto alone = compare_layers(found, expected, false, {});
+  REQUIRE(alone.ok());
+  CHECK(alone->matched_by == "output");
+  CHECK(alone->layers.size() == 1);
+  CHECK(alone->only_here == 3);
+  CHECK(alone->first == 0U);
 }
 
 TEST_CASE("a tolerance of the caller is for each element, the default for the layer", "[layers]") {

@@ -107,9 +107,15 @@ void WorkerPool::finish(Job& job, std::unique_lock<std::mutex>& lock, bool insid
   bool has_place = inside;
   while (!job.is_done()) {
     if (!has_place) {
+      const std::uint32_t waits_for_place = job.has_more() ? 1 : 0;
+      num_waiting_ += waits_for_place;
       callers_wake_.wait(lock,
                          [&] { return job.is_done() || (job.has_more() && is_place_free()); });
-      if (job.is_done()) break;
+      num_waiting_ -= waits_for_place;
+      if (job.is_done()) {
+        if (waits_for_place != 0) workers_wake_.notify_one();  // They may begin again.
+        break;
+      }
       ++num_taken_;
       has_place = true;
     }
@@ -131,13 +137,14 @@ void WorkerPool::finish(Job& job, std::unique_lock<std::mutex>& lock, bool insid
 void WorkerPool::work() {
   std::unique_lock lock(mutex_);
   while (!ends_) {
-    Job* job = num_taken_ < num_threads() ? next_job() : nullptr;
+    // A caller comes first: it has its work at hand, and nothing to do but that.
+    Job* job = num_taken_ + num_waiting_ < num_threads() ? next_job() : nullptr;
     if (!job) {
       workers_wake_.wait(lock);
       continue;
     }
     ++num_taken_;
-    for (; job; job = next_job()) run_range(*job, lock);
+    for (; job; job = num_waiting_ == 0 ? next_job() : nullptr) run_range(*job, lock);
     free_place();
   }
 }

@@ -33,7 +33,10 @@ class Arena {
 
   /// From now on blocks are counted by `meter`, which must outlive the arena, and there is no
   /// memory above its budget.
-  void set_meter(detail::MemoryMeter* meter) noexcept { meter_ = meter; }
+  void set_meter(detail::MemoryMeter* meter) noexcept {
+    meter_ = meter;
+    metered_ = nbytes();
+  }
 
   /// Bytes of all blocks, which is what was taken from the system.
   [[nodiscard]] std::uint64_t nbytes() const noexcept {
@@ -41,7 +44,7 @@ class Arena {
     for (const Block* block = block_; block; block = block->previous) sum += block->nbytes;
     return sum;
   }
-  /// Bytes that were handed out, and those between them.
+  /// Bytes that were handed out, and those between them. Of an arena that is not reset.
   [[nodiscard]] std::uint64_t num_handed_out() const noexcept { return filled_ + next_ - begin_; }
 
   /// `nbytes` bytes aligned to `alignment` (a power of two), or null when there is no memory or the
@@ -65,7 +68,6 @@ class Arena {
     if (block_ && block_->previous) {
       Block* older = std::exchange(block_->previous, nullptr);
       free_chain(older);
-      filled_ = 0;
     }
     next_ = begin_;
   }
@@ -118,9 +120,16 @@ class Arena {
   }
 
   bool add_metered_block(std::uint64_t nbytes) noexcept {
+    // `reset`, which is in the loop over instructions, leaves counting to the next block.
+    const std::uint64_t held = this->nbytes();
+    meter_->give(metered_ - held);
+    metered_ = held;
     if (!meter_->take(nbytes)) return false;
     meter_->forget_refusal();
-    if (add_block(nbytes)) return true;
+    if (add_block(nbytes)) {
+      metered_ += nbytes;
+      return true;
+    }
     meter_->give(nbytes);
     return false;
   }
@@ -138,11 +147,8 @@ class Arena {
     return true;
   }
 
-  void free_chain(Block* block) noexcept {
-    while (block) {
-      if (meter_) meter_->give(block->nbytes);
-      std::free(std::exchange(block, block->previous));
-    }
+  static void free_chain(Block* block) noexcept {
+    while (block) std::free(std::exchange(block, block->previous));
   }
   void free_blocks() noexcept { free_chain(std::exchange(block_, nullptr)); }
 
@@ -153,6 +159,7 @@ class Arena {
   Block* block_ = nullptr;
   std::uint64_t filled_ = 0;  ///< Bytes handed out of older blocks.
   detail::MemoryMeter* meter_ = nullptr;
+  std::uint64_t metered_ = 0;  ///< Bytes of blocks at the latest count.
 };
 
 }  // namespace tenon::host
