@@ -111,6 +111,8 @@ TEST_CASE("plugins of today and of ABI 1.0 run under a host whose every struct i
     const RawPlugin plugin(plugin_case.path);
     Longer<tenon_host> host;
     static_cast<tenon_host&>(host) = FakeHost();
+    // Those of FakeHost take a FakeHost.
+    host.get_extension = [](const tenon_host*, const char*) -> const void* { return nullptr; };
     host.struct_size = sizeof host;
     host.abi_minor = 9;
     host.set_last_error = [](const tenon_host*, tenon_status, const char*, std::uint64_t) {};

@@ -184,10 +184,12 @@ Run run(const Case& one, const std::string& fault) {
   return out;
 }
 
-/// `text` without what differs between two runs: times.
+/// `text` without what differs between two runs: times, and the memory that is free, which is read
+/// from a file.
 std::string without_times(const std::string& text) {
   static const std::regex time("[0-9.]+ (ns|us|ms|s)\\b");
-  return std::regex_replace(text, time, "TIME");
+  static const std::regex free("[0-9]+ free: fits|free memory unknown");
+  return std::regex_replace(std::regex_replace(text, time, "TIME"), free, "FREE");
 }
 
 /// Files that a run without a fault does not leave, or not like that.

@@ -318,8 +318,8 @@ class LoadedMethod final : public Method {
   [[gnu::cold]] Status take_budget(DelegateLoader& loader) {
     TENON_TRY(budget_, MethodBudget::create(options_.budget));
     TENON_RETURN_IF_ERROR(budget_->take_host(estimate_host(plan_)));
-    arena_.reserve(static_cast<std::size_t>(budget_->estimate().tables +
-                                            PlannedBuffers::bytes_in_arena(plan_).first));
+    const auto [in_arena, aligning] = PlannedBuffers::bytes_in_arena(plan_);
+    arena_.reserve(static_cast<std::size_t>(budget_->estimate().tables - aligning + in_arena));
     arena_.set_meter(budget_->cpu());
     temp_arena_.set_meter(budget_->cpu());
     loader.lent = &budget_->lent();
