@@ -189,7 +189,8 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
                                                 tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
-    return estimate_load(context, processed.text(), load_options);
+    TENON_TRY(const auto pack_weights, values.get<bool>("pack_weights"));
+    return estimate_load(context, processed.text(), load_options, pack_weights);
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

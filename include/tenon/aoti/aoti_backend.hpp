@@ -199,10 +199,12 @@ class AotiBackend {
   ~AotiBackend() = default;
 
   /// `estimate` for the options that `load` would get. Does not need the device: of several
-  /// libraries the largest counts.
+  /// libraries the largest counts. `packs_weights` says that the backend also makes weights in a
+  /// form of its own; how many only a run shows, so all are counted.
   [[nodiscard]] static Result<MemoryEstimate> estimate_load(const InitContext& context,
                                                             std::string_view processed,
-                                                            const LoadOptions& options) {
+                                                            const LoadOptions& options,
+                                                            bool packs_weights = false) {
     constexpr bool named = requires { requires Derived::takes_named_weights; };
     TENON_TRY(Payload payload, parse_payload(processed, context.method_name(), named));
     MemoryNeed host;
@@ -233,6 +235,8 @@ class AotiBackend {
     }
     const auto copies = static_cast<std::uint64_t>(options.model_copies);
     if (!in_place) host.weights += options.share_weights ? weights : copies * weights;
+    // A copy of the model's own may be written to and is not packed.
+    if (packs_weights && options.share_weights) host.weights += weights;
     host.workspace = host.session = MemoryNeed::unknown;
     return MemoryEstimate{host};
   }
