@@ -137,7 +137,8 @@ EdgeTensor::Size ProgramBuilder::range_of(EdgeValueKind kind, nb::handle number,
 EdgeTensor ProgramBuilder::tensor_of(const nb::tuple& tensor, std::string_view name) const {
   EdgeTensor out;
   out.scalar_type = static_cast<ScalarType>(nb::cast<std::int8_t>(tensor[0]));
-  for (const nb::handle size : nb::handle(tensor[1])) {
+  const nb::handle sizes = tensor[1];
+  for (const nb::handle size : sizes) {
     EdgeTensor::Size one = size_of(size, name);
     one.min = std::max<std::int64_t>(one.min, 0);
     out.sizes.push_back(std::move(one));
