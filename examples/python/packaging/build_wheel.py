@@ -99,6 +99,8 @@ def build_package(source, build, out):
         if not (build / "build.ninja").is_file():
             run("meson", "setup", source, build, "-Dbuildtype=release", "-Db_ndebug=if-release",
                 *OPTIONS)
+        # Otherwise the names of targets are those of the build before.
+        run("ninja", "-C", build, "build.ninja")
         name = mesonpy.build_wheel(out, {
             "build-dir": str(build),
             "setup-args": OPTIONS,
