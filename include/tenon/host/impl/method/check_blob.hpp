@@ -11,11 +11,8 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/core/visible.hpp"
+#include "tenon/host/impl/method/blob_context.hpp"
 #include "tenon/host/impl/method/kernel_lookup.hpp"
-#include "tenon/host/impl/method/loaded_delegate.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
@@ -99,26 +96,14 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
-  const std::span<const std::byte> blob = program.view().delegate_data(delegate);
-  // TN-BLB-1 forbids releasing it; a release that comes all the same does nothing.
-  tenon_buffer processed{sizeof(tenon_buffer), 0,       blob.empty() ? nullptr : blob.data(),
-                         blob.size(),          nullptr, [](tenon_buffer*) {}};
   const detail::RecordingDataMap recorder(data ? data->abi() : nullptr);
-  Arena arena;
-  // Whether code may run is asked by `init`; judging a blob runs none (TN-COD-4).
-  const EmbeddedCodePolicy no_code = EmbeddedCodePolicy::deny();
   PluginKernelLookup kernels({}, registry, method_name);
-  detail::HostInitContext context(no_code, &kernels);
-  context.host = backend.host();
-  context.method_name = method_name;
-  context.processed = &processed;
-  TENON_RETURN_IF_ERROR(detail::fill_compile_specs(delegate, arena, context));
-  context.runtime_allocator = arena.table();
-  context.named_data_map = recorder.abi();
+  detail::BlobContext context(&kernels);
+  TENON_RETURN_IF_ERROR(context.fill(backend, program, method_name, delegate, recorder.abi()));
 
   detail::last_error() = {};  // Drops the text of an earlier call.
   BlobCheck out;
-  const tenon_status status = table->check_blob(backend.raw(), &context, &out.verdict);
+  const tenon_status status = table->check_blob(backend.raw(), &context.raw(), &out.verdict);
   if (status != TENON_STATUS_OK) {
     return take_last_error(backend.host(), status)
         .with_context(concat("backend ", backend.id(), ": check_blob"));

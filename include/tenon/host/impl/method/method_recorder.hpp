@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <new>
@@ -20,6 +19,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
+#include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/impl/method/bind_inputs.hpp"
 #include "tenon/host/impl/method/devices.hpp"
 #include "tenon/host/impl/method/errors.hpp"
@@ -27,31 +27,10 @@
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/program/method_debug_handles.hpp"
 #include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/plugin/tensor_storage.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host::detail {
-
-/// Copies elements that are dense in the order `dim_order` to `to`, in the order of the dimensions.
-inline void copy_in_order(std::span<const std::int64_t> sizes,
-                          std::span<const std::uint8_t> dim_order, std::size_t element,
-                          const std::byte* from, std::byte* to, std::size_t nbytes) {
-  std::int64_t strides[max_rank] = {};
-  std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[dim_order[i]] = stride;
-    stride *= sizes[dim_order[i]];
-  }
-  std::int64_t index[max_rank] = {};
-  for (std::size_t at = 0; at < nbytes; at += element) {
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) offset += index[i] * strides[i];
-    std::memcpy(to + at, from + static_cast<std::size_t>(offset) * element, element);
-    for (std::size_t i = sizes.size(); i-- > 0;) {
-      if (++index[i] < sizes[i]) break;
-      index[i] = 0;
-    }
-  }
-}
 
 /// Why a plugin's `tensor` cannot be copied; ok when it can.
 [[nodiscard]] inline Status check_intermediate(const tenon_tensor& tensor) {
@@ -96,10 +75,11 @@ class MethodRecorder {
   Status find(const DebugHandles& handles) {
     std::set<const LoadedDelegate*> listed;
     std::size_t instruction = 0;
-    for (const Chain& chain : chains_) {
-      for (const Instruction& at : chain) {
+    for (std::size_t chain = 0; chain < chains_.size(); ++chain) {
+      for (std::size_t index = 0; index < chains_[chain].size(); ++index) {
+        const Instruction& at = chains_[chain][index];
         if (at.kind == Kind::KernelCall) {
-          find_kernel(at, instruction, handles);
+          find_kernel(at, instruction, MethodErrors{plan_}.operator_at(chain, index), handles);
         } else if (at.kind == Kind::DelegateCall && listed.insert(at.delegate).second) {
           TENON_RETURN_IF_ERROR(find_delegate(*at.delegate, handles));
         }
@@ -180,25 +160,17 @@ class MethodRecorder {
     for (std::uint64_t i = 0; i < last.as.span.size; ++i) act(*elements[i]);
   }
 
-  void find_kernel(const Instruction& at, std::size_t instruction, const DebugHandles& handles) {
+  void find_kernel(const Instruction& at, std::size_t instruction, const std::string& name,
+                   const DebugHandles& handles) {
     const std::size_t first = all_.size();
     each_result(at, [&](const tenon_value&) {
-      const auto [chain, index] = place_of(at);
       Intermediate& one = all_.emplace_back();
       one.handle = static_cast<std::int64_t>(instruction);
-      one.name = MethodErrors{plan_}.operator_at(chain, index);
+      one.name = name;
       one.result = all_.size() - 1 - first;
       set_nodes(one, handles.of_kernel(instruction), handles);
     });
     if (all_.size() != first) first_of_kernel_.emplace(&at, first);
-  }
-
-  [[nodiscard]] std::pair<std::size_t, std::size_t> place_of(const Instruction& at) const {
-    std::size_t chain = 0;
-    while (&at < chains_[chain].data() || &at >= chains_[chain].data() + chains_[chain].size()) {
-      ++chain;
-    }
-    return {chain, static_cast<std::size_t>(&at - chains_[chain].data())};
   }
 
   static void set_nodes(Intermediate& one, std::vector<std::uint32_t> found,
@@ -321,8 +293,10 @@ class MethodRecorder {
     TENON_RETURN_IF_ERROR(read_bytes(value, devices_, out.data));
     if (!view.is_contiguous()) {
       std::vector<std::byte> ordered(out.data.size());
-      copy_in_order(view.sizes(), view.dim_order(), size_of(out.type), out.data.data(),
-                    ordered.data(), ordered.size());
+      std::int64_t strides[max_rank] = {};
+      fill_strides(view.sizes(), tensor.dim_order, strides);
+      gather(ordered.data(), out.data.data(), view.sizes(), {strides, view.rank()},
+             size_of(out.type));
       out.data = std::move(ordered);
     }
     recorded_.push_back(std::move(out));

@@ -42,6 +42,13 @@ void append_json_string(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
+/// A text of a plugin; empty where there is none.
+[[nodiscard]] inline std::string_view text_at(const void* text, std::uint64_t size) noexcept {
+  return text == nullptr
+             ? std::string_view()
+             : std::string_view(static_cast<const char*>(text), static_cast<std::size_t>(size));
+}
+
 /// Nanoseconds of the monotonic clock.
 [[nodiscard]] inline std::uint64_t monotonic_ns() noexcept {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -146,17 +153,12 @@ void Trace::log_entry(const tenon_tracer* tracer, const char* name, std::uint64_
                       std::int64_t debug_handle, std::uint64_t start_ns, std::uint64_t end_ns,
                       const void* metadata, std::uint64_t metadata_size) noexcept {
   Trace& trace = trace_of(tracer);
-  const auto view = [](const void* text, std::uint64_t size) {
-    return text == nullptr
-               ? std::string_view()
-               : std::string_view(static_cast<const char*>(text), static_cast<std::size_t>(size));
-  };
   try {
     const std::string handle = std::to_string(debug_handle);
     const Arg with_handle{"debug_handle", handle};
-    const Arg with_metadata{"metadata", view(metadata, metadata_size)};
+    const Arg with_metadata{"metadata", detail::text_at(metadata, metadata_size)};
     const auto add = [&](std::initializer_list<Arg> args) {
-      trace.add(view(name, name_size), "backend", start_ns, end_ns, args);
+      trace.add(detail::text_at(name, name_size), "backend", start_ns, end_ns, args);
     };
     if (debug_handle == -1) {
       with_metadata.second.empty() ? add({}) : add({with_metadata});
@@ -172,10 +174,8 @@ void Trace::log_entry(const tenon_tracer* tracer, const char* name, std::uint64_
 void Trace::counter_entry(const tenon_tracer* tracer, const char* name, std::uint64_t name_size,
                           const char* unit, std::uint64_t unit_size, std::uint64_t at_ns,
                           double value) noexcept {
-  const auto view = [](const char* text, std::uint64_t size) {
-    return text ? std::string_view(text, static_cast<std::size_t>(size)) : std::string_view();
-  };
-  trace_of(tracer).add_counter(view(name, name_size), view(unit, unit_size), at_ns, value);
+  trace_of(tracer).add_counter(detail::text_at(name, name_size), detail::text_at(unit, unit_size),
+                               at_ns, value);
 }
 
 std::uint32_t Trace::thread_number() {

@@ -12,13 +12,10 @@
 #include "tenon/abi/extensions/estimate.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/limits.hpp"
+#include "tenon/host/impl/method/blob_context.hpp"
 #include "tenon/host/impl/method/estimate/table_bytes.hpp"
-#include "tenon/host/impl/method/loaded_delegate.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/method/memory/planned_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -105,25 +102,15 @@ Result<DelegateEstimate> estimate_delegate(const LoadedBackend& backend, const P
   const auto table = backend.extension<tenon_estimate_v1>(TENON_EXTENSION_ESTIMATE);
   if (!table || !table->estimate) return out;
 
-  const std::span<const std::byte> blob = program.view().delegate_data(delegate);
-  // TN-EST-1 forbids releasing it; a release that comes all the same does nothing.
-  tenon_buffer processed{sizeof(tenon_buffer), 0,       blob.empty() ? nullptr : blob.data(),
-                         blob.size(),          nullptr, [](tenon_buffer*) {}};
-  Arena arena;
-  const EmbeddedCodePolicy no_code = EmbeddedCodePolicy::deny();
-  detail::HostInitContext context(no_code);
-  context.host = backend.host();
-  context.method_name = method_name;
-  context.processed = &processed;
-  TENON_RETURN_IF_ERROR(detail::fill_compile_specs(delegate, arena, context));
-  context.runtime_allocator = arena.table();
-  context.named_data_map = data ? data->abi() : nullptr;
-  context.runtime_specs = options.data();
-  context.num_runtime_specs = static_cast<std::uint32_t>(options.size());
+  detail::BlobContext context;
+  TENON_RETURN_IF_ERROR(
+      context.fill(backend, program, method_name, delegate, data ? data->abi() : nullptr));
+  context.raw().runtime_specs = options.data();
+  context.raw().num_runtime_specs = static_cast<std::uint32_t>(options.size());
 
   detail::NeedSink sink;
   const tenon_status status =
-      table->estimate(backend.raw(), &context, &detail::NeedSink::take, &sink);
+      table->estimate(backend.raw(), &context.raw(), &detail::NeedSink::take, &sink);
   if (status == TENON_STATUS_NOT_SUPPORTED) return out;
   if (status != TENON_STATUS_OK) {
     return take_last_error(backend.host(), status)
