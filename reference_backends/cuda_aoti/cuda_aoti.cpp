@@ -79,7 +79,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static constexpr bool runs_embedded_code = true;
   static constexpr bool takes_named_weights = true;
   static constexpr const char* device_name = "cuda";
+#if TENON_CUDA_KERNELS
   static constexpr std::array fallback_kernels{TENON_CUDA_KERNEL_SHIMS(TENON_AOTI_NAME)};
+#else
+  static constexpr std::array<const char*, 0> fallback_kernels{};
+#endif
   static constexpr const char* decompositions = R"({"aten.conv1d.default": "aten.conv2d.default"})";
   static constexpr const char* compile_options = R"({
     "aot_inductor.embed_kernel_binary": true,

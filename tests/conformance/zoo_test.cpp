@@ -3,6 +3,12 @@
 // Every plugin of the zoo is caught by its rule and by no other, and correct plugins pass. A run
 // over a plugin that crashes or hangs ends like any other.
 #include <sys/wait.h>
+#ifdef __linux__
+#include <features.h>
+#endif
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -16,6 +22,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -140,6 +147,17 @@ Verdict judge(const Animal& animal) {
   return verdict;
 }
 
+std::set<std::string> rules_broken_by(const Animal& animal) {
+  std::set<std::string> rules{animal.rule};
+#ifdef __GLIBC__
+  // Since 2.41 it loads no library that asks for an executable stack.
+  if (animal.name == "executable_stack" && std::string_view(gnu_get_libc_version()) >= "2.41") {
+    rules.insert("TN-BIN-11");
+  }
+#endif
+  return rules;
+}
+
 }  // namespace
 
 TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo]") {
@@ -171,7 +189,7 @@ TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo
       CHECK(verdict.rules.empty());
       CHECK(verdict.code == 0);
     } else {
-      CHECK(verdict.rules == std::set<std::string>{animal.rule});
+      CHECK(verdict.rules == rules_broken_by(animal));
       CHECK(verdict.code == 1);
     }
   }
