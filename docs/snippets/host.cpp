@@ -12,6 +12,7 @@
 #include <tenon/host.hpp>
 #include <tenon/host/async.hpp>
 #include <tenon/host/discovery.hpp>
+#include <tenon/host/prepared.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -111,6 +112,18 @@ class ApplicationPool final : public tenon::host::ThreadPool {
   AcmeThreads threads_;
 };
 // [pool]
+
+[[maybe_unused]] tenon::Status load_prepared(
+    const std::shared_ptr<const tenon::host::Program>& program,
+    const tenon::host::BackendRegistry& registry) {
+  // [prepared]
+  TENON_TRY(const auto directory, tenon::host::default_prepared_directory());
+  TENON_TRY(const auto prepared, tenon::host::PreparedCache::open(directory));
+  const tenon::host::MethodOptions options{.registry = &registry, .prepared = &prepared};
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", options));
+  // [prepared]
+  return method->execute();
+}
 
 tenon::Status share_threads(const std::shared_ptr<const tenon::host::Program>& program,
                             const tenon::host::BackendRegistry& registry,

@@ -150,6 +150,19 @@ OFFSET(tenon_streams_v1, struct_size, 0);
 OFFSET(tenon_streams_v1, reserved, 4);
 OFFSET(tenon_streams_v1, set_stream, 8);
 
+// extensions/prepare.h
+SIZE(tenon_prepared, 40);
+OFFSET(tenon_prepared, struct_size, 0);
+OFFSET(tenon_prepared, reserved, 4);
+OFFSET(tenon_prepared, data, 8);
+OFFSET(tenon_prepared, nbytes, 16);
+OFFSET(tenon_prepared, store, 24);
+OFFSET(tenon_prepared, release, 32);
+SIZE(tenon_prepare_v1, 16);
+OFFSET(tenon_prepare_v1, struct_size, 0);
+OFFSET(tenon_prepare_v1, reserved, 4);
+OFFSET(tenon_prepare_v1, open, 8);
+
 // extensions/threads.h
 SIZE(tenon_thread_pool, 32);
 OFFSET(tenon_thread_pool, struct_size, 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Files that a plugin leaves are reported once, and a subject file declares them, and variables for the
-tests' processes, with the reason.
+"""Files that a plugin leaves, and lines that it prints, are reported once, and a subject file declares them, and variables
+for the tests' processes, with the reason.
 
 usage: side_effects_test.py TENON_CONFORMANCE ZOO_FOLDER
 """
@@ -68,6 +68,26 @@ class SideEffects(unittest.TestCase):
         self.assertIn("subject.json: left_files[0]: 'zoo-*' matches no file", done.stderr)
         done, _ = self.judge("--only", "numerics/*", plugin="good", left_files=[LEFT])
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_is_printed_is_one_finding_and_the_other_tests_are_judged(self):
+        done, tests = self.judge(plugin="prints_to_stderr")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        failed = [test for test in tests if test["outcome"] == "failed"]
+        self.assertEqual(len(failed), 1, [test["name"] for test in failed])
+        finding, = failed[0]["findings"]
+        self.assertEqual(finding["rule"], "TN-PRC-5")
+        self.assertRegex(finding["text"], r"^init wrote 8 bytes to standard output or standard error: 'loading' "
+                                          r"\(in \d+ tests; this is reported once\)$")
+        self.assertGreater(len([test for test in tests if test["outcome"] == "passed"]), 10)
+
+    def test_declared_lines_are_not_judged(self):
+        line = {"pattern": "load*", "reason": "the runtime has no switch"}
+        done, tests = self.judge(plugin="prints_to_stderr", printed_lines=[line])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse([test for test in tests if test.get("findings")])
+        done, _ = self.judge(plugin="good", printed_lines=[line])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("printed_lines[0]: 'load*' matches no line that a test printed", done.stderr)
 
     def test_a_variable_is_set_in_the_process_of_each_test(self):
         done, tests = self.judge(environment=[TIDY])

@@ -102,6 +102,7 @@ UMBRELLAS = {
     "host/inspect.hpp": {"host"},
     "host/async.hpp": {"host"},
     "host/discovery.hpp": {"host"},
+    "host/prepared.hpp": {"host"},
 }
 # What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and
 # the reader of JSON is that of both sides.
@@ -125,6 +126,7 @@ LEFT_OUT = {
     "aot/program_data.hpp",
     "backend/cancel_flag.hpp",
     "backend/kernel_lookup.hpp",
+    "backend/prepared.hpp",
     "backend/static_libstdcxx.hpp",
     "backend/threads.hpp",
     "core/aoti_names.hpp",

@@ -44,9 +44,7 @@ class Openvino {
       tenon::OptionSpec{"performance_hint", "",
                         "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT; empty: OpenVINO chooses"},
       tenon::OptionSpec{"inference_precision", "",
-                        "f32, bf16, f16 or dynamic; empty: the program's, or f32"},
-      tenon::OptionSpec{"cache_dir", "",
-                        "directory of compiled models, made if needed; empty: none are kept"}};
+                        "f32, bf16, f16 or dynamic; empty: the program's, or f32"}};
 
   static constexpr tenon::SchedulingUse scheduling_use{
       .priority = "MODEL_PRIORITY of devices other than the CPU",
@@ -162,7 +160,6 @@ class Openvino {
     TENON_RETURN_IF_ERROR(read("inference_num_threads", out.inference_num_threads));
     TENON_RETURN_IF_ERROR(read("performance_hint", out.performance_hint));
     TENON_RETURN_IF_ERROR(read("inference_precision", out.inference_precision));
-    TENON_RETURN_IF_ERROR(read("cache_dir", out.cache_dir));
     TENON_RETURN_IF_ERROR(openvino_backend::apply_specs(specs, out));
     if (out.device.empty()) out.device = default_device;
     // OpenVINO computes on no threads but its own: no more of them than the application has.

@@ -112,6 +112,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "docs/hosts/threads.md; default: their own)")
       ->check(CLI::Range(std::uint32_t{1}, max_threads).description(""))
       ->type_name("N");
+  app.add_flag("--prepared", arguments.prepared,
+               "Keep what backends prepare from the program, for later loads, in "
+               "TENON_PREPARED_DIR or the user's cache directory (see docs/hosts/prepared.md)");
   const auto add_hint = [&app]<class Hint>(const char* name, Hint& to, const char* description,
                                            const std::map<std::string, Hint>& values) {
     std::vector<std::string> names;

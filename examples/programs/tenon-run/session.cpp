@@ -335,6 +335,11 @@ Status Session::load_method() {
     TENON_TRY(pool_, host::WorkerPool::create(arguments_.threads));
     options.threads = pool_.get();
   }
+  if (arguments_.prepared) {
+    TENON_TRY(const auto directory, host::default_prepared_directory());
+    TENON_TRY(prepared_, host::PreparedCache::open(directory));
+    options.prepared = &*prepared_;
+  }
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;

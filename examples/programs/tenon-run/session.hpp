@@ -17,6 +17,7 @@
 #include "tenon/host/async.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/trace.hpp"
+#include "tenon/host/prepared.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -113,6 +114,7 @@ class Session {
   std::vector<host::ArrayBytes> output_memory_;
   std::vector<const tenon_value*> outputs_;
   std::deque<HostCopy> host_copies_;
+  std::optional<host::PreparedCache> prepared_;
   std::unique_ptr<host::WorkerPool> pool_;  // Null: backends have threads of their own.
   std::unique_ptr<host::Method> method_;    // Last: it refers to the members above.
 };

@@ -62,6 +62,8 @@ Result<std::shared_ptr<MethodState>> load_state(
   state->trace = arguments.trace;
   state->threads = arguments.threads;
   arguments.options.threads = state->threads.get();
+  state->prepared = arguments.prepared;
+  arguments.options.prepared = state->prepared.get();
   arguments.options.registry = state->registry.get();
   arguments.options.trace = state->trace.get();
   arguments.options.num_loaded_delegates = loaded.get();

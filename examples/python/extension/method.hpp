@@ -17,6 +17,7 @@
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
+#include "tenon/host/prepared.hpp"
 #include "tenon/host/program/program.hpp"
 
 namespace tenon::python {
@@ -35,7 +36,8 @@ struct MethodState {
 
   std::shared_ptr<host::BackendRegistry> registry;
   std::shared_ptr<host::Trace> trace;
-  std::shared_ptr<const host::WorkerPool> threads;  ///< Null: backends have their own.
+  std::shared_ptr<const host::WorkerPool> threads;      ///< Null: backends have their own.
+  std::shared_ptr<const host::PreparedCache> prepared;  ///< Null: nothing is kept.
   std::vector<Input> inputs;
   std::unique_ptr<InputArray[]> arrays;  ///< One for each input; hold memory during a call.
   std::vector<std::unique_ptr<std::byte[]>> output_memory;
@@ -76,6 +78,7 @@ struct LoadArguments {
   std::shared_ptr<host::Trace> trace;
   std::shared_ptr<const host::WorkerPool> threads;
   std::uint64_t output_bytes;  ///< At most, of outputs that the program has no memory for.
+  std::shared_ptr<const host::PreparedCache> prepared;
 };
 
 /// Loads a method on another thread; `progress` is called with the number of delegates that are

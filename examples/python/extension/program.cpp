@@ -29,6 +29,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 
 namespace tenon::python {
@@ -182,13 +183,11 @@ const host::Program& opened(const ProgramObject& self) {
               ": expected an open program, found one that was closed"));
 }
 
-std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence& data,
-                                            const Registry& registry, const nb::dict& options,
-                                            const std::string& embedded_code,
-                                            const nb::dict& limits, const nb::dict& budget,
-                                            std::shared_ptr<host::Trace> trace,
-                                            std::shared_ptr<host::WorkerPool> threads,
-                                            const Hints& hints) {
+std::unique_ptr<ProgramObject> open_program(
+    nb::handle model, const nb::sequence& data, const Registry& registry, const nb::dict& options,
+    const std::string& embedded_code, const nb::dict& limits, const nb::dict& budget,
+    std::shared_ptr<host::Trace> trace, std::shared_ptr<host::WorkerPool> threads,
+    const Hints& hints, std::shared_ptr<host::PreparedCache> prepared) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
   self->budget = read_budget(budget);
@@ -203,6 +202,7 @@ std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence
   self->trace = std::move(trace);
   self->threads = std::move(threads);
   self->scheduling = read_hints(hints);
+  self->prepared = std::move(prepared);
   return self;
 }
 
@@ -226,7 +226,8 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
                                        nb::object progress) {
   const host::MethodMeta meta = take(opened(self).method_meta(name));
   LoadArguments arguments{
-      self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes};
+      self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes,
+      self.prepared};
   arguments.options.data_files = self.data_files;
   arguments.options.limits = self.limits.of_host;
   arguments.options.scheduling = self.scheduling;
@@ -344,6 +345,15 @@ A run costs more while its events are recorded.)");
       .def_prop_ro("dropped", &host::Trace::dropped,
                    "Events lost because there were too many, or no memory.");
 
+  nb::class_<host::PreparedCache>(module, "PreparedCache",
+                                  "Where backends keep what they prepare from programs.")
+      .def(nb::new_([](const std::string& directory) {
+             const auto path = directory.empty() ? take(host::default_prepared_directory())
+                                                 : host::path_of(directory);
+             return std::make_shared<host::PreparedCache>(take(host::PreparedCache::open(path)));
+           }),
+           nb::arg("directory"));
+
   nb::class_<host::WorkerPool> threads(
       module, "ThreadPool",
       R"(Threads on which backends compute, for as many programs as share them. `load` takes one.
@@ -377,7 +387,8 @@ changed by it.)");
       });
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
              nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"), nb::arg("budget"),
-             nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"));
+             nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"),
+             nb::arg("prepared").none());
 }
 
 }  // namespace tenon::python

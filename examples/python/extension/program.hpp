@@ -12,6 +12,7 @@
 #include "tenon/host/async.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
+#include "tenon/host/prepared.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tool_limits.hpp"
@@ -30,6 +31,7 @@ struct ProgramObject {
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   std::shared_ptr<host::Trace> trace;
   std::shared_ptr<const host::WorkerPool> threads;
+  std::shared_ptr<const host::PreparedCache> prepared;
   Scheduling scheduling;
 };
 

@@ -218,7 +218,8 @@ class Program:
 
 
 def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", limits=None,
-         budget=None, trace=None, threads=None, priority=None, goal=None, power=None) -> Program:
+         budget=None, trace=None, threads=None, priority=None, goal=None, power=None,
+         prepared=None) -> Program:
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
     model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they begin
@@ -238,6 +239,8 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
         application; None: each has its own.
     priority, goal, power: hints for backends whose device knows them: "low", "normal" or "high";
         "latency" or "throughput"; "low", "balanced" or "high". None leaves it to the backend.
+    prepared: the directory in which backends keep what they prepare from the program, so that later
+        loads are fast; True: the user's cache directory; None: nothing is kept.
 
     Raises `Error`: AccessFailed for a file that cannot be read, InvalidProgram and
     InvalidExternalData for damaged files, InvalidArgument for the rest.
@@ -255,8 +258,11 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
         registry, offers = default_registry(), _offers
     if isinstance(threads, int):
         threads = _tenon.ThreadPool(threads)
+    if prepared is not None:
+        prepared = _tenon.PreparedCache("" if prepared is True else os.fspath(prepared))
     return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
-                                       limits or {}, budget or {}, trace, threads, [priority, goal, power]),
+                                       limits or {}, budget or {}, trace, threads, [priority, goal, power],
+                                       prepared),
                    offers)
 
 

@@ -41,6 +41,7 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"

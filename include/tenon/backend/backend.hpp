@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/backend/context.hpp"
@@ -20,15 +21,17 @@ namespace detail {
 template <class Derived>
 struct Trampolines;
 
-/// Extensions of the host that are asked for in calls of `execute`, looked up once; null where the
-/// host has none.
+/// Extensions of the host that are asked for in calls of `init` and `execute`, looked up once; null
+/// where the host has none.
 struct HostTables {
   HostTables() noexcept = default;
   explicit HostTables(const HostServices& host) noexcept
       : cancel_flag(host.extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG)),
+        prepare(host.extension<tenon_prepare_v1>(TENON_EXTENSION_PREPARE)),
         threads(host.extension<tenon_threads_v1>(TENON_EXTENSION_THREADS)) {}
 
   const tenon_cancel_flag_v1* cancel_flag = nullptr;
+  const tenon_prepare_v1* prepare = nullptr;
   const tenon_threads_v1* threads = nullptr;
 };
 

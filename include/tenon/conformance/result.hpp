@@ -68,6 +68,8 @@ struct TestResult {
   std::vector<std::string> rules;  ///< Those that it can find violated.
 
   Outcome outcome = Outcome::passed;
+  /// How it ended, before its findings made it fail. No part of reports.
+  Outcome ended = Outcome::passed;
   std::string reason;     ///< For every outcome except `passed` and `failed`.
   bool executed = false;  ///< A delegate or a kernel of the plugin ran with success in it.
   std::vector<Finding> findings;

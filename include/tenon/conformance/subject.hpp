@@ -39,6 +39,15 @@ struct LeftFiles {
   [[nodiscard]] bool matches(const std::string& path) const;
 };
 
+/// Lines that the plugin's runtime writes to the standard streams, and why that is not judged.
+struct PrintedLines {
+  std::string pattern;  ///< Glob over a line without its end: "INFO: *".
+  std::string reason;   ///< Never empty.
+  std::string where;    ///< Its place in the file: "printed_lines[0]".
+
+  [[nodiscard]] bool matches(const std::string& line) const;
+};
+
 /// A variable in the environment of each test's process, and why it is needed.
 struct TestVariable {
   std::string name;
@@ -87,6 +96,7 @@ struct Subject {
   std::vector<Declaration> unsupported_tests;       ///< Are not run.
   std::vector<Declaration> expected_failure_tests;  ///< Must fail.
   std::vector<LeftFiles> left_files;
+  std::vector<PrintedLines> printed_lines;
   std::vector<TestVariable> environment;  ///< With different names.
 
   /// The declarations about a backend, or null.

@@ -51,8 +51,8 @@ class Library {
   Library() = default;
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
-  /// All delegates are destroyed before their backend. Leave a runtime open that keeps threads, or
-  /// that has thread-local objects with destructors: it does not survive dlclose.
+  /// All delegates are destroyed before their backend. What belongs to the runtime as a whole, such
+  /// as its environment, is destroyed here.
   ~Library() {
     if (handle_) ::dlclose(handle_);
   }
@@ -69,7 +69,9 @@ class Library {
   tenon::Status load() {
     const char* chosen = std::getenv(variable);
     const std::string file = chosen && *chosen ? chosen : name;
-    void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    // RTLD_NODELETE keeps the runtime's code when it is closed, which many do not survive: those
+    // that keep threads, have thread-local objects with destructors, or were not initialized yet.
+    void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle) {
       const char* why = ::dlerror();
       return tenon::error(tenon::Error::NotFound, "the NPU runtime is missing: ", why ? why : file,

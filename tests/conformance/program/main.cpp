@@ -19,6 +19,7 @@
 #include "kit/run/budget.hpp"
 #include "kit/verdict/verdict.hpp"
 #include "left_files.hpp"
+#include "printed_lines.hpp"
 #include "proxy/make_proxy.hpp"
 #include "repro.hpp"
 #include "run.hpp"
@@ -173,6 +174,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
     if (outdated.ok() && report.all_tests && report.level >= first_executing_level &&
         !arguments.in_process) {
       outdated = check_left_files(subject, of_subject.tests);
+      if (outdated.ok()) outdated = check_printed_lines(subject, of_subject.tests);
     }
     if (!arguments.repro.empty()) {
       TENON_RETURN_IF_ERROR(write_repros(arguments, subject, of_subject, num_repros));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run.hpp"
+#include "printed_lines.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -147,6 +148,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       const bool hung = std::ranges::any_of(
           result.findings, [](const Finding& finding) { return finding.rule == "TN-BCK-8"; });
       if (hung) ++hangs;
+      result.ended = result.outcome;
       decide_outcome(result, subject.expected_failure(result));
     }
     const std::lock_guard lock(mutex);
@@ -182,6 +184,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   workers.clear();
   if (thrown) std::rethrow_exception(thrown);
   TENON_RETURN_IF_ERROR(std::move(failure));
+  judge_printed_lines(subject, results);
   judge_left_files(subject, results);
   return results;
 }

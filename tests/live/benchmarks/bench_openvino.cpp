@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <tenon/host.hpp>
+#include <tenon/host/prepared.hpp>
 #include <vector>
 
 #include "common/blob.hpp"
@@ -114,14 +115,15 @@ struct Ours {
 
   static Result<Ours> load(std::shared_ptr<const tenon::host::Program> program,
                            const tenon::host::BackendRegistry& registry,
-                           const tenon::host::NpyArray& input, const Settings& settings) {
+                           const tenon::host::NpyArray& input, const Settings& settings,
+                           const tenon::host::PreparedStore* prepared = nullptr) {
     tenon::host::MethodOptions options;
     options.registry = &registry;
+    options.prepared = prepared;
     const std::string id = (*program->plan("forward"))->delegates()->Get(0)->id()->str();
     options.backend_options = {
         {id, "inference_precision", tenon::OptionValue(settings.inference_precision)},
-        {id, "inference_num_threads", tenon::OptionValue(settings.inference_num_threads)},
-        {id, "cache_dir", tenon::OptionValue(settings.cache_dir)}};
+        {id, "inference_num_threads", tenon::OptionValue(settings.inference_num_threads)}};
     Ours out;
     TENON_TRY(out.method,
               tenon::host::Method::load(std::move(program), "forward", std::move(options)));
@@ -238,9 +240,12 @@ Status start_plugin(const Arguments& arguments, const std::string& cache) {
   const fs::path directory = arguments.cold;
   TENON_TRY(auto program, tenon::host::Program::open((directory / "model.pte").string()));
   TENON_TRY(const auto input, tenon::host::read_npy((directory / "in0_0.npy").string()));
-  Settings settings;
-  settings.cache_dir = cache;
-  TENON_TRY(Ours ours, Ours::load(std::move(program), registry, input, settings));
+  std::optional<tenon::host::PreparedCache> prepared;
+  if (!cache.empty()) {
+    TENON_TRY(prepared, tenon::host::PreparedCache::open(cache));
+  }
+  TENON_TRY(Ours ours, Ours::load(std::move(program), registry, input, Settings(),
+                                  prepared ? &*prepared : nullptr));
   return ours.method->execute();
 }
 

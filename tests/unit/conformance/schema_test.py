@@ -73,6 +73,7 @@ class SubjectSchema(SchemaCase, unittest.TestCase):
                 "steady_allocations": 3, "fallback_kernels": "list.txt"}},
             "unsupported": [{"test": "a", "reason": "b"}], "expected_failure": [],
             "left_files": [{"pattern": ".ses", "reason": "b"}],
+            "printed_lines": [{"pattern": "INFO: *", "reason": "b"}],
             "environment": [{"name": "ACME_CACHE", "value": "", "reason": "b"}],
         }, "all members")
 
@@ -86,7 +87,7 @@ class SubjectSchema(SchemaCase, unittest.TestCase):
                 {"expected_failure": [{"test": "", "reason": "x"}]},
                 {"expected_failure": [{"test": "x", "reason": "x", "rule": "x"}]},
                 {"left_files": [{"pattern": "x"}]}, {"left_files": [{"pattern": " ", "reason": "x"}]},
-                {"left_files": {}}, {"environment": [{"name": "A", "reason": "x"}]},
+                {"left_files": {}}, {"printed_lines": [{"pattern": "x"}]}, {"environment": [{"name": "A", "reason": "x"}]},
                 {"environment": [{"name": "A", "value": "1"}]},
                 {"environment": [{"name": "A", "value": 1, "reason": "x"}]},
                 *({"environment": [{"name": name, "value": "1", "reason": "x"}]}

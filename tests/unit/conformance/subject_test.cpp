@@ -84,6 +84,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
     "unsupported": [{"test": "unload/*", "reason": "keeps a thread of the driver"}],
     "expected_failure": [{"test": "TN-EXE-2", "reason": "fixed in 2.1"}],
     "left_files": [{"pattern": ".ses", "reason": "telemetry"}],
+    "printed_lines": [{"pattern": "INFO: *", "reason": "no switch"}],
     "environment": [{"name": "ACME_CACHE", "value": "", "reason": "no cache in tests"}]
   })"));
   REQUIRE(read.ok());
@@ -131,6 +132,11 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK(read->left_files[0].pattern == ".ses");
   CHECK(read->left_files[0].reason == "telemetry");
   CHECK(read->left_files[0].where == "left_files[0]");
+  REQUIRE(read->printed_lines.size() == 1);
+  CHECK(read->printed_lines[0].matches("INFO: ready"));
+  CHECK_FALSE(read->printed_lines[0].matches("WARNING: slow"));
+  CHECK(read->printed_lines[0].reason == "no switch");
+  CHECK(read->printed_lines[0].where == "printed_lines[0]");
   REQUIRE(read->environment.size() == 1);
   CHECK(read->environment[0].name == "ACME_CACHE");
   CHECK(read->environment[0].value.empty());
@@ -144,6 +150,8 @@ TEST_CASE("left files and variables need a reason, and variables are those of th
   CHECK(complaint(R"({"left_files": [{"patern": "x", "reason": "y"}]})") ==
         "left_files[0]: unknown key 'patern'; did you mean 'pattern'?");
   CHECK(complaint(R"({"left_files": {}})").starts_with("left_files: expected an array"));
+  CHECK(complaint(R"({"printed_lines": [{"pattern": "x"}]})") ==
+        "printed_lines[0].reason: is missing, expected a text that is not empty");
   CHECK(complaint(R"({"environment": [{"name": "A", "value": "1"}]})") ==
         "environment[0].reason: is missing, expected a text that is not empty");
   CHECK(complaint(R"({"environment": [{"name": "A", "reason": "y"}]})") ==

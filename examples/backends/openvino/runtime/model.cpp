@@ -2,10 +2,11 @@
 #include "runtime/model.hpp"
 
 #include <algorithm>
+#include <tenon/core/sha256.hpp>
 #include <utility>
 
 #include "common/blob.hpp"
-#include "runtime/cache.hpp"
+#include "runtime/export.hpp"
 
 namespace openvino_backend {
 namespace {
@@ -70,6 +71,23 @@ tenon::Result<Port> read_port(const Api& api, const ov_output_const_port* from,
   port.is_static =
       std::ranges::all_of(port.dims, [](const ov_dimension& dim) { return dim.min == dim.max; });
   return port;
+}
+
+/// All that a compiled model depends on besides the IR.
+tenon::Result<std::string> identity_of(const Settings& settings, const Core& core,
+                                       tenon::Bytes weights) {
+  char* name = nullptr;
+  TENON_RETURN_IF_ERROR(check(core.api(),
+                              core.api().core_get_property(core.object.get(), core.device.c_str(),
+                                                           "FULL_DEVICE_NAME", &name),
+                              tenon::concat("name device ", core.device)));
+  std::string out =
+      tenon::concat(core.library->version(), "\n", core.device, "\n", std::string_view(name), "\n");
+  core.api().free(name);
+  for (const auto& [key, value] : settings.properties()) {
+    out += tenon::concat(key, "=", value, "\n");
+  }
+  return out + tenon::sha256_hex(weights);
 }
 
 }  // namespace
@@ -147,16 +165,13 @@ tenon::Status Model::compile(const Settings& settings, tenon::InitContext& conte
                           blob.weights_size, " bytes of weights, found ", weights.size());
     }
   }
-  std::optional<Cache> cache;
-  if (!settings.cache_dir.empty()) {
-    cache.emplace(settings, *core_->library, std::as_bytes(std::span(blob.xml)), weights);
-    cached_ = cache->read();
-    if (!cached_.empty()) {
-      const tenon::Status imported = import(cached_);
-      if (imported.ok()) return tenon::ok();
-      host.log(tenon::LogLevel::Info, "compiled again: ", imported.text());
-      cached_.clear();
-    }
+  TENON_TRY(const std::string identity, identity_of(settings, *core_, weights));
+  prepared_ =
+      tenon::Prepared(host.extension<tenon_prepare_v1>(TENON_EXTENSION_PREPARE), context, identity);
+  if (!prepared_.bytes().empty()) {
+    const tenon::Status imported = import(prepared_.bytes());
+    if (imported.ok()) return tenon::ok();
+    host.log(tenon::LogLevel::Info, "compiled again: ", imported.text());
   }
   OwnedTensor tensor(api());
   if (!weights.empty()) {
@@ -179,12 +194,13 @@ tenon::Status Model::compile(const Settings& settings, tenon::InitContext& conte
                                                        core_->device.c_str(), 0, compiled_.out()),
                               tenon::concat("compile the IR for ", core_->device),
                               Error::InvalidProgram));
-  if (cache) {
-    const tenon::Status written = cache->write([&](const char* path) {
-      return check(api(), api().compiled_model_export_model(compiled_.get(), path),
-                   "export the compiled model", Error::AccessFailed);
-    });
-    if (!written.ok()) host.log(tenon::LogLevel::Error, "not cached: ", written.text());
+  if (prepared_.exists()) {
+    const auto exported = export_model(api(), compiled_.get());
+    if (exported.ok()) {
+      prepared_.store(*exported);
+    } else {
+      host.log(tenon::LogLevel::Info, "not kept: ", exported.text());
+    }
   }
   return tenon::ok();
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tenon/backend/prepared.hpp>
 #include <tenon/tenon.hpp>
 #include <vector>
 
@@ -51,7 +52,7 @@ class Model {
   // Destroyed in reverse: OpenVINO may use the weights and the bytes as long as the model lives.
   std::shared_ptr<const Core> core_;
   std::optional<tenon::NamedData> weights_;
-  std::vector<std::byte> cached_;
+  tenon::Prepared prepared_;
   OwnedCompiledModel compiled_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;

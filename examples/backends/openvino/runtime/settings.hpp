@@ -21,7 +21,6 @@ struct Settings {
   std::string performance_hint;
   std::string model_priority;       ///< LOW, MEDIUM or HIGH.
   std::string inference_precision;  ///< Empty: f32, so that results are those of the program.
-  std::string cache_dir;            ///< Empty: compiled models are not kept.
   bool profiling = false;
 
   /// OpenVINO's properties for the device. Each one has a value in every list, so that two equal

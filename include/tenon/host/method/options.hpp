@@ -21,6 +21,7 @@ namespace tenon::host {
 class BackendRegistry;
 class DataFile;
 class KernelTable;
+class PreparedStore;
 class ThreadPool;
 class Trace;
 
@@ -56,6 +57,9 @@ struct MethodOptions {
   /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
   /// all methods that get the same pool; null: each plugin has threads of its own, or none.
   const ThreadPool* threads = nullptr;
+  /// Where plugins keep what they prepare from blobs, and find it in later loads
+  /// ("tenon.prepare/1"); null: nothing is kept. `PreparedCache` of <tenon/host/prepared.hpp>.
+  const PreparedStore* prepared = nullptr;
   /// Hints for the backends, of which each follows those that its device knows. Later ones:
   /// `Method::set_scheduling`.
   Scheduling scheduling{};

@@ -10,6 +10,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/host/plugin/backend_api.hpp"
 
@@ -36,7 +37,9 @@ template <class Table, class Function>
 [[nodiscard]] inline const tenon_cancel_flag_v1* cancel_flag_of(const tenon_host* host) {
   return table_of(host, TENON_EXTENSION_CANCEL_FLAG, &tenon_cancel_flag_v1::get_cancel_flag);
 }
-
+[[nodiscard]] inline const tenon_prepare_v1* prepare_of(const tenon_host* host) {
+  return table_of(host, TENON_EXTENSION_PREPARE, &tenon_prepare_v1::open);
+}
 [[nodiscard]] inline const tenon_threads_v1* threads_of(const tenon_host* host) {
   return table_of(host, TENON_EXTENSION_THREADS, &tenon_threads_v1::get_pool_of_init);
 }
@@ -129,6 +132,41 @@ struct SeenCancelFlag {
                                                        &get_cancel_flag};
 };
 
+/// Prepared bytes of the host, as the plugin sees them.
+struct SeenPrepared : tenon_prepared {
+  tenon_prepared* found = nullptr;
+
+  static tenon_status open(const tenon_init_context* context, const void* identity,
+                           std::uint64_t identity_size, tenon_prepared** out) {
+    const OutsidePlugin outside;
+    const tenon_init_context& original =
+        GuardedStruct<tenon_init_context, tenon_init_context>::owner_of(context);
+    std::unique_ptr<SeenPrepared> seen(new (std::nothrow) SeenPrepared);
+    if (!seen) return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    const tenon_status status =
+        prepare_of(original.host)->open(&original, identity, identity_size, &seen->found);
+    if (status != TENON_STATUS_OK) return status;
+    static_cast<tenon_prepared&>(*seen) = {sizeof(tenon_prepared), 0,
+                                           seen->found->data,      seen->found->nbytes,
+                                           &store_parts,           &release_it};
+    *out = seen.release();
+    return TENON_STATUS_OK;
+  }
+  static tenon_status store_parts(tenon_prepared* prepared, const tenon_span* parts,
+                                  std::uint64_t num_parts) {
+    const OutsidePlugin outside;
+    tenon_prepared* const found = static_cast<SeenPrepared*>(prepared)->found;
+    return found->store(found, parts, num_parts);
+  }
+  static void release_it(tenon_prepared* prepared) {
+    const OutsidePlugin outside;
+    const std::unique_ptr<const SeenPrepared> seen(static_cast<SeenPrepared*>(prepared));
+    seen->found->release(seen->found);
+  }
+
+  static constexpr tenon_prepare_v1 shown_table = {sizeof(tenon_prepare_v1), 0, &open};
+};
+
 struct SeenThreads {
   static const tenon_thread_pool* get_pool(const tenon_execution_context* context) {
     const OutsidePlugin outside;
@@ -159,6 +197,8 @@ const void* GuardedHost::extension_of(const tenon_host* original, const char* id
   if (asked == TENON_EXTENSION_CANCEL_FLAG) {
     return cancel_flag_of(original) ? &SeenCancelFlag::shown_table : nullptr;
   }
+  if (asked == TENON_EXTENSION_PREPARE)
+    return prepare_of(original) ? &SeenPrepared::shown_table : nullptr;
   if (asked == TENON_EXTENSION_THREADS)
     return threads_of(original) ? &SeenThreads::shown_table : nullptr;
   return original->get_extension(original, id);

@@ -13,20 +13,23 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/standard_streams.hpp"
 #include "kit/process/breadcrumbs.hpp"
 #include "kit/process/interposition.hpp"
 #include "kit/process/process_state.hpp"
 #include "tenon/abi/status.h"
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/conformance/result.hpp"
+#include "tenon/conformance/subject.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/platform/file.hpp"
+#include "tenon/host/files/quoted.hpp"
 
 namespace tenon::conformance {
 
@@ -84,19 +87,6 @@ inline std::atomic<bool>& has_executed() noexcept {
   return executed;
 }
 
-/// Bytes in the files behind the two standard streams; 0 for streams that are not files.
-[[nodiscard]] inline std::int64_t bytes_in_standard_streams() noexcept {
-  using host::platform::FileKind;
-  host::platform::FileStatus out;
-  host::platform::FileStatus err;
-  const bool has_out = host::platform::get_status(1, out) && out.kind == FileKind::regular;
-  const bool has_err = host::platform::get_status(2, err) && err.kind == FileKind::regular;
-  const bool is_one = has_out && has_err && out.identity.device == err.identity.device &&
-                      out.identity.inode == err.identity.inode;
-  return static_cast<std::int64_t>((has_out ? out.identity.size : 0) +
-                                   (has_err && !is_one ? err.identity.size : 0));
-}
-
 /// The running calls into one plugin, of all its backends. threads: any; hooks are set before the
 /// first call.
 class CallsAtOnce {
@@ -139,8 +129,11 @@ class Watch {
   /// disturb each other.
   void watch_process(bool on) noexcept { process_ = on; }
   /// Whether output on the standard streams is a finding. Only where they are files without another
-  /// writer.
-  void watch_streams(bool on) noexcept { streams_ = on; }
+  /// writer. Lines that are `declared`, which must outlive the watch, are none.
+  void watch_streams(bool on, std::span<const PrintedLines> declared = {}) noexcept {
+    streams_ = on;
+    declared_lines_ = declared;
+  }
 
   /// The process belongs to an application with other threads: a call during which another one of
   /// `calls` ran is not compared, nothing is restored, and the mask for new files is not read,
@@ -259,12 +252,21 @@ class Watch {
       if (!differences.empty() && !calls_) before->restore();
     }
     if (!streams_ || !compares) return status;
-    const std::int64_t more = bytes_in_standard_streams() - written - current_call().host_wrote;
-    if (more != 0) {
-      violated("TN-PRC-5", function, " wrote ", more,
-               " bytes to standard output or standard error");
-    }
+    judge_output(function, written);
     return status;
+  }
+
+  /// `written`: the bytes in the standard streams before the call.
+  void judge_output(const char* function, std::int64_t written) const {
+    std::int64_t more = bytes_in_standard_streams() - written - current_call().host_wrote;
+    if (more == 0) return;
+    const UndeclaredText text = undeclared_text(text_in_standard_streams(written), declared_lines_);
+    more -= text.declared_bytes;
+    if (more == 0) return;
+    // Lines of the host may be among those of the plugin: they would be quoted as the plugin's.
+    const bool is_known = !text.first_line.empty() && current_call().host_wrote == 0;
+    violated("TN-PRC-5", function, " wrote ", more, " bytes to standard output or standard error",
+             is_known ? concat(": ", host::quoted(text.first_line)) : std::string());
   }
 
   void judge_failure(const char* function, tenon_status status) const {
@@ -300,6 +302,7 @@ class Watch {
   OnFinding on_finding_;
   std::atomic<bool> process_ = true;
   std::atomic<bool> streams_ = false;
+  std::span<const PrintedLines> declared_lines_;
   std::atomic<std::uint64_t> count_ = 0;
   CallsAtOnce* calls_ = nullptr;
 };

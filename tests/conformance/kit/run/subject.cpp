@@ -38,6 +38,10 @@ bool LeftFiles::matches(const std::string& path) const {
   return false;
 }
 
+bool PrintedLines::matches(const std::string& line) const {
+  return host::matches_glob(pattern, line);
+}
+
 const SubjectBackend* Subject::backend(std::string_view id) const noexcept {
   for (const SubjectBackend& one : backends) {
     if (one.id == id) return &one;

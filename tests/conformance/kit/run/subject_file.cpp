@@ -27,9 +27,10 @@ class SubjectReader : private detail::SettingsReader {
 
   [[nodiscard]] Result<Subject> read(std::string_view text) const {
     TENON_TRY(const Json root, parse_object(text));
-    TENON_RETURN_IF_ERROR(check_keys(root, "",
-                                     {"$schema", "plugin", "backends", "unsupported",
-                                      "expected_failure", "left_files", "environment"}));
+    TENON_RETURN_IF_ERROR(
+        check_keys(root, "",
+                   {"$schema", "plugin", "backends", "unsupported", "expected_failure",
+                    "left_files", "printed_lines", "environment"}));
     Subject out;
     if (const Json* value = find(root, "plugin")) {
       TENON_TRY(out.plugin, read_file_path(*value, "plugin", directory_));
@@ -43,7 +44,8 @@ class SubjectReader : private detail::SettingsReader {
     }
     TENON_TRY(out.unsupported_tests, read_declarations(root, "unsupported"));
     TENON_TRY(out.expected_failure_tests, read_declarations(root, "expected_failure"));
-    TENON_TRY(out.left_files, read_left_files(root));
+    TENON_TRY(out.left_files, read_patterns<LeftFiles>(root, "left_files"));
+    TENON_TRY(out.printed_lines, read_patterns<PrintedLines>(root, "printed_lines"));
     TENON_TRY(out.environment, read_environment(root));
     return out;
   }
@@ -187,14 +189,14 @@ class SubjectReader : private detail::SettingsReader {
     return out;
   }
 
-  Result<std::vector<LeftFiles>> read_left_files(const Json& root) const {
-    std::vector<LeftFiles> out;
-    TENON_RETURN_IF_ERROR(
-        read_items(root, "left_files", [&](const Json& item, const std::string& where) {
-          LeftFiles& one = out.emplace_back();
-          one.where = where;
-          return read_texts(item, where, {{"pattern", &one.pattern}, {"reason", &one.reason}});
-        }));
+  template <class Pattern>
+  Result<std::vector<Pattern>> read_patterns(const Json& root, const char* key) const {
+    std::vector<Pattern> out;
+    TENON_RETURN_IF_ERROR(read_items(root, key, [&](const Json& item, const std::string& where) {
+      Pattern& one = out.emplace_back();
+      one.where = where;
+      return read_texts(item, where, {{"pattern", &one.pattern}, {"reason", &one.reason}});
+    }));
     return out;
   }
 

@@ -338,6 +338,21 @@ inline constexpr Rule rule_table[] = {
      "`get_option` MUST call `sink` exactly once on success and not at all on failure; an unknown "
      "key is NOT_FOUND.",
      "tenon/abi/extensions/options.h: tenon_options_v1.get_option"},
+    {"TN-PRP-1",
+     "The outputs MUST be the same, bit for bit unless the author states otherwise, whether or "
+     "not bytes were found.",
+     "tenon/abi/extensions/prepare.h: tenon_prepared"},
+    {"TN-PRP-2",
+     "A plugin MUST release what `open` gave, before the last `destroy` of the delegate and its "
+     "sessions returns, and before `init` does when it fails.",
+     "tenon/abi/extensions/prepare.h: tenon_prepared"},
+    {"TN-PRP-3",
+     "A failure of `open` or of `store` MUST NOT make a call of the plugin fail.",
+     "tenon/abi/extensions/prepare.h: tenon_prepared"},
+    {"TN-PRP-4",
+     "What was found MUST be used: a load with the same blob, compile specs and options MUST open "
+     "with the same identity, and MUST NOT store what it could have found.",
+     "tenon/abi/extensions/prepare.h: tenon_prepared"},
     {"TN-AOT-1",
      "The functions of this table MUST NOT need the device.",
      "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},

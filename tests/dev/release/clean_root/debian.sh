@@ -7,7 +7,7 @@ apt-get install -y -qq ./release/python3-tenon_*.deb ./release/tenon-tools_*.deb
 digits=samples/examples/applications/digits
 tenon-list
 tenon-run $digits/model.pte --input $digits/input.npy --expect $digits/expected.npy --top 1
-for program in compile conformance doctor inspect list new run; do
+for program in compile conformance doctor inspect list new pack run; do
   tenon-$program --version
 done
 python3 -c "

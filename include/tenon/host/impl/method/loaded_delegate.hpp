@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/impl/prepared/blob_preparation.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
@@ -233,6 +235,7 @@ struct DelegateLoader {
   const std::uint32_t* cancel_flag;    ///< Null when runs cannot be cancelled.
   const tenon_thread_pool* threads;    ///< Null when the application gave none.
   const tenon_scheduling* scheduling;  ///< Null without hints.
+  const PreparedStore* prepared;       ///< Null when nothing is kept.
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
@@ -283,6 +286,8 @@ struct DelegateLoader {
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
     context.scheduling = scheduling;
+    std::optional<BlobPreparation> preparation;
+    if (prepared) context.set_prepared(preparation.emplace(*prepared, backend));
 
     const std::uint64_t before = lent->num_handed_out();
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);

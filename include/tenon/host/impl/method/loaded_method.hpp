@@ -107,6 +107,7 @@ class LoadedMethod final : public Method {
                           .cancel_flag = control_ ? control_->flag() : nullptr,
                           .threads = threads(),
                           .scheduling = options_.scheduling == Scheduling() ? nullptr : &scheduling,
+                          .prepared = options_.prepared,
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     if (!options_.budget.empty()) TENON_RETURN_IF_ERROR(take_budget(loader));

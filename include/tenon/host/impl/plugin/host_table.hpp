@@ -2,16 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "tenon/abi/host.h"
-#include "tenon/core/status.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/core/sha256.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -23,8 +27,9 @@ namespace tenon::host {
 /// it.
 class HostTable {
  public:
-  HostTable(HostInfo info, std::string plugin_path)
-      : info_(std::move(info)), plugin_path_(std::move(plugin_path)) {
+  /// `library`, null for a plugin that is linked in, must outlive this object.
+  HostTable(HostInfo info, std::string plugin_path, const Library* library = nullptr)
+      : info_(std::move(info)), plugin_path_(std::move(plugin_path)), library_(library) {
     static_cast<tenon_host&>(table_) = {sizeof(tenon_host),
                                         TENON_ABI_MAJOR,
                                         TENON_ABI_MINOR,
@@ -40,6 +45,21 @@ class HostTable {
   HostTable& operator=(const HostTable&) = delete;
 
   [[nodiscard]] const tenon_host* get() const noexcept { return &table_; }
+
+  /// `Library::digest` of the plugin whose table `host` is; computed once.
+  ///
+  /// threads: any. errors: those of `digest`; NotSupported for a plugin that is linked in.
+  [[nodiscard]] static Result<Sha256> plugin_digest(const tenon_host* host) {
+    const HostTable& table = self(host);
+    if (!table.library_) {
+      return error(Error::NotSupported, "a plugin that is linked in has no file to be known by");
+    }
+    const std::lock_guard lock(table.digest_mutex_);
+    if (!table.digest_) {
+      TENON_TRY(table.digest_, table.library_->digest());
+    }
+    return *table.digest_;
+  }
 
  private:
   static const HostTable& self(const tenon_host* host) noexcept {
@@ -83,6 +103,9 @@ class HostTable {
     if (asked == TENON_EXTENSION_CANCEL_FLAG) {
       return &detail::HostExecutionContext::cancel_flag_table();
     }
+    if (asked == TENON_EXTENSION_PREPARE) {
+      return &detail::KernelLookupContext::prepare_table();
+    }
     if (asked == TENON_EXTENSION_THREADS) return &detail::HostExecutionContext::threads_table();
     return nullptr;
   }
@@ -93,6 +116,9 @@ class HostTable {
 
   HostInfo info_;
   std::string plugin_path_;
+  const Library* library_;
+  mutable std::mutex digest_mutex_;
+  mutable std::optional<Sha256> digest_;
   Table table_;
 };
 

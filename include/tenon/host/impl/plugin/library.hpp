@@ -9,9 +9,11 @@
 
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/core/sha256.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/files/sha256.hpp"
 #include "tenon/host/impl/binary/elf_dependencies.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #if defined(_WIN32)
@@ -98,6 +100,20 @@ class Library {
   /// Address of an exported symbol, or null.
   [[nodiscard]] const void* symbol(const char* name) const noexcept {
     return handles_.back().symbol(name);
+  }
+
+  /// SHA-256 of the SHA-256 of its file and of each library next to it that was loaded with it.
+  ///
+  /// threads: any. errors: AccessFailed when a file cannot be read; InvalidState when one was
+  /// changed since it was loaded.
+  [[nodiscard]] Result<Sha256> digest() const {
+    Sha256Hasher hasher;
+    for (const detail::LibraryHandle& handle : handles_) {
+      TENON_TRY(const Sha256 one, sha256_of_file(handle.file().descriptor.get()));
+      TENON_RETURN_IF_ERROR(handle.check_unchanged());
+      hasher.update(std::as_bytes(std::span(one.bytes)));
+    }
+    return hasher.finish();
   }
 
  private:

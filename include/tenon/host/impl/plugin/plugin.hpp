@@ -70,7 +70,7 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
                std::optional<Library> library)
       : library_(std::move(library)),
         path_(std::move(path)),
-        host_(std::move(info), path_),
+        host_(std::move(info), path_, library_ ? &*library_ : nullptr),
         head_(head) {}
 
   [[nodiscard]] Status read_head() {

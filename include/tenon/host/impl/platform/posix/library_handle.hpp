@@ -82,6 +82,11 @@ class LibraryHandle {
     return ::dlsym(handle_, name);
   }
 
+  [[nodiscard]] const OpenedFile& file() const noexcept { return file_; }
+
+  /// Whether the open file is still what was loaded. InvalidState when it was written to.
+  [[nodiscard]] Status check_unchanged() const { return check_unchanged(false); }
+
  private:
   LibraryHandle(void* handle, OpenedFile file) noexcept : file_(std::move(file)), handle_(handle) {}
 

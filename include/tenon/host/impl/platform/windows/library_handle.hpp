@@ -64,6 +64,11 @@ class LibraryHandle {
     return reinterpret_cast<const void*>(::GetProcAddress(module_, name));
   }
 
+  [[nodiscard]] const OpenedFile& file() const noexcept { return file_; }
+
+  /// No process can write to the file while it is open.
+  [[nodiscard]] Status check_unchanged() const { return ok(); }
+
  private:
   static Result<std::wstring> path_without_links(const OpenedFile& file) {
     std::wstring path(512, L'\0');

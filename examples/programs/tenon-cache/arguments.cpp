@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+
+#include "parse_command_line.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/host/platform/path_text.hpp"
+
+namespace tenon::cache {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-cache\n"
+    "  tenon-cache --verify\n"
+    "  tenon-cache --prune 500MB\n"
+    "  tenon-cache --prune 0\n"
+    "  tenon-cache --directory /var/cache/acme --json | jq '[.files[].nbytes] | add'\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 success, also when nothing is kept  1 a file does not verify  2 wrong usage\n";
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  std::string directory;
+  std::uint64_t prune = 0;
+  CLI::App app(
+      "Lists what plugins prepared from blobs and a host keeps for later loads (tenon-run "
+      "--prepared), the latest used first.",
+      "tenon-cache");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-cache " TENON_VERSION_STRING, "Print the version");
+  app.add_option("--directory", directory,
+                 "Where they are; otherwise TENON_PREPARED_DIR or the user's cache directory")
+      ->type_name("DIR");
+  app.add_flag("--verify", arguments.verify, "Check each file as a load would");
+  const auto* pruned =
+      app.add_option("--prune", prune,
+                     "First remove those that were not used for the longest time, until the others "
+                     "take at most SIZE (bytes, or with KB, MB, GB, KiB, MiB, GiB)")
+          ->type_name("SIZE")
+          ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of a table");
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
+  if (pruned->count() != 0) arguments.prune = prune;
+  arguments.directory = host::path_of(directory);
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::cache

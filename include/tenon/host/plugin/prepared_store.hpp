@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tenon/abi/extensions/prepare.h"
+#include "tenon/abi/host.h"
+#include "tenon/core/sha256.hpp"
+#include "tenon/core/status.hpp"
+
+namespace tenon::host {
+
+/// The key of prepared bytes.
+struct PreparedKey {
+  /// Of the plugin's file and the libraries next to it that it loads, the id of the backend, the
+  /// compile specs, the blob, and what the backend says that its bytes depend on.
+  Sha256 digest;
+  std::string_view backend_id;   ///< For people.
+  std::string_view plugin_path;  ///< For people.
+};
+
+/// Where bytes that plugins prepare from blobs are kept (abi/extensions/prepare.h):
+/// `MethodOptions::prepared`. `PreparedCache` of <tenon/host/prepared.hpp> keeps them in a
+/// directory; an application with another place derives from this.
+class PreparedStore {
+ public:
+  virtual ~PreparedStore() = default;
+
+  /// The bytes that are kept under `key`, or an object without bytes to store some in. The object is freed by
+  /// its `release`. `log` receives lines about bytes that cannot be used or kept, and is valid as
+  /// long as the object.
+  ///
+  /// threads: any, also at once. errors: those of the store; the backend continues without it.
+  [[nodiscard]] virtual Status open(const PreparedKey& key, const tenon_host& log,
+                                    tenon_prepared** out) const = 0;
+};
+
+namespace detail {
+
+/// Answers `open` of "tenon.prepare/1" for one call of `init`.
+class PreparedOpener {
+ public:
+  [[nodiscard]] virtual tenon_status open(const tenon_init_context& context, const void* identity,
+                                          std::uint64_t identity_size,
+                                          tenon_prepared** out) const noexcept = 0;
+
+ protected:
+  ~PreparedOpener() = default;
+};
+
+}  // namespace detail
+}  // namespace tenon::host

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Storage for what plugins prepare from blobs, so that the first load on a machine is the only slow
+// one (`MethodOptions::prepared`).
+#pragma once
+
+#include "tenon/host/prepared/prepared_cache.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/prepared/implementation.hpp>, and so by the library tenon-host. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_host_prepared_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_prepared_implementation =
+    &include_tenon_host_prepared_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host
