@@ -14,6 +14,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
@@ -110,7 +111,6 @@ class Delegate {
   void fill(const tenon_option& option) {
     processed_ = {sizeof processed_, 0, nullptr, 0, nullptr, [](tenon_buffer*) {}};
     option_ = option;
-    context_.struct_size = sizeof context_;
     context_.host = backend_->host();
     context_.method_name = "forward";
     context_.processed = &processed_;
@@ -126,7 +126,8 @@ class Delegate {
   host::Arena arena_;
   tenon_buffer processed_{};
   tenon_option option_{};
-  tenon_init_context context_{};
+  const host::EmbeddedCodePolicy policy_ = host::EmbeddedCodePolicy::allow();
+  host::detail::HostInitContext context_{policy_};
   tenon_delegate* delegate_ = nullptr;
 };
 

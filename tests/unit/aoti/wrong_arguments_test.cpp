@@ -14,6 +14,7 @@
 
 #include "program.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
@@ -43,8 +44,8 @@ class FirstDelegate {
     backend_ = *found;
     tenon_buffer processed{sizeof processed, 0,       blob.data(),
                            blob.size(),      nullptr, [](tenon_buffer*) {}};
-    tenon_init_context context{};
-    context.struct_size = sizeof context;
+    const auto policy = host::EmbeddedCodePolicy::allow();
+    host::detail::HostInitContext context(policy);
     context.host = backend_->host();
     context.method_name = "forward";
     context.processed = &processed;
