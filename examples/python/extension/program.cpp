@@ -38,13 +38,15 @@ namespace nb = nanobind;
 
 namespace {
 
-/// A buffer of another object, and a copy of it where it is not aligned as programs are.
+/// A buffer of another object, and a copy of it where it is not aligned as programs are, or may be
+/// changed: what was verified must stay as it is.
 class HeldBytes {
  public:
   explicit HeldBytes(PyObject* object) : buffer_(object) {
     const Py_buffer& view = buffer_.view;
     bytes_ = {static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len)};
-    if (reinterpret_cast<std::uintptr_t>(view.buf) % alignment == 0) return;
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(view.buf) % alignment == 0;
+    if (is_aligned && is_constant(object)) return;
     copy_.reset(new (std::align_val_t(alignment)) std::byte[bytes_.size()]);
     std::memcpy(copy_.get(), view.buf, bytes_.size());
     bytes_ = {copy_.get(), bytes_.size()};
@@ -54,6 +56,12 @@ class HeldBytes {
 
  private:
   static constexpr std::size_t alignment = 16;
+
+  /// Also a view that is read-only may be of bytes that are not.
+  [[nodiscard]] bool is_constant(PyObject* object) const {
+    if (!buffer_.view.readonly) return false;
+    return !PyMemoryView_Check(object) || PyBytes_Check(PyMemoryView_GET_BASE(object));
+  }
 
   struct Buffer {
     explicit Buffer(PyObject* object) {
@@ -138,12 +146,25 @@ OptionValue read_value(nb::handle value, std::string_view backend, std::string_v
                            .c_str());
 }
 
+/// The text of `value`, or a TypeError that names it.
+std::string read_name(nb::handle value, std::string_view what) {
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  throw nb::type_error(concat("options: expected ", what, " as str, found ",
+                              Py_TYPE(value.ptr())->tp_name, " ", nb::repr(value).c_str())
+                           .c_str());
+}
+
 std::vector<host::BackendOption> read_options(const nb::dict& given) {
   std::vector<host::BackendOption> options;
   for (const auto& [backend, values] : given) {
-    const auto id = nb::cast<std::string>(backend);
+    const std::string id = read_name(backend, "the id of a backend");
+    if (!PyDict_Check(values.ptr())) {
+      throw nb::type_error(concat("options: ", id, ": expected a dict of its options, found ",
+                                  Py_TYPE(values.ptr())->tp_name)
+                               .c_str());
+    }
     for (const auto& [key, value] : nb::cast<nb::dict>(values)) {
-      const auto name = nb::cast<std::string>(key);
+      const std::string name = read_name(key, concat("the key of an option of ", id));
       options.push_back({id, name, read_value(value, id, name)});
     }
   }

@@ -222,11 +222,11 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
          prepared=None) -> Program:
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
-    model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they begin
-        at a multiple of 16.
+    model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they are
+        read-only and begin at a multiple of 16.
     data: `.ptd` files, paths or bytes, with data that the program leaves out.
     plugins: plugin files; their backends win over those that are found by the search.
-    options: `{"CpuAotiBackend": {"num_threads": 2}}`: for each backend, options of its delegates.
+    options: `{"CpuAotiBackend": {"threads": 2}}`: for each backend, options of its delegates.
     embedded_code: whether native code that the program carries may run: "allow", "deny" or
         "sha256:HASH,HASH...". Programs of AOTInductor carry such code: do not allow it for files
         of others.

@@ -310,6 +310,12 @@ class Failures(Case):
         self.assertFails("OutOfResources", "name_bytes", load, ADD, limits={"name_bytes": 1})
         with self.assertRaisesRegex(TypeError, "Demo.key: expected bool, int, float, str or bytes, found list"):
             load(ADD, options={"Demo": {"key": []}})
+        with self.assertRaisesRegex(TypeError, "expected the key of an option of Demo as str, found int 1"):
+            load(ADD, options={"Demo": {1: 2}})
+        with self.assertRaisesRegex(TypeError, "expected the id of a backend as str, found int 1"):
+            load(ADD, options={1: {}})
+        with self.assertRaisesRegex(TypeError, "Demo: expected a dict of its options, found int"):
+            load(ADD, options={"Demo": 2})
         with self.assertRaisesRegex(KeyError, "there is no method 'backward'; there are: forward"):
             load(ADD)["backward"]
         program = load(ADD, plugins=[DEMO], options={"BackendWithCompilerDemo": {"no_such": 1}})
@@ -352,6 +358,14 @@ class Failures(Case):
 
 
 class Loading(Case):
+    def test_bytes_that_are_changed_after_they_were_verified_change_nothing(self):
+        raw = ADD.read_bytes()
+        for view in (lambda given: given, memoryview, lambda given: memoryview(given).toreadonly()):
+            changeable = bytearray(raw)
+            program = tenon.load(view(changeable), plugins=[DEMO])
+            changeable[:] = b"\xff" * len(raw)
+            self.assertEqual(program["forward"](*INPUTS).tolist(), demo()(*INPUTS).tolist())
+
     def test_bytes_at_any_address_are_opened(self):
         raw = ADD.read_bytes()
         for offset in (0, 1):
