@@ -9,6 +9,7 @@
 // <tenon/host/inspect.hpp>, asynchronous runs in <tenon/host/async.hpp>.
 #pragma once
 
+#include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/kernels.hpp"

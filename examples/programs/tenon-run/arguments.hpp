@@ -34,6 +34,7 @@ struct Arguments {
   std::uint32_t threads = 0;  ///< Of a pool for the backends; 0: none.
   std::vector<host::DeviceBytes> budget;
   bool prepared = false;  ///< Whether what plugins prepare is kept for later loads.
+  std::string variant;    ///< Empty: the best one.
   bool memory = false;    ///< Whether the method's memory is reported.
   std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;

@@ -60,6 +60,7 @@ class Session {
   Status read_expected();
 
   // Running.
+  Status choose_variant();
   Status find_backends();
   Status read_options();
   Status load_method();
@@ -107,6 +108,8 @@ class Session {
   host::BackendRegistry registry_;
   std::vector<host::BackendRef> backends_;
   std::shared_ptr<const host::Program> program_;
+  std::string plan_;            // The method's, or that of the variant that is loaded.
+  host::VariantChoice choice_;  // Keeps the plugins loaded that were asked.
   std::vector<std::shared_ptr<const host::DataFile>> data_files_;
   std::vector<host::BackendOption> options_;
   std::vector<Input> inputs_;

@@ -58,9 +58,28 @@ std::string_view Program::method_name(std::size_t index) const noexcept {
 }
 
 std::vector<std::string_view> Program::method_names() const {
-  std::vector<std::string_view> names(num_methods());
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = method_name(i);
+  std::vector<bool> is_hidden(num_methods());
+  for (const ProgramVariant& variant : names_.variants) {
+    if (!variant.is_default) is_hidden[variant.plan] = true;
+  }
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < num_methods(); ++i) {
+    if (!is_hidden[i]) names.push_back(method_name(i));
+  }
   return names;
+}
+
+std::span<const ProgramVariant> Program::variants(std::string_view method) const noexcept {
+  const auto is_of_method = [&](const ProgramVariant& one) { return one.method == method; };
+  const auto first = std::ranges::find_if(names_.variants, is_of_method);
+  return {first, std::find_if_not(first, names_.variants.end(), is_of_method)};
+}
+
+const ProgramVariant* Program::find_variant(std::string_view plan) const noexcept {
+  for (const ProgramVariant& variant : names_.variants) {
+    if (method_name(variant.plan) == plan) return &variant;
+  }
+  return nullptr;
 }
 
 Result<const schema::ExecutionPlan*> Program::plan(std::string_view method) const {
@@ -118,14 +137,15 @@ Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
 
 std::string Program::list_of_methods() const {
   constexpr std::size_t most = 16;
-  if (num_methods() == 0) return "the program has no methods";
+  const std::vector<std::string_view> names = method_names();
+  if (names.empty()) return "the program has no methods";
   std::string list = "the program has: ";
-  for (std::size_t i = 0; i < std::min(num_methods(), most); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
     if (i != 0) list += ", ";
-    const auto name = quoted(method_name(i));
+    const auto name = quoted(names[i]);
     list += std::string_view(name).substr(1, name.size() - 2);
   }
-  if (num_methods() > most) list += ", ...";
+  if (names.size() > most) list += ", ...";
   return list;
 }
 
