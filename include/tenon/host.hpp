@@ -22,6 +22,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 namespace tenon::host {

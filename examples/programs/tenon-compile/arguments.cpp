@@ -48,7 +48,7 @@ Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
     TENON_TRY(auto parts,
               key_and_value("tenon-compile", text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
-    Spec spec{std::nullopt, std::nullopt, std::move(parts.first), std::move(parts.second)};
+    Spec spec{std::nullopt, std::move(parts.first), std::move(parts.second)};
     const auto take = [&](std::optional<std::string>& of, const std::string& name) {
       if (spec.backend || spec.variant || !spec.key.starts_with(name + ".")) return;
       of = name;

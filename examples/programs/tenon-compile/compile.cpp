@@ -18,6 +18,7 @@
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
+#include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/core/aoti_names.hpp"
@@ -26,6 +27,7 @@
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unused_plugin.hpp"
 #include "unused_spec.hpp"
@@ -79,11 +81,16 @@ class Compilation {
   [[nodiscard]] Report change_program() && {
     stage(ExitCode::wrong_usage, &Compilation::check_paths) &&
         stage(ExitCode::invalid_file, &Compilation::add_plugins) &&
-        (arguments_.strip_variants ? stage(ExitCode::no_backend, &Compilation::strip_variants)
+        stage(ExitCode::invalid_file, &Compilation::open_program) &&
+        (arguments_.strip_variants ? stage(code_of_stripping(), &Compilation::strip_variants)
                                    : stage(ExitCode::invalid_file, &Compilation::join_programs)) &&
         stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
         stage(ExitCode::wrong_usage, &Compilation::write_files);
     return std::move(report_);
+  }
+
+  [[nodiscard]] ExitCode code_of_stripping() const {
+    return arguments_.strip_variants == "best" ? ExitCode::no_backend : ExitCode::wrong_usage;
   }
 
   bool stage(ExitCode code, Status (Compilation::*step)()) {
@@ -260,22 +267,26 @@ class Compilation {
     return aot::emit(compiled, options);
   }
 
+  Status open_program() {
+    TENON_TRY(opened_, host::Program::open(path_of(arguments_.model)));
+    return ok();
+  }
+
   Status join_programs() {
-    TENON_TRY(program_, read_program_file(arguments_.model));
+    TENON_TRY(program_, aot::read_program(opened_));
     TENON_RETURN_IF_ERROR(add_variants({}));
     return make_image();
   }
 
   Status strip_variants() {
-    TENON_TRY(program_, strip_program_file(arguments_.model, *arguments_.strip_variants, registry_,
-                                           report_.variants));
+    auto stripped = strip_program(opened_, *arguments_.strip_variants, registry_, report_.variants);
+    TENON_TRY(program_, std::move(stripped));
     return make_image();
   }
 
-  /// Variants are in pages of their own: what is read of one reads nothing of another.
   Status make_image() {
     aot::PteOptions options;
-    if (!arguments_.variants.empty()) options.segment_alignment = 4096;
+    if (!arguments_.variants.empty()) options.segment_alignment = aot::variants_alignment;
     TENON_TRY(aot::FileImage image, aot::make_pte(program_, options));
     image_.emplace(std::move(image));
     return ok();
@@ -472,7 +483,8 @@ class Compilation {
   std::vector<aot::BackendToUse> backends_;
   std::vector<std::vector<aot::BackendToUse>> variant_backends_;  ///< In the order of --variant.
   std::vector<aot::AotiModel> compiled_;
-  std::vector<aot::AotiMethod> packed_;  ///< Refers to the models above.
+  std::vector<aot::AotiMethod> packed_;          ///< Refers to the models above.
+  std::shared_ptr<const host::Program> opened_;  ///< Null for an archive.
   aot::ProgramData program_;
   std::optional<aot::FileImage> image_;
   Report report_;

@@ -22,9 +22,9 @@ using tool::ExitCode;
 /// One compile spec of the command line.
 struct Spec {
   std::optional<std::string> backend;  ///< Nothing: for all of them.
-  std::optional<std::string> variant;  ///< Nothing: for all of them.
   std::string key;
   std::string value;
+  std::optional<std::string> variant = std::nullopt;  ///< Nothing: for all of them.
 };
 
 /// One further variant of the methods: the model compiled by other backends, or a program that was

@@ -101,10 +101,11 @@ Result<aot::ProgramData> join_variants(std::vector<aot::VariantToMerge> variants
   return aot::merge_variants(std::move(variants));
 }
 
-Result<aot::ProgramData> strip_program_file(const std::string& path, const std::string& name,
-                                            const host::BackendRegistry& registry,
-                                            std::vector<Variant>& reported) {
-  TENON_TRY(auto program, host::Program::open(host::path_of(path)));
+Result<aot::ProgramData> strip_program(const std::shared_ptr<const host::Program>& program,
+                                       const std::string& name,
+                                       const host::BackendRegistry& registry,
+                                       std::vector<Variant>& reported) {
+  const std::string& path = program->name();
   std::map<std::string, std::string, std::less<>> keep;
   for (const std::string_view method : program->method_names()) {
     const auto variants = program->variants(method);
@@ -144,7 +145,7 @@ Result<aot::ProgramData> strip_program_file(const std::string& path, const std::
   if (keep.empty()) {
     return error(Error::InvalidArgument, path, ": no method has variants");
   }
-  TENON_TRY(aot::ProgramData out, aot::strip_variants(std::move(program), keep));
+  TENON_TRY(aot::ProgramData out, aot::strip_variants(program, keep));
   if (reported.size() == 1) reported[0].nbytes = blob_bytes(out);
   return out;
 }

@@ -36,11 +36,10 @@ namespace tenon::compile {
 [[nodiscard]] Result<aot::ProgramData> join_variants(std::vector<aot::VariantToMerge> variants,
                                                      std::vector<Variant>& reported);
 
-/// The program at `path` with one variant of each method: the one called `name`, or, when that is
-/// "best", the one that `registry` would choose here. `reported` receives a line for each.
-[[nodiscard]] Result<aot::ProgramData> strip_program_file(const std::string& path,
-                                                          const std::string& name,
-                                                          const host::BackendRegistry& registry,
-                                                          std::vector<Variant>& reported);
+/// The program with one variant of each method: the one called `name`, or, when that is "best", the
+/// one that `registry` would choose here. `reported` receives a line for each.
+[[nodiscard]] Result<aot::ProgramData> strip_program(
+    const std::shared_ptr<const host::Program>& program, const std::string& name,
+    const host::BackendRegistry& registry, std::vector<Variant>& reported);
 
 }  // namespace tenon::compile

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_without.hpp"
 #include "payload.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/file_bytes.hpp"
@@ -37,7 +38,9 @@ namespace {
 class Doctor {
  public:
   Doctor(const Arguments& arguments, std::function<host::SearchReport()> search)
-      : arguments_(arguments), registry_({"tenon-doctor " TENON_VERSION_STRING, {}}) {
+      : arguments_(arguments),
+        cpu_(tool::cpu_without(arguments.without_cpu_features)),
+        registry_({"tenon-doctor " TENON_VERSION_STRING, {}}, &cpu_) {
     registry_.add_search(std::move(search));
   }
 
@@ -98,12 +101,12 @@ class Doctor {
     host::MethodOptions options;
     options.registry = &registry_;
     options.data_files = files_;
-    const auto choice = host::choose_variant(program_, method, options, host::AskVariants::all);
+    auto choice = host::choose_variant(program_, method, options, host::AskVariants::all);
     // The data files were joined before.
     if (!choice.ok() || choice->answers.empty()) return method;
     std::string_view plan = method;
     for (std::size_t i = 0; i < choice->answers.size(); ++i) {
-      const host::VariantAnswer& one = choice->answers[i];
+      host::VariantAnswer& one = choice->answers[i];
       Variant& variant = out.emplace_back();
       variant.name = std::string(one.variant->name);
       variant.priority = one.variant->priority;
@@ -111,9 +114,9 @@ class Doctor {
         variant.needs.push_back(text_of(need));
       }
       variant.is_chosen = choice->chosen == i;
-      variant.refused = one.refused;
+      variant.refused = std::move(one.refused);
       variant.verdict = one.verdict;
-      variant.reason = one.reason;
+      variant.reason = std::move(one.reason);
       if (variant.is_chosen) plan = program_->method_name(one.variant->plan);
     }
     return plan;
@@ -283,6 +286,7 @@ class Doctor {
 
   const Arguments& arguments_;
   Diagnosis diagnosis_;
+  const host::CpuFeatures cpu_;
   host::BackendRegistry registry_;
   std::shared_ptr<const host::Program> program_;
   std::vector<std::shared_ptr<const host::DataFile>> files_;

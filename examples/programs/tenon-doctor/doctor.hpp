@@ -26,6 +26,7 @@ struct Arguments {
   std::optional<std::string> method;  ///< Otherwise all.
   std::vector<std::string> plugins;
   std::vector<std::string> data;
+  std::string without_cpu_features;  ///< With commas between them.
   bool json = false;
   ColorWhen color = ColorWhen::automatic;
 };

@@ -71,6 +71,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "Variant of the method to run (default: the best that can run here, see "
                  "docs/hosts/variants.md)")
       ->type_name("NAME");
+  app.add_option("--without-cpu-features", arguments.without_cpu_features,
+                 "Choose plugins and variants as on a CPU that lacks these features (avx2,fma)")
+      ->type_name("LIST");
   add_list(app, "--plugin", arguments.plugins, "FILE",
            "Plugin to use before those that are found; repeatable");
   add_list(app, "--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");

@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "cpu_without.hpp"
 #include "installed_plugins.hpp"
 #include "options.hpp"
 #include "output_memory.hpp"
@@ -96,7 +97,8 @@ Session::Session(const Arguments& arguments, RecordedRun* recorded)
     : arguments_(arguments),
       recorded_(recorded),
       trace_(arguments.limits.trace_events),
-      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
+      cpu_(tool::cpu_without(arguments.without_cpu_features)),
+      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}, &cpu_) {
   report_.program = arguments.model;
   registry_.add_search(host::discovery({.installed = installed_plugins()}));
 }

@@ -15,11 +15,13 @@
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/async.hpp"
+#include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/prepared.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 namespace tenon::run {
@@ -105,6 +107,7 @@ class Session {
   Report report_;
   std::optional<ExitCode> code_of_failure_;
   host::Trace trace_;  // Also the clock. Written to a file only with --trace.
+  const host::CpuFeatures cpu_;
   host::BackendRegistry registry_;
   std::vector<host::BackendRef> backends_;
   std::shared_ptr<const host::Program> program_;

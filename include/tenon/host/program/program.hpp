@@ -91,6 +91,11 @@ class Program {
   /// Whether a tensor or a planned buffer of any method names a device that is not the CPU.
   [[nodiscard]] bool names_devices() const noexcept { return names_.has_devices; }
 
+  /// Lets the system begin to read what a variant alone uses of the file, in one piece. The pages
+  /// of a program with variants are read alone, so that one that is read brings in nothing of
+  /// another.
+  void read_ahead(const ProgramVariant& variant) const;
+
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable,
   /// at the cost of reading them from the file again. Does nothing for a program in memory.
   void drop(std::span<const std::byte> part) const noexcept { file_.drop(part); }
@@ -120,6 +125,8 @@ class Program {
   /// `start` is a copy of the beginning of `bytes`, or `bytes` itself.
   static Result<Verified> verify(std::span<const std::byte> bytes, std::span<const std::byte> start,
                                  const HostLimits& limits);
+
+  void read_variants_alone() const noexcept;
 
   [[nodiscard]] std::string list_of_methods() const;
 

@@ -14,8 +14,9 @@ namespace tenon::aot {
 /// change. Blobs, constants, states and named data stay where they are: what is returned keeps
 /// `program` alive and reads them when it is written.
 ///
-/// Methods, constants and initial states have the numbers of the file. Not in the description, and
-/// so lost, are the stack traces of instructions, which no runtime reads.
+/// Methods have the numbers of the file, constants and initial states are numbered by their first
+/// use. Not in the description, and so lost, are the stack traces of instructions, which no runtime
+/// reads.
 ///
 /// errors: NotSupported: a method of several chains, of which writers make one.
 [[nodiscard]] Result<ProgramData> read_program(std::shared_ptr<const host::Program> program);

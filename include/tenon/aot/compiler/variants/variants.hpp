@@ -28,6 +28,10 @@ struct VariantNeeds {
 /// By backend.
 using NeedsByBackend = std::map<std::string, VariantNeeds, std::less<>>;
 
+/// PteOptions::segment_alignment for programs with variants: pages of one hold nothing of another,
+/// so that what is read of it reads nothing of the others.
+inline constexpr std::uint64_t variants_alignment = 4096;
+
 /// A program that becomes a variant.
 struct VariantToMerge {
   ProgramData program;

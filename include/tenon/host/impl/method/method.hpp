@@ -61,6 +61,7 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
     detail::PlanToLoad chosen;
     if (program->has_variants() || !options.variant.empty()) [[unlikely]] {
       TENON_TRY(chosen, detail::choose_plan(program, name, options));
+      if (chosen.variant) program->read_ahead(*chosen.variant);
     } else {
       TENON_TRY(chosen.plan, program->plan(name));
     }

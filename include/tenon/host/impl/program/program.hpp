@@ -116,9 +116,42 @@ Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> 
   auto verified = verify(bytes, start, limits);
   if (!verified.ok()) return shortened(std::move(verified).status().with_context(name));
   if (verified->in_file) head.reset();
-  return std::shared_ptr<const Program>(new Program(std::move(file), std::move(head),
-                                                    std::move(keep_alive), std::move(name),
-                                                    *std::move(verified)));
+  std::shared_ptr<const Program> program(new Program(std::move(file), std::move(head),
+                                                     std::move(keep_alive), std::move(name),
+                                                     *std::move(verified)));
+  if (program->has_variants()) program->read_variants_alone();
+  return program;
+}
+
+/// Segments of constants and of states are of all variants.
+void Program::read_variants_alone() const noexcept {
+  file_.read_alone(view_.segment_area(), true);
+  const auto usual = [this](const schema::SubsegmentOffsets* of_all) {
+    if (of_all) file_.read_alone(view_.segment(of_all->segment_index()), false);
+  };
+  if (view_.uses_constant_segment()) usual(flatbuffer().constant_segment());
+  if (const auto* states = flatbuffer().mutable_data_segments()) {
+    for (const auto* one : *states) usual(one);
+  }
+}
+
+void Program::read_ahead(const ProgramVariant& variant) const {
+  // Segments may overlap, and lists may name one again and again.
+  std::size_t left = view_.segment_area().size();
+  const auto ahead = [&](std::span<const std::byte> part) {
+    if (part.size() > left) return;
+    left -= part.size();
+    file_.read_ahead(part);
+  };
+  const schema::ExecutionPlan& plan = *flatbuffer().execution_plan()->Get(variant.plan);
+  for (const auto* delegate : *plan.delegates()) ahead(view_.delegate_data(*delegate));
+  const auto table = find_key(variants_key);
+  if (!table) return;
+  detail::for_each_key_of_variant(as_text(key_data(*table)), plan.name()->string_view(),
+                                  [&](std::string_view key) {
+                                    const auto place = find_key(key);
+                                    if (place) ahead(key_data(*place));
+                                  });
 }
 
 Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,

@@ -18,6 +18,11 @@
 
 namespace tenon::host {
 
+const CpuFeatures& CpuFeatures::of_this_machine() {
+  static const CpuFeatures features(detail::names_of_this_machine());
+  return features;
+}
+
 BackendRegistry::BackendRegistry(HostInfo info) : info_(std::move(info)), cpu_(nullptr) {}
 
 BackendRegistry::BackendRegistry(HostInfo info, const CpuFeatures* cpu)

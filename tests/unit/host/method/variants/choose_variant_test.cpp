@@ -167,3 +167,13 @@ TEST_CASE("a method with a single form has no choice", "[variants]") {
       Error::InvalidArgument);
   CHECK(load_ok(chain_of({"a"}))->variant().empty());
 }
+
+TEST_CASE("an option for a backend of a variant that is not loaded is no error", "[variants]") {
+  const JudgingRegistry backends;
+  auto options = backends.options();
+  options.backend_options.push_back({"Test", "factor", 3.0});
+  const auto builder = program_of({{"Test", "a"}, {"First", "optimal b", 1}});
+  CHECK(load_ok(builder, options)->variant() == "1");
+  options.backend_options.push_back({"Second", "factor", 3.0});
+  CHECK(load(builder, options).error() == Error::InvalidArgument);
+}
