@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/aot/compiler/variants/variants.hpp"
 
-#include <chrono>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -249,7 +249,7 @@ TEST_CASE("A program states the needs that its exporter wrote") {
 
 TEST_CASE("The time to merge and to strip variants grows with their number") {
   const auto milliseconds = [](int count) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // Of this process: others do not count.
     std::vector<VariantToMerge> variants;
     for (int i = 0; i < count; ++i) {
       variants.push_back({program_of("A", concat("blob ", i), {{concat("key ", i), concat(i)}}),
@@ -263,14 +263,13 @@ TEST_CASE("The time to merge and to strip variants grows with their number") {
     REQUIRE(stripped.ok());
     CHECK(stripped->methods.size() == 1);
     CHECK(stripped->constants.size() == 1);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    return took.count();
+    return 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
   milliseconds(100);
   const double few = milliseconds(250);
   const double many = milliseconds(4000);
   INFO(few << " ms for 250, " << many << " ms for 4000");
-  CHECK(many < few * 16 * 8);
+  CHECK(many < (few + 1) * 16 * 8);
 }
 
 }  // namespace tenon::test::variants

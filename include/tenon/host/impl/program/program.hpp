@@ -113,6 +113,10 @@ Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> 
                                                      MappedFile file, std::unique_ptr<Head> head,
                                                      std::shared_ptr<const void> keep_alive,
                                                      std::string name, const HostLimits& limits) {
+  // Before anything of the mapping is touched.
+  if (start.data() != bytes.data() && detail::seems_to_have_variants(FileBytes(start))) {
+    file.read_alone(bytes, true);
+  }
   auto verified = verify(bytes, start, limits);
   if (!verified.ok()) return shortened(std::move(verified).status().with_context(name));
   if (verified->in_file) head.reset();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -22,6 +23,25 @@
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host::detail {
+
+/// Whether the last named data of a program is the table of variants, as this compiler writes it.
+/// For a copy of the first bytes of a file, which need not hold it, before anything of it is
+/// checked.
+[[nodiscard]] inline bool seems_to_have_variants(FileBytes start) noexcept {
+  const auto field = [&](std::uint64_t table, std::uint64_t entry) -> std::uint64_t {
+    const std::int64_t to_entries = static_cast<std::int32_t>(start.u32(table));
+    const std::uint16_t offset = start.u16(table - static_cast<std::uint64_t>(to_entries) + entry);
+    return offset == 0 ? 0 : table + offset;
+  };
+  const auto target = [&](std::uint64_t place) { return place + start.u32(place); };
+  const std::uint64_t place = field(start.u32(0), schema::Program::VT_NAMED_DATA);
+  const std::uint64_t list = target(place);
+  const std::uint64_t count = start.u32(list);
+  if (place == 0 || count == 0) return false;
+  const std::uint64_t text = target(field(target(list + 4 * count), schema::NamedData::VT_KEY));
+  return start.u32(text) == variants_key.size() &&
+         start.part(text + 4, variants_key.size()).text() == variants_key;
+}
 
 /// Whether two values of methods are alike for an application that sets or reads them.
 [[nodiscard]] inline bool is_alike(const schema::EValue& a, const schema::EValue& b) noexcept {

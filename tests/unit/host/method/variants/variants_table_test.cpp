@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <chrono>
+#include <algorithm>
+#include <ctime>
 
 #include "variants_support.hpp"
 
@@ -112,21 +113,20 @@ TEST_CASE("the time to read a table of variants grows with its length", "[varian
     auto bytes = std::make_shared<AlignedBytes>(program_of(variants).build());
     double best = 1e9;
     for (int round = 0; round < 3; ++round) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // Of this process: others do not count.
       const auto program =
           host::Program::from_bytes(std::as_const(*bytes).bytes(), bytes, "test.pte");
-      const std::chrono::duration<double, std::milli> took =
-          std::chrono::steady_clock::now() - start;
+      const double took = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
       REQUIRE(program.ok());
       CHECK((*program)->variants("forward").size() == count);
       CHECK((*program)->method_names().size() == 1);
-      best = std::min(best, took.count());
+      best = std::min(best, took);
     }
     return best;
   };
   const double few = milliseconds(500);
   const double many = milliseconds(8000);
   INFO(few << " ms for 500, " << many << " ms for 8000");
-  // Sixteen times as much, and what a busy machine adds.
-  CHECK(many < few * 16 * 8);
+  // Sixteen times as many, and half of what a square would make of that.
+  CHECK(many < (few + 0.5) * 16 * 8);
 }
