@@ -235,7 +235,7 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
                                        std::optional<nb::dict> options,
                                        std::optional<std::string> embedded_code,
                                        std::optional<std::string> variant, nb::object progress) {
-  take(opened(self).plan(name));
+  static_cast<void>(take(opened(self).plan(name)));
   LoadArguments arguments{
       self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes,
       self.prepared};

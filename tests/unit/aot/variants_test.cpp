@@ -13,6 +13,8 @@
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
+#include "tenon/host/impl/program/read_variants.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/program/variants.hpp"
 
@@ -245,6 +247,21 @@ TEST_CASE("A program states the needs that its exporter wrote") {
   add_method(several, "encode", "A", "blob c");
   CHECK(aot::default_variant_name(several) == "A+B");
   CHECK(aot::default_variant_name(program_of("", "blob a")) == "kernels");
+}
+
+TEST_CASE("A host sees in the first bytes of a file whether it has variants") {
+  const std::vector<std::byte> with = write(three());
+  const std::vector<std::byte> without = write(program_of("A", "blob a", {{"key", "value"}}));
+  const auto seems = [](const std::vector<std::byte>& file, std::size_t size) {
+    return host::detail::seems_to_have_variants(FileBytes(Bytes(file).first(size)));
+  };
+  CHECK(seems(with, with.size()));
+  CHECK(seems(with, 512));
+  CHECK_FALSE(seems(without, without.size()));
+  for (std::size_t size = 0; size < 512; ++size) {
+    CHECK_FALSE(seems(without, size));
+    static_cast<void>(seems(with, size));
+  }
 }
 
 TEST_CASE("The time to merge and to strip variants grows with their number") {
