@@ -11,7 +11,8 @@ usage: variants.py export FOLDER             needs torch and executorch
 directory of Tenon, LIBRARIES the one of OpenVINO's libraries. A plugin that is not named is not there, and
 CPU features are hidden by tenon-run. For each machine it prints the variant that ran, and for each variant
 the bytes that were read from the disk: the file's pages are dropped from the system's memory before, and
-counted after (mincore). `stock` runs the program with ExecuTorch's own runtime.
+counted after (mincore). At most LOSERS bytes of one that did not run may be read. `stock` runs the program with
+ExecuTorch's own runtime.
 """
 
 import ctypes
@@ -25,9 +26,13 @@ import sys
 
 SEED = 20261126
 WIDTHS = (256, 1024, 1024, 1000)
+LOSERS = 64 << 10
 
 
 def export(folder):
+    written = [folder / name for name in ("aoti.pt2", "model.pt2", "xnnpack.pte", "x.npy", "y.npy")]
+    if all(path.exists() and path.stat().st_mtime > pathlib.Path(__file__).stat().st_mtime for path in written):
+        return
     import numpy
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -171,13 +176,12 @@ def resident(path):
 
 
 def drop(path):
-    """Drops the file's pages from the system's memory."""
+    """Drops the file's pages from the system's memory. False where the file system does not do that."""
     descriptor = os.open(path, os.O_RDONLY)
     os.fsync(descriptor)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(descriptor)
-    if any(resident(path)):
-        sys.exit(f"{path}: cannot be dropped from memory")
+    return not any(resident(path))
 
 
 def read_bytes(pages, ranges):
@@ -207,6 +211,7 @@ def check(folder, build, libraries):
     }
     if not libraries:
         del plugins["TenonOpenvino"]
+    plugins = {backend: plugin for backend, plugin in plugins.items() if plugin.exists()}
     features = json.loads(run(build / "examples/programs/tenon-compile/tenon-compile", folder / "model.pt2",
                               "--aoti", folder / "aoti.pt2", "--json", "-o", folder / "aoti.pte"))
     features = features["methods"][0]["delegates"][0]["cpu_features"]
@@ -224,15 +229,19 @@ def check(folder, build, libraries):
             words += ["--plugin", plugins[backend]]
         if hidden:
             words += ["--without-cpu-features", ",".join(hidden)]
-        drop(program)
+        is_dropped = drop(program)
         report = json.loads(run(build / "examples/programs/tenon-run/tenon-run", *words, **kept))
         pages = resident(program)
-        read = {variant: read_bytes(pages, of) for variant, of in ranges.items()}
+        print(f"{name}: ran {report['variant']}, loaded in {report['timings']['load_ns'] / 1e6:.1f} ms")
         failed |= report["variant"] != expected
-        print(f"{name}: ran {report['variant']}; {sum(pages) * mmap.PAGESIZE} bytes of {size} were read: "
+        if not is_dropped:
+            print("  the file's pages cannot be dropped here: nothing was counted")
+            continue
+        read = {variant: read_bytes(pages, of) for variant, of in ranges.items()}
+        failed |= any(n > LOSERS for variant, n in read.items() if variant != report["variant"])
+        print(f"  {sum(pages) * mmap.PAGESIZE} bytes of {size} were read: "
               + ", ".join(f"{variant} {n} of {sum(e - b for b, e in ranges[variant])}"
                           for variant, n in read.items()))
-        print(f"  load {report['timings']['load_ns'] / 1e6:.1f} ms" if "timings" in report else "")
     sys.exit(1 if failed else 0)
 
 
@@ -252,13 +261,13 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     what, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     if what == "export":
         export(folder)
     elif what == "stock":
         stock(folder)
     else:
-        check(folder, pathlib.Path(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)
+        check(folder, pathlib.Path(sys.argv[3]).resolve(), sys.argv[4] if len(sys.argv) > 4 else None)
 
 
 if __name__ == "__main__":
