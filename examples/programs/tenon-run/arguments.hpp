@@ -36,6 +36,8 @@ struct Arguments {
   bool prepared = false;             ///< Whether what plugins prepare is kept for later loads.
   std::string variant;               ///< Empty: the best one.
   std::string without_cpu_features;  ///< With commas between them.
+  bool memory = false;               ///< Whether the method's memory is reported.
+  std::uint32_t top = 0;             ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;
