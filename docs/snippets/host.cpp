@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tenon/host.hpp>
 #include <tenon/host/async.hpp>
@@ -84,6 +85,21 @@ tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& 
   if (ended.error() == tenon::Error::Cancelled) return tenon::ok();
   // [cancel]
   return ended;
+}
+
+tenon::Status explain_variants(const std::shared_ptr<const tenon::host::Program>& program,
+                               const tenon::host::BackendRegistry& registry) {
+  // [variants]
+  const tenon::host::MethodOptions options{.registry = &registry};
+  TENON_TRY(const auto choice,
+            choose_variant(program, "forward", options, tenon::host::AskVariants::all));
+  for (const tenon::host::VariantAnswer& one : choice.answers) {
+    const std::string name(one.variant->name);
+    const std::string why(one.refused.ok() ? std::string_view(one.reason) : one.refused.text());
+    std::printf("%s: %s\n", name.c_str(), why.c_str());
+  }
+  // [variants]
+  return choice.status();
 }
 
 /// The pool of an application.
@@ -221,6 +237,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
   TENON_RETURN_IF_ERROR(share_threads(program, registry, input));
   TENON_RETURN_IF_ERROR(give_hints(program, registry));
+  TENON_RETURN_IF_ERROR(explain_variants(program, registry));
   TENON_RETURN_IF_ERROR(record_intermediates(program, registry, input));
   TENON_RETURN_IF_ERROR(load_with_a_budget(program, registry));
 

@@ -9,6 +9,7 @@
 // <tenon/host/inspect.hpp>, asynchronous runs in <tenon/host/async.hpp>.
 #pragma once
 
+#include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/kernels.hpp"
@@ -21,6 +22,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 namespace tenon::host {

@@ -37,7 +37,8 @@ class MethodWalk {
                              const DataFiles& data_files = {},
                              const host::BackendRegistry* registry = nullptr) {
     std::size_t ran = 0;
-    for (const std::string_view name : program->method_names()) {
+    for (std::size_t i = 0; i < program->num_methods(); ++i) {
+      const std::string_view name = program->method_name(i);
       if (MethodWalk(registry ? *registry : touch_registry()).run(program, name, data_files)) ++ran;
     }
     return ran;

@@ -8,6 +8,7 @@
 
 #include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
+#include "variants.hpp"
 
 namespace tenon::compile {
 namespace {
@@ -21,6 +22,9 @@ constexpr const char* footer =
     "--spec FirstBackend.mode=fast -o model.pte\n"
     "  tenon-compile --method encode=encoder.pt2 --method decode=decoder.pt2 -o model.pte\n"
     "  tenon-compile model.pt2 --aoti compiled.pt2 -o model.pte\n"
+    "  tenon-compile model.pt2 --backend FirstBackend --variant SecondBackend:GPU "
+    "--variant other.pte -o model.pte\n"
+    "  tenon-compile model.pte --strip-variants best -o small.pte\n"
     "  tenon-compile model.pt2 --print-graph\n"
     "\n"
     "Exit codes:\n"
@@ -38,22 +42,67 @@ Status read_methods(const std::vector<std::string>& texts, Arguments& arguments)
   return ok();
 }
 
-/// "KEY=VALUE" is for all backends, "BACKEND.KEY=VALUE" for the one of that id when it was given.
+/// "KEY=VALUE" is for all backends, "BACKEND.KEY=VALUE" for the one of that id when it was given,
+/// "VARIANT.KEY=VALUE" for all of a variant.
 Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
     TENON_TRY(auto parts,
               key_and_value("tenon-compile", text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
     Spec spec{std::nullopt, std::move(parts.first), std::move(parts.second)};
-    for (const std::string& backend : arguments.backends) {
-      if (!spec.key.starts_with(backend + ".")) continue;
-      spec.backend = backend;
-      spec.key.erase(0, backend.size() + 1);
-      break;
+    const auto take = [&](std::optional<std::string>& of, const std::string& name) {
+      if (spec.backend || spec.variant || !spec.key.starts_with(name + ".")) return;
+      of = name;
+      spec.key.erase(0, name.size() + 1);
+    };
+    for (const std::string& backend : arguments.backends) take(spec.backend, backend);
+    for (const VariantArgument& variant : arguments.variants) {
+      for (const std::string& backend : variant.backends) take(spec.backend, backend);
+    }
+    for (const VariantArgument& variant : arguments.variants) {
+      if (!variant.backends.empty()) take(spec.variant, variant.name);
     }
     if (spec.key.empty()) {
       return error(Error::InvalidArgument, "--spec ", text, ": the key is empty");
     }
     arguments.specs.push_back(std::move(spec));
+  }
+  return ok();
+}
+
+Status read_variants(const std::vector<std::string>& texts, Arguments& arguments) {
+  for (const std::string& text : texts) {
+    TENON_TRY(VariantArgument variant, read_variant_argument(text));
+    arguments.variants.push_back(std::move(variant));
+  }
+  return ok();
+}
+
+/// Refuses options that have no meaning for a program that was written before.
+Status check_variants(const Arguments& arguments) {
+  const auto wrong = [](const auto&... parts) {
+    return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
+  };
+  const bool is_program = arguments.model.ends_with(".pte");
+  bool compiles = false;
+  for (const VariantArgument& one : arguments.variants) compiles |= one.file.empty();
+  if (compiles && (is_program || !arguments.aoti.empty())) {
+    return wrong("--variant of backends needs MODEL.pt2 without --aoti; name a FILE.pte");
+  }
+  if (arguments.strip_variants && (!is_program || !arguments.variants.empty())) {
+    return wrong("--strip-variants needs MODEL.pte, without --variant");
+  }
+  if (!is_program) return ok();
+  if (arguments.variants.empty() && !arguments.strip_variants) {
+    return wrong(arguments.model, ": a program needs --variant or --strip-variants");
+  }
+  if (arguments.output.empty()) return wrong("a program needs -o FILE.pte");
+  if (!arguments.methods.empty() || !arguments.backends.empty() || !arguments.aoti.empty() ||
+      !arguments.specs.empty() || arguments.external_constants || arguments.debug_handles ||
+      arguments.no_partition || arguments.print_graph || arguments.print_ops_to_not_decompose) {
+    return wrong(arguments.model, ": nothing of a program is compiled");
+  }
+  if (!arguments.plugins.empty() && arguments.strip_variants != "best") {
+    return wrong("--plugin is for --strip-variants best");
   }
   return ok();
 }
@@ -118,7 +167,9 @@ Status check(const Arguments& arguments) {
   if (arguments.print_ops_to_not_decompose && arguments.backends.empty()) {
     return wrong("--print-ops-to-not-decompose needs a --backend");
   }
-  if (arguments.backends.empty() && arguments.aoti.empty() && !arguments.specs.empty()) {
+  TENON_RETURN_IF_ERROR(check_variants(arguments));
+  const bool compiles = !arguments.backends.empty() || !arguments.variants.empty();
+  if (!compiles && arguments.aoti.empty() && !arguments.specs.empty()) {
     return wrong("--spec without --backend");
   }
   if (arguments.no_partition && arguments.backends.size() != 1) {
@@ -138,6 +189,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   std::vector<std::string> methods;
   std::vector<std::string> specs;
+  std::vector<std::string> variants;
   std::optional<std::string> aoti_keys;
   CLI::App app(
       "Compiles models that PyTorch exported (.pt2) with the backends of plugins and writes an\n"
@@ -146,14 +198,25 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this text");
   app.set_version_flag("--version", "tenon-compile " TENON_VERSION_STRING, "Print the version");
-  app.add_option("MODEL", arguments.model, "The archive, as torch.export.save writes it")
+  app.add_option("MODEL", arguments.model,
+                 "The archive, as torch.export.save writes it, or a program, for --variant FILE "
+                 "and --strip-variants")
       ->type_name("FILE.pt2");
   add_list(app, "--backend", arguments.backends, "ID",
            "Backend that may take nodes; repeatable, the first one is asked first");
+  add_list(app, "--variant", variants, "[NAME=]ID[+ID...][:TARGET]|[NAME=]FILE.pte",
+           "A further variant of the methods, the most wanted first: the model compiled by other "
+           "backends, or another program; repeatable. Runtimes without variants run what --backend "
+           "made");
+  app.add_option("--strip-variants", arguments.strip_variants,
+                 "Keep one variant of each method of MODEL.pte: this one, or with `best` the one "
+                 "that would run here")
+      ->type_name("NAME");
   add_list(app, "--plugin", arguments.plugins, "FILE",
            "Plugin to use before those that are found; repeatable");
   add_list(app, "--spec", specs, "KEY=VALUE",
-           "Compile spec for all backends, or for one: BACKEND.KEY=VALUE; repeatable");
+           "Compile spec for all backends, or for one: BACKEND.KEY=VALUE, or for a variant: "
+           "VARIANT.KEY=VALUE; repeatable");
   add_list(app, "--method", methods, "NAME=FILE.pt2",
            "A further method, from an archive with one model; repeatable");
   app.add_option("-o,--output", arguments.output, "The program to write")->type_name("FILE.pte");
@@ -197,6 +260,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_RETURN_IF_ERROR(read_methods(methods, arguments));
+  TENON_RETURN_IF_ERROR(read_variants(variants, arguments));
   TENON_RETURN_IF_ERROR(read_specs(specs, arguments));
   TENON_RETURN_IF_ERROR(read_aoti_keys(aoti_keys, arguments));
   TENON_RETURN_IF_ERROR(check(arguments));

@@ -18,6 +18,7 @@
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
+#include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/core/aoti_names.hpp"
@@ -26,9 +27,11 @@
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unused_plugin.hpp"
 #include "unused_spec.hpp"
+#include "variants.hpp"
 
 namespace tenon::compile {
 namespace {
@@ -44,6 +47,7 @@ class Compilation {
   }
 
   [[nodiscard]] Report run() && {
+    if (arguments_.model.ends_with(".pte")) return std::move(*this).change_program();
     if (!arguments_.aoti.empty()) return std::move(*this).pack();
     stage(ExitCode::wrong_usage, &Compilation::check_paths) &&
         stage(ExitCode::invalid_file, &Compilation::read_models) &&
@@ -71,6 +75,22 @@ class Compilation {
         stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
         stage(ExitCode::wrong_usage, &Compilation::write_files);
     return std::move(report_);
+  }
+
+  /// The model is a program that was written before.
+  [[nodiscard]] Report change_program() && {
+    stage(ExitCode::wrong_usage, &Compilation::check_paths) &&
+        stage(ExitCode::invalid_file, &Compilation::add_plugins) &&
+        stage(ExitCode::invalid_file, &Compilation::open_program) &&
+        (arguments_.strip_variants ? stage(code_of_stripping(), &Compilation::strip_variants)
+                                   : stage(ExitCode::invalid_file, &Compilation::join_programs)) &&
+        stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
+        stage(ExitCode::wrong_usage, &Compilation::write_files);
+    return std::move(report_);
+  }
+
+  [[nodiscard]] ExitCode code_of_stripping() const {
+    return arguments_.strip_variants == "best" ? ExitCode::no_backend : ExitCode::wrong_usage;
   }
 
   bool stage(ExitCode code, Status (Compilation::*step)()) {
@@ -113,6 +133,9 @@ class Compilation {
     auto read = archives();
     read.emplace_back(std::string(), arguments_.aoti);
     read.emplace_back(std::string(), arguments_.aoti_weights);
+    for (const VariantArgument& one : arguments_.variants) {
+      read.emplace_back(std::string(), one.file);
+    }
     for (const auto& [name, path] : read) {
       std::error_code failed;
       if (!std::filesystem::equivalent(path_of(path), path_of(arguments_.output), failed) || failed)
@@ -165,17 +188,33 @@ class Compilation {
   }
 
   Status find_backends() {
-    for (const std::string& id : arguments_.backends) {
-      auto backend = aot::PluginPreprocess::find(registry_, id);
-      if (!backend.ok()) return name_aoti(std::move(backend).status(), id);
-      aot::BackendToUse use{*std::move(backend), {}, arguments_.no_partition};
-      for (const Spec& spec : arguments_.specs) {
-        if (spec.backend.value_or(id) != id) continue;
-        use.compile_specs.push_back({spec.key, aot::SharedBytes::copy_of(spec.value)});
-      }
-      backends_.push_back(std::move(use));
+    TENON_TRY(backends_, find_these(arguments_.backends, nullptr));
+    for (const VariantArgument& one : arguments_.variants) {
+      TENON_TRY(auto found, find_these(one.backends, &one));
+      variant_backends_.push_back(std::move(found));
     }
     return ok();
+  }
+
+  /// `variant` is null for the backends of --backend.
+  Result<std::vector<aot::BackendToUse>> find_these(const std::vector<std::string>& ids,
+                                                    const VariantArgument* variant) {
+    std::vector<aot::BackendToUse> out;
+    for (const std::string& id : ids) {
+      auto backend = aot::PluginPreprocess::find(registry_, id);
+      if (!backend.ok()) return name_aoti(std::move(backend).status(), id);
+      aot::BackendToUse use{*std::move(backend), {}, !variant && arguments_.no_partition};
+      if (variant && !variant->target.empty()) {
+        use.compile_specs.push_back({"device", aot::SharedBytes::copy_of(variant->target)});
+      }
+      for (const Spec& spec : arguments_.specs) {
+        if (spec.backend.value_or(id) != id) continue;
+        if (spec.variant && (!variant || *spec.variant != variant->name)) continue;
+        use.compile_specs.push_back({spec.key, aot::SharedBytes::copy_of(spec.value)});
+      }
+      out.push_back(std::move(use));
+    }
+    return out;
   }
 
   /// Adds the option for models of AOTInductor where the backend runs those, and compiles none.
@@ -197,7 +236,58 @@ class Compilation {
     options.external_constants = arguments_.external_constants;
     options.debug_handles = arguments_.debug_handles;
     TENON_TRY(program_, aot::emit(compiled, options));
-    TENON_TRY(aot::FileImage image, aot::make_pte(program_));
+    TENON_RETURN_IF_ERROR(add_variants(options));
+    return make_image();
+  }
+
+  /// Joins what was compiled with the variants that were asked for, the most wanted first.
+  Status add_variants(const aot::EmitOptions& options) {
+    if (arguments_.variants.empty()) return ok();
+    std::vector<aot::VariantToMerge> all;
+    all.push_back({std::move(program_), {}, 0, needs_of(backends_)});
+    auto priority = static_cast<std::int32_t>(arguments_.variants.size());
+    for (std::size_t i = 0; i < arguments_.variants.size(); ++i) {
+      const VariantArgument& one = arguments_.variants[i];
+      auto made = one.file.empty() ? compile_variant(variant_backends_[i], options)
+                                   : read_program_file(one.file);
+      if (!made.ok()) {
+        return std::move(made).status().with_context(concat("--variant ", one.text));
+      }
+      aot::NeedsByBackend needs;
+      if (one.file.empty()) needs = needs_of(variant_backends_[i]);
+      all.push_back({*std::move(made), one.name, priority--, std::move(needs)});
+    }
+    TENON_TRY(program_, join_variants(std::move(all), report_.variants));
+    return ok();
+  }
+
+  Result<aot::ProgramData> compile_variant(std::span<const aot::BackendToUse> backends,
+                                           const aot::EmitOptions& options) {
+    TENON_TRY(const auto compiled, aot::compile_methods(methods_, backends));
+    return aot::emit(compiled, options);
+  }
+
+  Status open_program() {
+    TENON_TRY(opened_, host::Program::open(path_of(arguments_.model)));
+    return ok();
+  }
+
+  Status join_programs() {
+    TENON_TRY(program_, aot::read_program(opened_));
+    TENON_RETURN_IF_ERROR(add_variants({}));
+    return make_image();
+  }
+
+  Status strip_variants() {
+    auto stripped = strip_program(opened_, *arguments_.strip_variants, registry_, report_.variants);
+    TENON_TRY(program_, std::move(stripped));
+    return make_image();
+  }
+
+  Status make_image() {
+    aot::PteOptions options;
+    if (!arguments_.variants.empty()) options.segment_alignment = aot::variants_alignment;
+    TENON_TRY(aot::FileImage image, aot::make_pte(program_, options));
     image_.emplace(std::move(image));
     return ok();
   }
@@ -206,12 +296,21 @@ class Compilation {
   Status check_effect() {
     for (const Spec& spec : arguments_.specs) warn(unused_spec_warning(spec, program_));
     for (const auto& [path, ids] : plugins_) {
-      warn(tool::unused_plugin_warning(path, ids, "--backend names", arguments_.backends));
+      if (arguments_.strip_variants) break;
+      warn(tool::unused_plugin_warning(path, ids, "--backend names", named_backends()));
     }
     if (!arguments_.strict || report_.warnings.empty()) return ok();
     Status failure = error(Error::InvalidArgument, report_.warnings.front());
     report_.warnings.erase(report_.warnings.begin());
     return failure;
+  }
+
+  [[nodiscard]] std::vector<std::string> named_backends() const {
+    std::vector<std::string> out = arguments_.backends;
+    for (const VariantArgument& one : arguments_.variants) {
+      out.insert(out.end(), one.backends.begin(), one.backends.end());
+    }
+    return out;
   }
 
   void warn(std::string text) {
@@ -332,9 +431,8 @@ class Compilation {
                                                 : std::string_view(*model.cpu_features)),
            model.cpu_features});
     }
-    TENON_TRY(aot::FileImage image, aot::make_pte(program_));
-    image_.emplace(std::move(image));
-    return ok();
+    TENON_RETURN_IF_ERROR(add_variants({}));
+    return make_image();
   }
 
   [[nodiscard]] const aot::DelegateData& delegate_of(std::string_view method) const {
@@ -383,8 +481,10 @@ class Compilation {
   std::deque<tenon_edge_program> renamed_;
   std::vector<aot::EdgeProgram> methods_;  ///< Refer to all of the above.
   std::vector<aot::BackendToUse> backends_;
+  std::vector<std::vector<aot::BackendToUse>> variant_backends_;  ///< In the order of --variant.
   std::vector<aot::AotiModel> compiled_;
-  std::vector<aot::AotiMethod> packed_;  ///< Refers to the models above.
+  std::vector<aot::AotiMethod> packed_;          ///< Refers to the models above.
+  std::shared_ptr<const host::Program> opened_;  ///< Null for an archive.
   aot::ProgramData program_;
   std::optional<aot::FileImage> image_;
   Report report_;

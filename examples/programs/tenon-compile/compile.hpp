@@ -10,6 +10,7 @@
 
 #include "tenon/aot/compiler/aoti/aoti_program.hpp"
 #include "tenon/aot/compiler/lower/delegation_info.hpp"
+#include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/registry/plugin_source.hpp"
 #include "tool.hpp"
@@ -23,13 +24,28 @@ struct Spec {
   std::optional<std::string> backend;  ///< Nothing: for all of them.
   std::string key;
   std::string value;
+  std::optional<std::string> variant = std::nullopt;  ///< Nothing: for all of them.
+};
+
+/// One further variant of the methods: the model compiled by other backends, or a program that was
+/// written before.
+struct VariantArgument {
+  std::string text;                   ///< As it was given.
+  std::string name;                   ///< Empty: that of its backends.
+  std::vector<std::string> backends;  ///< Empty for a file.
+  std::string target;                 ///< Their compile spec `device`; may be empty.
+  std::string file;
 };
 
 /// The command line.
 struct Arguments {
-  std::string model;  ///< May be empty when `methods` is not.
+  /// A `.pt2` archive, or a program to add variants to or to take some out of. May be empty when
+  /// `methods` is not.
+  std::string model;
   std::vector<std::pair<std::string, std::string>> methods;  ///< Name and archive of further ones.
   std::vector<std::string> backends;
+  std::vector<VariantArgument> variants;      ///< The most wanted first.
+  std::optional<std::string> strip_variants;  ///< The variant to keep; "best": the one for here.
   std::vector<std::string> plugins;
   std::vector<Spec> specs;
   std::string output;    ///< Empty when something is only to be printed.
@@ -75,9 +91,18 @@ struct Method {
   std::vector<std::string> left_out;
 };
 
+/// One variant of the program.
+struct Variant {
+  std::string name;
+  std::int32_t priority = 0;
+  std::uint64_t nbytes = 0;  ///< Of its blobs and named data; 0 when that is not known.
+  std::vector<std::pair<std::string, aot::VariantNeeds>> needs;  ///< By backend.
+};
+
 struct Report {
   std::string printed;  ///< The output of --print-...: graphs, operators.
   std::vector<Method> methods;
+  std::vector<Variant> variants;  ///< None when methods have a single form.
   std::optional<WrittenFile> program;
   std::vector<WrittenFile> data;
   std::vector<std::string> warnings;  ///< Arguments without effect.

@@ -48,13 +48,29 @@ Json method_json(const Method& method) {
           {"left_out", method.left_out}};
 }
 
+Json variant_json(const Variant& variant) {
+  Json needs = Json::array();
+  for (const auto& [id, need] : variant.needs) {
+    needs.push_back({{"backend", id},
+                     {"target", need.target},
+                     {"payload_version", need.payload_version},
+                     {"cpu_features", need.cpu_features}});
+  }
+  return {{"name", variant.name},
+          {"priority", variant.priority},
+          {"size", variant.nbytes == 0 ? Json(nullptr) : Json(variant.nbytes)},
+          {"needs", std::move(needs)}};
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
   Json methods = Json::array();
+  Json variants = Json::array();
   Json data = Json::array();
   if (report.program) {
     for (const Method& method : report.methods) methods.push_back(method_json(method));
+    for (const Variant& variant : report.variants) variants.push_back(variant_json(variant));
     for (const WrittenFile& file : report.data) data.push_back(file_json(file));
   }
   const Json document = {{"version", TENON_VERSION_STRING},
@@ -63,6 +79,7 @@ std::string to_json(const Report& report) {
                          {"program", report.program ? file_json(*report.program) : Json(nullptr)},
                          {"data", std::move(data)},
                          {"methods", std::move(methods)},
+                         {"variants", std::move(variants)},
                          {"warnings", report.warnings}};
   // In ASCII; bytes that are not UTF-8 are replaced: paths are bytes.
   return document.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";

@@ -7,6 +7,7 @@
 
 #include "compile.hpp"
 #include "printable.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::compile {
 namespace {
@@ -17,6 +18,7 @@ class Text {
     out_ = report.printed;
     if (!report.program) return std::move(out_);
     for (const Method& method : report.methods) write_method(method);
+    for (const Variant& variant : report.variants) write_variant(variant);
     write_file(*report.program);
     for (const WrittenFile& file : report.data) write_file(file);
     return std::move(out_);
@@ -56,6 +58,20 @@ class Text {
     }
     line("  {:{}}  {:9}  {:9}", "total", width, info.num_delegated_nodes,
          info.num_non_delegated_nodes);
+  }
+
+  void write_variant(const Variant& variant) {
+    line("variant {}, priority {}{}", printable(variant.name), variant.priority,
+         variant.nbytes == 0 ? "" : ", " + counted(variant.nbytes, "byte"));
+    for (const auto& [id, needs] : variant.needs) {
+      std::string text = id;
+      if (!needs.target.empty()) text += ", for " + needs.target;
+      if (needs.payload_version != 0) {
+        text += fmt::format(", payload version {}", needs.payload_version);
+      }
+      if (!needs.cpu_features.empty()) text += ", CPU features " + join(needs.cpu_features, ",");
+      line("  needs {}", printable(text));
+    }
   }
 
   void write_file(const WrittenFile& file) {

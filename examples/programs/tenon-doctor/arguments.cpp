@@ -33,6 +33,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.set_version_flag("--version", "tenon-doctor " TENON_VERSION_STRING, "Print the version");
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method, "Only this method");
+  app.add_option("--without-cpu-features", arguments.without_cpu_features,
+                 "Choose plugins and variants as on a CPU that lacks these features (avx2,fma)")
+      ->type_name("LIST");
   // Each list option takes one value, so that it does not swallow the arguments after it.
   app.add_option("--plugin", arguments.plugins,
                  "Plugin to use before those that are found; repeatable")

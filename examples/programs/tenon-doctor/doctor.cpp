@@ -15,11 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_without.hpp"
 #include "payload.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/file_bytes.hpp"
+#include "tenon/core/lists.hpp"
+#include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/method/options.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -34,7 +38,9 @@ namespace {
 class Doctor {
  public:
   Doctor(const Arguments& arguments, std::function<host::SearchReport()> search)
-      : arguments_(arguments), registry_({"tenon-doctor " TENON_VERSION_STRING, {}}) {
+      : arguments_(arguments),
+        cpu_(tool::cpu_without(arguments.without_cpu_features)),
+        registry_({"tenon-doctor " TENON_VERSION_STRING, {}}, &cpu_) {
     registry_.add_search(std::move(search));
   }
 
@@ -59,13 +65,12 @@ class Doctor {
       TENON_RETURN_IF_ERROR(registry_.register_backend(host::path_of(path)));
     }
     TENON_TRY(program_, host::Program::open(host::path_of(arguments_.model)));
-    std::vector<std::shared_ptr<const host::DataFile>> files;
     for (const std::string& path : arguments_.data) {
       TENON_TRY(auto file, host::DataFile::open(host::path_of(path)));
-      files.push_back(std::move(file));
+      files_.push_back(std::move(file));
     }
-    TENON_TRY(named_data_, host::MergedDataMap::create(program_, files));
-    TENON_TRY(external_, host::MergedDataMap::create(nullptr, files));
+    TENON_TRY(named_data_, host::MergedDataMap::create(program_, files_));
+    TENON_TRY(external_, host::MergedDataMap::create(nullptr, files_));
     if (arguments_.method) {
       diagnosis_.code = ExitCode::wrong_usage;
       TENON_RETURN_IF_ERROR(program_->plan(*arguments_.method));
@@ -76,7 +81,8 @@ class Doctor {
 
   Method diagnose_method(std::string name) {
     Method out;
-    const schema::ExecutionPlan& plan = **program_->plan(name);
+    const std::string_view plan_name = diagnose_variants(name, out.variants);
+    const schema::ExecutionPlan& plan = **program_->plan(plan_name);
     out.name = std::move(name);
     for (std::size_t i = 0; i < plan.delegates()->size(); ++i) {
       out.delegates.push_back(diagnose_delegate(plan, i));
@@ -87,6 +93,40 @@ class Doctor {
     out.missing_tensors = host::find_missing_tensors(plan, external_.get());
     diagnose_buffers(plan, out.device_buffers);
     estimate_memory(plan, out);
+    return out;
+  }
+
+  /// Returns the plan of the variant that would be loaded, or else of the default one.
+  std::string_view diagnose_variants(std::string_view method, std::vector<Variant>& out) {
+    host::MethodOptions options;
+    options.registry = &registry_;
+    options.data_files = files_;
+    auto choice = host::choose_variant(program_, method, options, host::AskVariants::all);
+    // The data files were joined before.
+    if (!choice.ok() || choice->answers.empty()) return method;
+    std::string_view plan = method;
+    for (std::size_t i = 0; i < choice->answers.size(); ++i) {
+      host::VariantAnswer& one = choice->answers[i];
+      Variant& variant = out.emplace_back();
+      variant.name = std::string(one.variant->name);
+      variant.priority = one.variant->priority;
+      for (const host::VariantNeed& need : one.variant->needs) {
+        variant.needs.push_back(text_of(need));
+      }
+      variant.is_chosen = choice->chosen == i;
+      variant.refused = std::move(one.refused);
+      variant.verdict = one.verdict;
+      variant.reason = std::move(one.reason);
+      if (variant.is_chosen) plan = program_->method_name(one.variant->plan);
+    }
+    return plan;
+  }
+
+  static std::string text_of(const host::VariantNeed& need) {
+    std::string out(need.backend_id);
+    if (!need.target.empty()) out += concat(", for ", need.target);
+    if (need.payload_version != 0) out += concat(", payload version ", need.payload_version);
+    if (!need.cpu_features.empty()) out += concat(", CPU features ", join(need.cpu_features, ", "));
     return out;
   }
 
@@ -246,8 +286,10 @@ class Doctor {
 
   const Arguments& arguments_;
   Diagnosis diagnosis_;
+  const host::CpuFeatures cpu_;
   host::BackendRegistry registry_;
   std::shared_ptr<const host::Program> program_;
+  std::vector<std::shared_ptr<const host::DataFile>> files_;
   std::shared_ptr<const host::MergedDataMap> named_data_;  // Of the program and the data files.
   std::shared_ptr<const host::MergedDataMap> external_;    // Of the data files alone.
   std::optional<std::vector<KernelBackend>> kernels_;      // Once they are needed.
@@ -270,7 +312,10 @@ std::vector<std::string> Delegate::problems() const {
 }
 
 bool Method::can_run() const {
-  return missing_tensors.empty() &&
+  const bool has_variant = variants.empty() || std::ranges::any_of(variants, [](const Variant& v) {
+                             return v.is_chosen;
+                           });
+  return has_variant && missing_tensors.empty() &&
          std::ranges::all_of(operators, [](const Operator& o) { return !o.served_by.empty(); }) &&
          std::ranges::all_of(device_buffers,
                              [](const DeviceBuffer& b) { return b.problem.empty(); }) &&

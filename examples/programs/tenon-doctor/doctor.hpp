@@ -26,6 +26,7 @@ struct Arguments {
   std::optional<std::string> method;  ///< Otherwise all.
   std::vector<std::string> plugins;
   std::vector<std::string> data;
+  std::string without_cpu_features;  ///< With commas between them.
   bool json = false;
   ColorWhen color = ColorWhen::automatic;
 };
@@ -80,9 +81,21 @@ struct Operator {
   std::string asked;  ///< Why none does: after a line feed, a line for each that was asked.
 };
 
-/// The diagnosis of one method.
+/// One variant of a method.
+struct Variant {
+  std::string name;
+  std::int32_t priority = 0;
+  std::vector<std::string> needs;  ///< A line for each of its backends, as the program states it.
+  bool is_chosen = false;          ///< It would be loaded here.
+  Status refused;                  ///< Why it cannot run here.
+  std::uint32_t verdict = TENON_BLOB_USABLE;  ///< When it can.
+  std::string reason;                         ///< Of the verdict.
+};
+
+/// The diagnosis of one method: of the variant that would be loaded, or else of the default one.
 struct Method {
   std::string name;
+  std::vector<Variant> variants;  ///< By falling priority; none when it has a single form.
   std::vector<Delegate> delegates;
   std::vector<Operator> operators;
   std::vector<std::string> missing_tensors;  ///< External data.

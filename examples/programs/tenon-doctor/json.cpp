@@ -106,6 +106,21 @@ Json delegate_json(const Delegate& delegate) {
           {"problems", delegate.problems()}};
 }
 
+Json variants_json(const Method& method) {
+  Json out = Json::array();
+  for (const Variant& one : method.variants) {
+    const bool runs = one.refused.ok();
+    out.push_back({{"name", one.name},
+                   {"priority", one.priority},
+                   {"needs", one.needs},
+                   {"chosen", one.is_chosen},
+                   {"refused", error_json(one.refused)},
+                   {"verdict", runs ? Json(host::blob_verdict_name(one.verdict)) : Json(nullptr)},
+                   {"reason", one.reason}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const Diagnosis& diagnosis) {
@@ -135,6 +150,7 @@ std::string to_json(const Diagnosis& diagnosis) {
     }
     methods.push_back({{"name", method.name},
                        {"can_run", method.can_run()},
+                       {"variants", variants_json(method)},
                        {"delegates", std::move(delegates)},
                        {"operators", std::move(operators)},
                        {"missing_operators", std::move(missing)},

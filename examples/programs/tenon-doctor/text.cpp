@@ -69,6 +69,7 @@ class Text {
 
   void write_method(const Method& method) {
     out_ += concat(styled(printable(concat("method ", method.name)), Style::title, color_), "\n");
+    for (const Variant& variant : method.variants) write_variant(variant);
     for (const Delegate& delegate : method.delegates) write_delegate(delegate);
     if (method.delegates.empty()) line("  ", "no delegates");
     bool nobody_asked = false;
@@ -93,6 +94,15 @@ class Text {
       }
     }
     write_memory(method);
+  }
+
+  void write_variant(const Variant& variant) {
+    line("  ", "variant ", variant.name, ", priority ", variant.priority,
+         variant.is_chosen ? ": would be loaded" : "");
+    for (const std::string& need : variant.needs) line("    ", "needs ", need);
+    if (!variant.refused.ok()) return problem("    ", variant.refused.text());
+    line("    ", host::blob_verdict_name(variant.verdict), variant.reason.empty() ? "" : ": ",
+         variant.reason);
   }
 
   /// A row for each part that needs memory, for each device.

@@ -94,7 +94,8 @@ Result<MethodFacts> method_facts(const host::Program& program, std::string_view 
 /// Writes blob `number`, counted over all methods, to `output`.
 Status extract_blob(const host::Program& program, std::size_t number, const std::string& output) {
   std::size_t first = 0;
-  for (const std::string_view name : program.method_names()) {
+  for (std::size_t i = 0; i < program.num_methods(); ++i) {
+    const std::string_view name = program.method_name(i);
     TENON_TRY(const host::MethodMeta method, program.method_meta(name));
     if (number - first < method.num_delegates()) {
       TENON_TRY(const host::DelegateMeta delegate, method.delegate(number - first));
@@ -120,7 +121,9 @@ Status read_program(const Arguments& arguments, ModelReport& report) {
     report.segments.push_back(program->view().segment(i).size());
   }
   std::size_t num_blobs = 0;
-  for (const std::string_view name : program->method_names()) {
+  // Plans of variants as well.
+  for (std::size_t i = 0; i < program->num_methods(); ++i) {
+    const std::string_view name = program->method_name(i);
     TENON_TRY(MethodFacts method, method_facts(*program, name, num_blobs));
     report.methods.push_back(std::move(method));
   }

@@ -67,6 +67,13 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method,
                  "Name of the method (default: forward, or the only one)");
+  app.add_option("--variant", arguments.variant,
+                 "Variant of the method to run (default: the best that can run here, see "
+                 "docs/hosts/variants.md)")
+      ->type_name("NAME");
+  app.add_option("--without-cpu-features", arguments.without_cpu_features,
+                 "Choose plugins and variants as on a CPU that lacks these features (avx2,fma)")
+      ->type_name("LIST");
   add_list(app, "--plugin", arguments.plugins, "FILE",
            "Plugin to use before those that are found; repeatable");
   add_list(app, "--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");

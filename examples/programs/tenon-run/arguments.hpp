@@ -33,9 +33,11 @@ struct Arguments {
   Scheduling scheduling;      ///< Hints for the backends.
   std::uint32_t threads = 0;  ///< Of a pool for the backends; 0: none.
   std::vector<host::DeviceBytes> budget;
-  bool prepared = false;  ///< Whether what plugins prepare is kept for later loads.
-  bool memory = false;    ///< Whether the method's memory is reported.
-  std::uint32_t top = 0;  ///< 0: classes are not reported.
+  bool prepared = false;             ///< Whether what plugins prepare is kept for later loads.
+  std::string variant;               ///< Empty: the best one.
+  std::string without_cpu_features;  ///< With commas between them.
+  bool memory = false;               ///< Whether the method's memory is reported.
+  std::uint32_t top = 0;             ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;

@@ -235,7 +235,9 @@ std::string output_text(const OutputReport& output, std::size_t index) {
 }  // namespace
 
 std::string to_text(const Report& report) {
-  std::string out = concat(printable(report.program), ": method ", printable(report.method), "\n");
+  std::string out =
+      concat(printable(report.program), ": method ", printable(report.method),
+             report.variant.empty() ? "" : ", variant ", printable(report.variant), "\n");
   for (std::size_t i = 0; i < report.inputs.size(); ++i) {
     const InputReport& input = report.inputs[i];
     out += concat("input ", i, ": ", input.type, " from ", printable(input.file), "\n");
@@ -275,6 +277,7 @@ std::string to_json(const Report& report) {
                      {"error", to_json(report.failure)},
                      {"program", report.program},
                      {"method", text_or_null(report.method)},
+                     {"variant", text_or_null(report.variant)},
                      {"plugins", std::move(plugins)},
                      {"inputs", std::move(inputs)},
                      {"outputs", std::move(outputs)},

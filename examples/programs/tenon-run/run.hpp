@@ -64,6 +64,7 @@ struct Report {
   Status failure;  ///< Ok when the run completed, also when outputs differ.
   std::string program;
   std::string method;
+  std::string variant;  ///< Empty when the method has a single form.
   std::vector<PluginReport> plugins;
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;

@@ -10,12 +10,14 @@
 #include <set>
 #include <system_error>
 
+#include "cpu_without.hpp"
 #include "installed_plugins.hpp"
 #include "options.hpp"
 #include "output_memory.hpp"
 #include "printable.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/device_memory.hpp"
@@ -95,7 +97,8 @@ Session::Session(const Arguments& arguments, RecordedRun* recorded)
     : arguments_(arguments),
       recorded_(recorded),
       trace_(arguments.limits.trace_events),
-      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
+      cpu_(tool::cpu_without(arguments.without_cpu_features)),
+      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}, &cpu_) {
   report_.program = arguments.model;
   registry_.add_search(host::discovery({.installed = installed_plugins()}));
 }
@@ -118,6 +121,7 @@ void Session::run_stages() {
                          stage(ExitCode::wrong_usage, &Session::read_inputs) &&
                          stage(ExitCode::wrong_usage, &Session::read_labels) &&
                          stage(ExitCode::wrong_usage, &Session::read_expected) &&
+                         stage(ExitCode::no_backend, &Session::choose_variant) &&
                          stage(ExitCode::no_backend, &Session::find_backends) &&
                          stage(ExitCode::wrong_usage, &Session::read_options) &&
                          stage(ExitCode::invalid_file, &Session::load_method) &&
@@ -177,12 +181,15 @@ Status Session::check_kernel_plugins() { return warn_of_plugins(true); }
 Status Session::warn_of_plugins(bool with_kernels) {
   TENON_TRY(const host::MethodMeta method, meta());
   const auto named = method.backends();
-  const std::vector<std::string> used(named.begin(), named.end());
+  std::vector<std::string> used(named.begin(), named.end());
+  for (const host::ProgramVariant& variant : program_->variants(report_.method)) {
+    for (const host::VariantNeed& need : variant.needs) used.emplace_back(need.backend_id);
+  }
   std::set<std::string, std::less<>> loaded;
   for (const host::BackendInfo& info : registry_.enumerate_backends()) {
     if (info.state == host::BackendState::loaded) loaded.emplace(info.id());
   }
-  const auto* operators = (*program_->plan(report_.method))->operators();
+  const auto* operators = (*program_->plan(plan_))->operators();
   const bool needs_kernels = operators && operators->size() != 0;
   for (const PluginReport& plugin : report_.plugins) {
     if (plugin.offers_kernels != with_kernels) continue;
@@ -221,6 +228,7 @@ Status Session::open_program() {
   auto method = choose_method();
   if (!method.ok()) return fail(ExitCode::wrong_usage, std::move(method).status());
   report_.method = *std::move(method);
+  plan_ = report_.method;
   return ok();
 }
 
@@ -290,15 +298,43 @@ Status Session::read_expected() {
 
 // Running.
 
+/// The stages behind this one are about the plan of the variant that it chooses.
+Status Session::choose_variant() {
+  const auto variants = program_->variants(report_.method);
+  if (!arguments_.variant.empty()) {
+    for (const host::ProgramVariant& one : variants) {
+      if (one.name != arguments_.variant) continue;
+      plan_ = program_->method_name(one.plan);
+      return ok();
+    }
+    return fail(ExitCode::wrong_usage,
+                error(Error::InvalidArgument, "--variant ", arguments_.variant, ": method ",
+                      report_.method, variants.empty() ? " has no variants" : " has ",
+                      join(variants, ", ",
+                           [](const host::ProgramVariant& one) { return std::string(one.name); })));
+  }
+  if (variants.empty()) return ok();
+  host::MethodOptions options;
+  options.registry = &registry_;
+  options.data_files = data_files_;
+  options.embedded_code = arguments_.embedded_code;
+  TENON_TRY(choice_, host::choose_variant(program_, report_.method, options));
+  if (Status refused = choice_.status(); !refused.ok()) {
+    return std::move(refused).with_context(concat(program_->name(), ": method ", report_.method));
+  }
+  plan_ = program_->method_name(choice_.answers[*choice_.chosen].variant->plan);
+  return ok();
+}
+
 Status Session::find_backends() {
-  TENON_TRY(const host::MethodMeta method, meta());
+  TENON_TRY(const host::MethodMeta method, program_->method_meta(plan_));
   return timed("backends", report_.timings.backends_ns, [&]() -> Status {
     for (const std::string_view id : method.backends()) {
       TENON_TRY(auto backend, registry_.lookup_backend(id));
       TENON_RETURN_IF_ERROR(backend->is_available());
       backends_.push_back(std::move(backend));
     }
-    const schema::ExecutionPlan& plan = **program_->plan(report_.method);
+    const schema::ExecutionPlan& plan = **program_->plan(plan_);
     for (const host::DeviceBuffer& buffer : host::find_device_buffers(plan)) {
       const auto look_up = [this](std::string_view id) { return registry_.lookup_backend(id); };
       auto memory = host::find_device_memory(buffer.device, host::find_backend_ids(plan), look_up);
@@ -341,12 +377,18 @@ Status Session::load_method() {
     options.prepared = &*prepared_;
   }
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
+  // By the name of its plan, which for the default variant is the method's, to be chosen again.
+  if (plan_ == report_.method) {
+    const host::ProgramVariant* const variant = program_->find_variant(plan_);
+    if (variant && variant->is_default) options.variant = variant->name;
+  }
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;
   Status loaded = timed("load", report_.timings.load_ns, [&]() -> Status {
-    TENON_TRY(method_, host::Method::load(program_, report_.method, options));
+    TENON_TRY(method_, host::Method::load(program_, plan_, options));
     return ok();
   });
+  if (method_) report_.variant = method_->variant();
   if (options.trace) report_.timings.init_ns = trace_.total_ns("init");
   if (loaded.ok()) return ok();
   return fail(failed_delegate ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));

@@ -15,11 +15,13 @@
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/async.hpp"
+#include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/prepared.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 namespace tenon::run {
@@ -60,6 +62,7 @@ class Session {
   Status read_expected();
 
   // Running.
+  Status choose_variant();
   Status find_backends();
   Status read_options();
   Status load_method();
@@ -104,9 +107,12 @@ class Session {
   Report report_;
   std::optional<ExitCode> code_of_failure_;
   host::Trace trace_;  // Also the clock. Written to a file only with --trace.
+  const host::CpuFeatures cpu_;
   host::BackendRegistry registry_;
   std::vector<host::BackendRef> backends_;
   std::shared_ptr<const host::Program> program_;
+  std::string plan_;            // The method's, or that of the variant that is loaded.
+  host::VariantChoice choice_;  // Keeps the plugins loaded that were asked.
   std::vector<std::shared_ptr<const host::DataFile>> data_files_;
   std::vector<host::BackendOption> options_;
   std::vector<Input> inputs_;

@@ -50,7 +50,11 @@ Status read_inputs(const host::Program& program, std::string_view name, MethodSt
     return error(Error::NotSupported, input.where, "expected at most ", max_rank,
                  " dimensions, found ", input.rank);
   }
-  TENON_TRY(const auto* const plan, program.plan(name));
+  TENON_TRY(const auto* plan, program.plan(name));
+  for (const host::ProgramVariant& variant : program.variants(name)) {
+    if (variant.name != method.variant()) continue;
+    plan = program.flatbuffer().execution_plan()->Get(variant.plan);
+  }
   find_written_inputs(*plan, state);
   return ok();
 }
@@ -94,6 +98,8 @@ std::unique_ptr<MethodObject> load_method(LoadArguments arguments, nb::object pr
       take_interruptibly([arguments = std::move(arguments),
                           loaded]() mutable { return load_state(std::move(arguments), loaded); },
                          report);
+  const std::string_view variant = object->state->method->variant();
+  if (!variant.empty()) object->variant = std::string(variant);
   return object;
 }
 

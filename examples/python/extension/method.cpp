@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "method.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -344,6 +345,8 @@ A method is for one thread at a time, and releases the GIL while it runs. Differ
 the same time.)");
   type.attr("__module__") = "tenon";
   type.def_ro("name", &MethodObject::name, "Name of the method: \"forward\".")
+      .def_ro("variant", &MethodObject::variant,
+              "Name of the variant that was loaded; None when the method has a single form.")
       .def_prop_ro(
           "is_closed", [](const MethodObject& self) { return !self.state; },
           "Whether `close` was called.")

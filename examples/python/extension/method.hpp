@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ struct SessionState {
 /// `tenon.Method`. Null state: closed.
 struct MethodObject {
   std::string name;
+  std::optional<std::string> variant;
   std::shared_ptr<MethodState> state;
   std::shared_ptr<SessionState> session;  ///< In use; null: the method's own state.
 };

@@ -227,16 +227,27 @@ std::unique_ptr<ProgramObject> open_program(
   return self;
 }
 
+/// Whether a delegate of the method, in any of its variants, is of the backend.
+bool uses_backend(const host::Program& program, std::string_view method, std::string_view id) {
+  for (const host::ProgramVariant& variant : program.variants(method)) {
+    for (const host::VariantNeed& need : variant.needs) {
+      if (need.backend_id == id) return true;
+    }
+  }
+  return take(program.method_meta(method)).uses_backend(id);
+}
+
 /// Options of the program for the backends of one method: the others would be refused.
-std::vector<host::BackendOption> options_of(const ProgramObject& self,
-                                            const host::MethodMeta& meta) {
+std::vector<host::BackendOption> options_of(const ProgramObject& self, std::string_view name) {
   std::vector<host::BackendOption> options;
   for (const host::BackendOption& option : self.backend_options) {
     bool is_of_another = false;
     for (const std::string_view method : self.program->method_names()) {
-      is_of_another |= take(self.program->method_meta(method)).uses_backend(option.backend_id);
+      is_of_another |= uses_backend(*self.program, method, option.backend_id);
     }
-    if (meta.uses_backend(option.backend_id) || !is_of_another) options.push_back(option);
+    if (!is_of_another || uses_backend(*self.program, name, option.backend_id)) {
+      options.push_back(option);
+    }
   }
   return options;
 }
@@ -244,8 +255,8 @@ std::vector<host::BackendOption> options_of(const ProgramObject& self,
 std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::string& name,
                                        std::optional<nb::dict> options,
                                        std::optional<std::string> embedded_code,
-                                       nb::object progress) {
-  const host::MethodMeta meta = take(opened(self).method_meta(name));
+                                       std::optional<std::string> variant, nb::object progress) {
+  static_cast<void>(take(opened(self).plan(name)));
   LoadArguments arguments{
       self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes,
       self.prepared};
@@ -253,9 +264,10 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
   arguments.options.limits = self.limits.of_host;
   arguments.options.scheduling = self.scheduling;
   arguments.options.budget = self.budget;
-  arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
+  arguments.options.backend_options = options ? read_options(*options) : options_of(self, name);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
+  if (variant) arguments.options.variant = *std::move(variant);
   return load_method(std::move(arguments), std::move(progress));
 }
 
@@ -312,8 +324,17 @@ nb::dict method_meta(const ProgramObject& self, const std::string& name) {
   for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
     buffers.append(take(meta.memory_planned_buffer_size(i)));
   }
+  nb::dict variants;
+  for (const host::ProgramVariant& variant : self.program->variants(name)) {
+    nb::list ids;
+    for (const host::VariantNeed& need : variant.needs) {
+      ids.append(nb::str(need.backend_id.data(), need.backend_id.size()));
+    }
+    variants[nb::str(variant.name.data(), variant.name.size())] = ids;
+  }
   nb::dict out;
   out["name"] = name;
+  out["variants"] = variants;
   out["inputs"] = inputs;
   out["outputs"] = outputs;
   out["backends"] = backends;
@@ -398,7 +419,7 @@ changed by it.)");
       .def_ro("name", &ProgramObject::name)
       .def_prop_ro("is_closed", [](const ProgramObject& self) { return !self.program; })
       .def("load_method", &load_one, nb::arg("name"), nb::arg("options").none(),
-           nb::arg("embedded_code").none(), nb::arg("progress").none())
+           nb::arg("embedded_code").none(), nb::arg("variant").none(), nb::arg("progress").none())
       .def("method_names", &method_names)
       .def("method_meta", &method_meta, nb::arg("name"))
       .def("named_data", &named_data)

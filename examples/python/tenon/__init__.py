@@ -8,7 +8,8 @@
     numpy.asarray(y)        # y: an Array, which does so as well
 
 `load` opens a program, `plugins` lists the backends that are installed, `doctor` reports whether a
-program can run here and why not, `inspect` describes a plugin, `pack` makes a program of one blob.
+program can run here and why not, `inspect` describes a plugin, `pack` makes a program of one blob,
+`merge_variants` one program for several devices, and `strip_variants` one for a single device again.
 Every failure is an `Error` with
 ExecuTorch's number and name; an argument of a wrong Python type is a TypeError.
 """
@@ -42,12 +43,15 @@ __all__ = [
     "execute_async",
     "inspect",
     "load",
+    "merge_variants",
     "pack",
     "plugins",
     "register_backend",
+    "strip_variants",
 ]
 
 _REPORTS = ("doctor", "inspect", "plugins")
+_VARIANTS = ("merge_variants", "strip_variants")
 
 
 def __getattr__(name):
@@ -57,6 +61,12 @@ def __getattr__(name):
 
         for each in _REPORTS:
             globals()[each] = getattr(_reports, each)
+        return globals()[name]
+    if name in _VARIANTS:
+        from . import _variants
+
+        for each in _VARIANTS:
+            globals()[each] = getattr(_variants, each)
         return globals()[name]
     if name == "pack":
         from ._pack import pack  # What it is made of is loaded by programs that write some alone.

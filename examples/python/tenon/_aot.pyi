@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The ahead-of-time half of plugins, for `tenon.executorch`, and `tenon.pack`: these document it."""
+"""The ahead-of-time half of plugins, for `tenon.executorch`, and `tenon.pack`, `tenon.merge_variants` and
+`tenon.strip_variants`: these document it."""
 
 _Size = int | str  # A number, or the text by which sympy builds the expression again.
 _Tensor = tuple[int, list[_Size], list[int]]  # Scalar type, sizes, dim order.
@@ -8,6 +9,9 @@ _NamedData = tuple[str, bytes, int, str | None, tuple[int, list[int], list[int]]
 
 def pack(blob: str | bytes, backend: str, program: str, inputs: list[str], outputs: list[str],
          specs: _Specs, data: list[tuple[str, str | bytes]], method: str) -> None: ...
+
+def merge_variants(program: str, variants: list[tuple[str, str | bytes, int]]) -> None: ...
+def strip_variants(model: str | bytes, program: str, keep: dict[str, str]) -> None: ...
 
 class Program: ...
 

@@ -109,6 +109,8 @@ class MethodMeta(_Facts):
     """Facts of a method, without loading it (ExecuTorch: MethodMeta).
 
     name: "forward".
+    variants: for each variant, the most wanted first, the ids of its backends; empty when the
+        method has a single form. The rest is about the default one.
     inputs, outputs: a `Value` each.
     backends: ids of those that the method needs, sorted.
     memory_planned_buffers: bytes of each.
@@ -116,6 +118,7 @@ class MethodMeta(_Facts):
     """
 
     name: str
+    variants: "dict[str, list[str]]"
     inputs: "list[Value]"
     outputs: "list[Value]"
     backends: "list[str]"
@@ -147,7 +150,7 @@ class Program:
 
     @property
     def method_names(self) -> "list[str]":
-        """Names of all methods, in the order of the file."""
+        """Names of all methods, in the order of the file. A variant of one is none of them."""
         return self._program.method_names()
 
     def method_meta(self, name: str = "forward") -> MethodMeta:
@@ -166,17 +169,19 @@ class Program:
         return self._program.named_data()
 
     def load_method(self, name: str = "forward", *, options=None, embedded_code=None,
-                    progress=None) -> Method:
+                    variant=None, progress=None) -> Method:
         """Loads a method: backends are looked up, and their delegates initialised.
 
         options, embedded_code: instead of those given to `load`.
+        variant: the name of the variant to load; None: the best of those that can run here.
         progress: called with the number of delegates that are loaded, and of all, ten times a second.
 
         Ctrl-C raises KeyboardInterrupt at once; what was begun ends in the background.
         """
         if name in self._program.method_names():
-            self._offers.register(self._program.method_meta(name)["backends"])
-        return self._program.load_method(name, options, embedded_code, progress)
+            facts = self._program.method_meta(name)
+            self._offers.register(sorted({*facts["backends"], *sum(facts["variants"].values(), [])}))
+        return self._program.load_method(name, options, embedded_code, variant, progress)
 
     def __getitem__(self, name: str) -> Method:
         method = self._methods.get(name)

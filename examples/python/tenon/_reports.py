@@ -103,18 +103,33 @@ class Delegate:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """One variant of a method. refused: why it cannot run here; else verdict is "optimal" or "usable"."""
+
+    name: str
+    priority: int
+    needs: list[str]
+    chosen: bool
+    refused: Failure | None
+    verdict: str | None
+    reason: str
+    _nested = {"refused": "Failure"}
+
+
+@dataclass(frozen=True)
 class MethodDiagnosis:
-    """One method of a program."""
+    """One method of a program: the variant that would be loaded, or else the default one."""
 
     name: str
     can_run: bool
+    variants: list[Variant]
     delegates: list[Delegate]
     operators: list[dict[str, str]]
     missing_operators: list[dict[str, str]]
     missing_tensors: list[str]
     device_buffers: list[dict[str, Any]]
     memory: list[dict[str, Any]]
-    _nested = {"delegates": "Delegate"}
+    _nested = {"variants": "Variant", "delegates": "Delegate"}
 
 
 @dataclass(frozen=True)

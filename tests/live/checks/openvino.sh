@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# openvino.sh: compiles models with the plugin of build/gcc and runs them in tenon-run; exports models
-# with ExecuTorch's own exporter for OpenVINO and runs them with the plugin in stock Python. `./dev live`
-# calls it, after PyTorch and ExecuTorch are installed.
+# openvino.sh: compiles models with the plugin of build/gcc and runs them in tenon-run, alone and as one
+# variant of several; exports models with ExecuTorch's own exporter for OpenVINO and runs them with the
+# plugin in stock Python. `./dev live` calls it, after PyTorch and ExecuTorch are installed.
 #
 # OpenVINO and what the exporter imports are installed into build/live/openvino-venv, which sees the
 # packages of build/live/venv. Exit status: 0 also where they cannot be installed, with a line.
@@ -18,6 +18,10 @@ skip() {
 
 library=$(.ci/fetch-openvino-wheel) || skip "OpenVINO's wheel is not available here"
 build/live/venv/bin/python tests/live/checks/openvino_models.py build/gcc "$library"
+# One program with variants for it and three other backends.
+build/live/venv/bin/python tests/live/checks/variants.py export build/live/variants
+python3 tests/live/checks/variants.py check build/live/variants build/gcc "$library"
+build/live/venv/bin/python tests/live/checks/variants.py stock build/live/variants
 if [ ! -f $venv/complete ]; then
   python3 -m venv $venv
   for packages in build/live/venv/lib/python3*/site-packages; do

@@ -21,9 +21,9 @@
 
 #include "portable_programs.hpp"
 #include "random_stores.hpp"
-#include "support/describe_program.hpp"
 #include "support/random_program.hpp"
 #include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
@@ -157,7 +157,7 @@ Status write_random(const std::filesystem::path& directory, std::uint64_t seed) 
 /// Reads a program, plans its memory anew and writes it.
 Status rewrite(const std::filesystem::path& path, const std::filesystem::path& directory) {
   TENON_TRY(auto program, host::Program::open(path));
-  TENON_TRY(auto described, ProgramDescriber(std::move(program)).describe());
+  TENON_TRY(auto described, aot::read_program(std::move(program)));
   for (auto& method : described.methods) {
     method.planned_memory.resize(1);
     for (auto& value : method.values) {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/describe_program.hpp"
 #include "support/program_difference.hpp"
 #include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/host/program/program.hpp"
 
@@ -30,7 +30,7 @@ TEST_CASE("Programs that ExecuTorch wrote come back as they were when they are w
     INFO(path);
     const auto original = host::Program::open(path);
     REQUIRE(original.ok());
-    const auto described = ProgramDescriber(*original).describe();
+    const auto described = aot::read_program(*original);
     INFO(described.text());
     REQUIRE(described.ok());
     REQUIRE(ProgramDifference(*described, **original).find() == "");
@@ -57,7 +57,7 @@ TEST_CASE("Our plans of its programs are right and need no more memory than Exec
     INFO(path);
     const auto original = host::Program::open(path);
     REQUIRE(original.ok());
-    auto described = ProgramDescriber(*original).describe();
+    auto described = aot::read_program(*original);
     REQUIRE(described.ok());
     for (auto& method : described->methods) {
       const auto proof = aot::check_method_memory(method);

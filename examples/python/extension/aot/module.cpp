@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "merge_programs.hpp"
 #include "pack_program.hpp"
 #include "program_builder.hpp"
 #include "raise.hpp"
@@ -201,5 +202,6 @@ NB_MODULE(_aot, module) {
       .def("partition", &Backend::partition)
       .def("ops_to_not_decompose", &Backend::ops_to_not_decompose)
       .def("preprocess", &Backend::preprocess);
+  tenon::python::bind_merge(module);
   tenon::python::bind_pack(module);
 }

@@ -34,6 +34,8 @@ void include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source() noexc
 #include "tenon/aot/compiler/impl/partition/partition_by_backends.hpp"
 #include "tenon/aot/compiler/impl/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/impl/program_in_memory.hpp"
+#include "tenon/aot/compiler/impl/variants/read_program.hpp"
+#include "tenon/aot/compiler/impl/variants/variants.hpp"
 #include "tenon/aot/compiler/impl/write/file_image.hpp"
 #include "tenon/aot/compiler/impl/write/program_check.hpp"
 #include "tenon/aot/compiler/impl/write/ptd_writer.hpp"

@@ -90,14 +90,32 @@ class MappedFile {
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable:
   /// a later touch reads them from the file again. A part that is not inside `bytes()` is ignored.
   void drop(std::span<const std::byte> part) const noexcept {
-    const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
-    const auto base = reinterpret_cast<std::uintptr_t>(address_);
-    if (begin < base || begin - base > size_ || part.size() > size_ - (begin - base)) return;
-    platform::drop_pages(begin, begin + part.size());
+    if (has(part)) platform::drop_pages(begin_of(part), begin_of(part) + part.size());
+  }
+
+  /// Whether the system reads a page of `part` alone when it is touched, or, as is usual, what is
+  /// around it as well: up to megabytes. A part that is not inside `bytes()` is ignored.
+  void read_alone(std::span<const std::byte> part, bool alone) const noexcept {
+    if (has(part)) platform::read_pages_alone(begin_of(part), begin_of(part) + part.size(), alone);
+  }
+
+  /// Lets the system begin to read `part`, and nothing around it. A part that is not inside
+  /// `bytes()` is ignored.
+  void read_ahead(std::span<const std::byte> part) const noexcept {
+    if (has(part)) platform::read_pages_ahead(begin_of(part), begin_of(part) + part.size());
   }
 
  private:
   MappedFile(void* address, std::size_t size) noexcept : address_(address), size_(size) {}
+
+  static std::uintptr_t begin_of(std::span<const std::byte> part) noexcept {
+    return reinterpret_cast<std::uintptr_t>(part.data());
+  }
+  [[nodiscard]] bool has(std::span<const std::byte> part) const noexcept {
+    const std::uintptr_t begin = begin_of(part);
+    const auto base = reinterpret_cast<std::uintptr_t>(address_);
+    return begin >= base && begin - base <= size_ && part.size() <= size_ - (begin - base);
+  }
 
   static Status refused(const std::filesystem::path& path, std::string_view why) {
     return error(Error::AccessFailed, path_text(path), ": ", why);

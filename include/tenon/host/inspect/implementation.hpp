@@ -17,4 +17,3 @@ void include_tenon_host_inspect_implementation_hpp_in_exactly_one_source() noexc
 #include "tenon/host/impl/binary/binary_lint.hpp"
 #include "tenon/host/impl/binary/elf_functions.hpp"
 #include "tenon/host/impl/binary/elf_library.hpp"
-#include "tenon/host/impl/method/check_blob.hpp"

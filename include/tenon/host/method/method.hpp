@@ -38,11 +38,16 @@ class Method {
   /// Loads `name` in ExecuTorch's order (Method::init): values, then delegates in their order, then
   /// instructions. On failure the delegates that were initialised are destroyed again.
   ///
+  /// Of a method with several variants (docs/hosts/variants.md) `choose_variant` chooses the one
+  /// that is loaded, unless `options.variant` names it; the others are not read. A variant that
+  /// fails to load is not replaced by another one.
+  ///
   /// Plugins that offer kernels (find_kernel_backends) are asked, and loaded, for an operator that
   /// neither `options.kernels` nor the host itself has a kernel for.
   ///
-  /// errors: InvalidArgument (no such method; an option for a backend that is not used),
-  ///         NotFound (backend not registered or not available; named data), OperatorMissing (with
+  /// errors: InvalidArgument (no such method or variant; an option for a backend that is not used),
+  ///         NotFound (backend not registered or not available; named data; no variant can run
+  ///         here, with the reason of each), OperatorMissing (with
   ///         the answers of the plugins that were asked), InvalidExternalData, InvalidProgram (a
   ///         tensor whose planned buffer is on another device), NotFound also for memory planned on
   ///         a device that none of the method's backends serves (find_device_memory: the text has
@@ -65,6 +70,8 @@ class Method {
   virtual ~Method() = default;
 
   [[nodiscard]] std::string_view name() const noexcept;
+  /// The name of the variant that was loaded; empty when the method has a single form.
+  [[nodiscard]] std::string_view variant() const noexcept;
   [[nodiscard]] const Program& program() const noexcept;
 
   [[nodiscard]] std::size_t num_inputs() const noexcept;

@@ -44,6 +44,9 @@ struct MethodOptions {
   /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
   /// program is trusted like the application.
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
+  /// The name of the variant to load, of a method that has several; empty: the best of those that
+  /// can run here (choose_variant.hpp).
+  std::string variant{};
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
   /// The most that the method may take, by device; none for a device that is not listed. The host's

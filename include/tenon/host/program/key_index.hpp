@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/program/variants.hpp"
 
 namespace tenon::host::detail {
 
@@ -76,6 +77,8 @@ struct ProgramNames {
   KeyIndex methods;
   KeyIndex named_data;
   bool has_devices = false;  ///< A tensor or a planned buffer names a device that is not the CPU.
+  /// By method, in the order of the plans; those of one method by falling priority.
+  std::vector<ProgramVariant> variants;
 };
 
 }  // namespace tenon::host::detail

@@ -20,6 +20,7 @@
 #include "tenon/host/program/key_index.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/program/program_view.hpp"
+#include "tenon/host/program/variants.hpp"
 #include "tenon/host/schema/forward.hpp"
 
 namespace tenon::host {
@@ -60,8 +61,16 @@ class Program {
   [[nodiscard]] std::size_t num_methods() const noexcept { return names_.methods.size(); }
   /// Name of method `index`, below `num_methods()`.
   [[nodiscard]] std::string_view method_name(std::size_t index) const noexcept;
-  /// Names of all methods, in the order of the file.
+  /// Names of all methods, in the order of the file, without the plans that are a variant of one.
   [[nodiscard]] std::vector<std::string_view> method_names() const;
+
+  /// Whether any method has variants.
+  [[nodiscard]] bool has_variants() const noexcept { return !names_.variants.empty(); }
+  /// The variants of a method, by falling priority; none of one that has a single form.
+  [[nodiscard]] std::span<const ProgramVariant> variants(std::string_view method) const noexcept;
+  /// The variant whose plan has this name; null when it is none. A variant can be loaded by that
+  /// name as well.
+  [[nodiscard]] const ProgramVariant* find_variant(std::string_view plan) const noexcept;
 
   /// The plan of a method; InvalidArgument when there is none of that name (Program::load_method).
   [[nodiscard]] Result<const schema::ExecutionPlan*> plan(std::string_view method) const;
@@ -81,6 +90,11 @@ class Program {
 
   /// Whether a tensor or a planned buffer of any method names a device that is not the CPU.
   [[nodiscard]] bool names_devices() const noexcept { return names_.has_devices; }
+
+  /// Lets the system begin to read what a variant alone uses of the file, in one piece. The pages
+  /// of a program with variants are read alone, so that one that is read brings in nothing of
+  /// another.
+  void read_ahead(const ProgramVariant& variant) const;
 
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable,
   /// at the cost of reading them from the file again. Does nothing for a program in memory.
@@ -111,6 +125,8 @@ class Program {
   /// `start` is a copy of the beginning of `bytes`, or `bytes` itself.
   static Result<Verified> verify(std::span<const std::byte> bytes, std::span<const std::byte> start,
                                  const HostLimits& limits);
+
+  void read_variants_alone() const noexcept;
 
   [[nodiscard]] std::string list_of_methods() const;
 

@@ -164,6 +164,10 @@ class BackendRegistry {
   /// application with the error.
   [[nodiscard]] std::vector<SearchPath> search_paths() const;
 
+  /// Those of `wanted` that the CPU for which plugins are chosen lacks, in their order.
+  [[nodiscard]] std::vector<std::string_view> missing_cpu_features(
+      std::span<const std::string_view> wanted) const;
+
   /// Everything known about why `id` cannot be looked up.
   [[nodiscard]] InvalidBackend explain(std::string_view id) const;
 

@@ -96,6 +96,64 @@ TEST_CASE("contradictory arguments are refused by name", "[compile]") {
   CHECK_THAT(wrong({"m.pt2", "n.pt2", "-o", "o"}), ContainsSubstring("n.pt2"));
 }
 
+TEST_CASE("variants are backends with a target, or programs", "[compile]") {
+  const Arguments all = good({"m.pt2",         "--backend",   "A",
+                              "--variant",     "B+C:GPU",     "--variant",
+                              "small=A",       "--variant",   "B",
+                              "--variant",     "dir=1/x.pte", "--variant",
+                              "fast=y.pte",    "--spec",      "small.level=1",
+                              "--spec",        "B.mode=2",    "--spec",
+                              "B+C:GPU.key=3", "-o",          "out.pte"});
+  REQUIRE(all.variants.size() == 5);
+  CHECK(all.variants[0].name == "B+C:GPU");
+  CHECK(all.variants[0].backends == std::vector<std::string>{"B", "C"});
+  CHECK(all.variants[0].target == "GPU");
+  CHECK(all.variants[1].name == "small");
+  CHECK(all.variants[1].backends == std::vector<std::string>{"A"});
+  CHECK(all.variants[1].target.empty());
+  CHECK(all.variants[2].name == "B");
+  CHECK(all.variants[3].name == "dir");
+  CHECK(all.variants[3].file == "1/x.pte");
+  CHECK(all.variants[3].backends.empty());
+  CHECK(all.variants[4].name == "fast");
+  CHECK(all.variants[4].file == "y.pte");
+  REQUIRE(all.specs.size() == 3);
+  CHECK(all.specs[0].variant == "small");
+  CHECK(all.specs[0].key == "level");
+  CHECK(all.specs[1].backend == "B");
+  CHECK_FALSE(all.specs[1].variant.has_value());
+  CHECK(all.specs[2].variant == "B+C:GPU");
+  CHECK(all.specs[2].key == "key");
+
+  const Arguments joined = good({"a.pte", "--variant", "./dir=2/b.pte", "-o", "out.pte"});
+  CHECK(joined.variants[0].file == "./dir=2/b.pte");
+  CHECK(joined.variants[0].name.empty());
+  CHECK(good({"a.pte", "--strip-variants", "best", "--plugin", "p.so", "-o", "out.pte"})
+            .strip_variants == "best");
+  CHECK(good({"m.pt2", "--aoti", "x.pt2", "--variant", "b.pte", "-o", "out.pte"}).variants.size() ==
+        1);
+}
+
+TEST_CASE("variants that mean nothing are refused", "[compile]") {
+  for (const char* text : {"", ":GPU", "A:", "A++B", "A+A", "=A", "x=", "+"}) {
+    INFO(text);
+    CHECK_THAT(wrong({"m.pt2", "--variant", text, "-o", "o"}), ContainsSubstring("--variant"));
+  }
+  CHECK_THAT(wrong({"a.pte", "-o", "o"}), ContainsSubstring("needs --variant or --strip-variants"));
+  CHECK_THAT(wrong({"a.pte", "--variant", "A", "-o", "o"}), ContainsSubstring("name a FILE.pte"));
+  CHECK_THAT(wrong({"m.pt2", "--aoti", "x.pt2", "--variant", "A", "-o", "o"}),
+             ContainsSubstring("name a FILE.pte"));
+  CHECK_THAT(wrong({"m.pt2", "--strip-variants", "A", "-o", "o"}),
+             ContainsSubstring("--strip-variants needs MODEL.pte"));
+  CHECK_THAT(wrong({"a.pte", "--strip-variants", "A", "--variant", "b.pte", "-o", "o"}),
+             ContainsSubstring("--strip-variants needs MODEL.pte"));
+  CHECK_THAT(wrong({"a.pte", "--variant", "b.pte"}), ContainsSubstring("-o"));
+  CHECK_THAT(wrong({"a.pte", "--variant", "b.pte", "--backend", "A", "-o", "o"}),
+             ContainsSubstring("nothing of a program is compiled"));
+  CHECK_THAT(wrong({"a.pte", "--strip-variants", "A", "--plugin", "p.so", "-o", "o"}),
+             ContainsSubstring("--plugin is for --strip-variants best"));
+}
+
 TEST_CASE("debug handles are not for models of AOTInductor", "[compile]") {
   CHECK_THAT(wrong({"m.pt2", "-o", "o", "--aoti", "m.so", "--debug-handles"}),
              ContainsSubstring("--debug-handles is not for --aoti"));

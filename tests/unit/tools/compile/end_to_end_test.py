@@ -99,6 +99,74 @@ class EndToEnd(unittest.TestCase):
                 self.assertEqual(path.read_bytes(), data[path.name])
                 path.unlink()
 
+    def test_a_program_has_variants_of_which_the_best_that_can_run_is_run(self):
+        portable = self.folder / "portable.pte"
+        done = run(compiler, fixtures / "mlp_decomposed" / "model.pt2", "-o", portable)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program, report = self.compile(
+            "mlp_decomposed", "--variant", f"kernels={portable}", "--variant", "named=GraphBackend",
+            "--spec", "named.weights=named")
+        self.assertEqual([(each["name"], each["priority"]) for each in report["variants"]],
+                         [("GraphBackend", 0), ("kernels", 2), ("named", 1)])
+        self.assertEqual([each["needs"] for each in report["variants"]],
+                         [[{"backend": "GraphBackend", "target": "", "payload_version": 1,
+                            "cpu_features": []}], [],
+                          [{"backend": "GraphBackend", "target": "", "payload_version": 1,
+                            "cpu_features": []}]])
+        folder = fixtures / "mlp_decomposed"
+        words = [program, "--plugin", plugin, "--json", "--input", folder / "input_0.npy",
+                 "--expect", folder / "expected_0.npy"]
+
+        def ran(*more):
+            done = run(runner, *words, *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)["variant"]
+
+        # No kernels for the most wanted one.
+        self.assertEqual(ran(), "named")
+        self.assertEqual(ran("--variant", "GraphBackend"), "GraphBackend")
+        self.assertEqual(ran("--method", "forward@named"), "named")
+        done = run(runner, *words, "--variant", "kernels")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("OperatorMissing", done.stdout + done.stderr)
+        done = run(runner, *words, "--variant", "fast")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("method forward has kernels, named, GraphBackend", done.stdout + done.stderr)
+        done = run(runner, program, "--input", folder / "input_0.npy")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("none of its variants can run here", done.stderr)
+        self.assertIn("'named': backend 'GraphBackend' is not registered", done.stderr)
+        self.assertIn("'kernels': no kernel for operator", done.stderr)
+
+        for name, kept in (("named", "named"), ("best", "named"), ("GraphBackend", "GraphBackend")):
+            with self.subTest(name):
+                small = self.folder / f"{name}.pte"
+                more = ("--plugin", plugin) if name == "best" else ()
+                done = run(compiler, program, "--strip-variants", name, "--json", "-o", small, *more)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                only, = json.loads(done.stdout)["variants"]
+                self.assertEqual(only["name"], kept)
+                self.assertLess(small.stat().st_size, program.stat().st_size)
+                self.assertNotIn(b"tenon.variants", small.read_bytes())
+                self.check_numbers("mlp_decomposed", small)
+        alone, _ = self.compile("mlp_decomposed", "--spec", "weights=named", name="alone.pte")
+        self.assertEqual(alone.read_bytes(), (self.folder / "named.pte").read_bytes())
+        done = run(compiler, program, "--strip-variants", "fast", "-o", self.folder / "no.pte")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("has no variant 'fast', found 'kernels', 'named', 'GraphBackend'", done.stderr)
+        self.assertFalse((self.folder / "no.pte").exists())
+
+    def test_programs_that_are_not_for_one_model_are_not_joined(self):
+        first, _ = self.compile("mlp", name="first.pte")
+        second, _ = self.compile("vision", name="second.pte")
+        output = self.folder / "joined.pte"
+        done = run(compiler, first, "--variant", f"other={second}", "-o", output)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("variant 'other': method 'forward': input 0 differs", done.stderr)
+        done = run(compiler, first, "--variant", second, "-o", output)
+        self.assertIn("variant 'GraphBackend': another variant has this name", done.stderr)
+        self.assertFalse(output.exists())
+
     def test_a_program_of_kernels_is_refused_by_a_host_without_them(self):
         output = self.folder / "portable.pte"
         done = run(compiler, fixtures / "mlp_decomposed" / "model.pt2", "-o", output)

@@ -36,6 +36,12 @@ class Schema(SchemaCase, unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name).resolve()
 
+    def variant(self):
+        """A program of kernels alone for the same model."""
+        out = self.folder / "kernels.pte"
+        self.assertEqual(run(fixtures / "mlp_decomposed/model.pt2", "-o", out).returncode, 0)
+        return out
+
     def documents(self):
         out = self.folder / "m.pte"
         calls = {
@@ -44,6 +50,10 @@ class Schema(SchemaCase, unittest.TestCase):
                 fixtures / "mlp_decomposed/model.pt2", "-o", out, "--backend", "FirstBackend",
                 "--backend", "SecondBackend", "--spec", "FirstBackend.take=aten.relu.default",
                 "--spec", "SecondBackend.take=aten.addmm.default"],
+            "variants": [
+                fixtures / "mlp_decomposed/model.pt2", "-o", out, "--backend", "FirstBackend",
+                "--spec", "FirstBackend.take=aten.relu.default", "--variant", "second=SecondBackend",
+                "--spec", "second.take=aten.addmm.default", "--variant", self.variant()],
             "external data": [
                 fixtures / "mlp/model.pt2", "-o", out, "--backend", "FirstBackend",
                 "--no-partition", "--spec", "external=weights"],
@@ -86,6 +96,8 @@ class Schema(SchemaCase, unittest.TestCase):
         documents = [document for _, document in self.documents()]
         self.assertEqual({document["exit_code"] for document in documents}, {0, 1, 2, 3, 4})
         self.assertTrue(any(document["data"] for document in documents))
+        needs = [each["needs"] for document in documents for each in document["variants"]]
+        self.assertEqual([len(each) for each in needs], [1, 1, 0])
         methods = [method for document in documents for method in document["methods"]]
         for name in ("delegates", "operators"):
             self.assertTrue(any(method[name] for method in methods), name)

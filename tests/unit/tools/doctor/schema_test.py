@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What tenon-doctor prints with --json is what its schema describes.
 
-usage: schema_test.py SUPPORT_FOLDER TENON_DOCTOR SCHEMA FIXTURES ZOO_FOLDER PLUGIN...
+usage: schema_test.py SUPPORT_FOLDER TENON_DOCTOR SCHEMA FIXTURES ZOO_FOLDER TENON_COMPILE PLUGIN...
+
+TENON_COMPILE joins the variants of a program; it may be empty.
 """
 
 import json
@@ -20,7 +22,8 @@ from schema_case import SchemaCase  # noqa: E402
 doctor, schema_file = sys.argv[2], sys.argv[3]
 fixtures, zoo = pathlib.Path(sys.argv[4]), pathlib.Path(sys.argv[5])
 ZOO = ["embedded_code", "newer_major", "two_backends", "undefined_symbol", "variant_base"]
-plugins = [zoo / f"{name}.so" for name in ZOO] + [pathlib.Path(each) for each in sys.argv[6:]]
+compiler = sys.argv[6]
+plugins = [zoo / f"{name}.so" for name in ZOO] + [pathlib.Path(each) for each in sys.argv[7:]]
 
 
 def run(*arguments, **variables):
@@ -54,11 +57,22 @@ class Schema(SchemaCase, unittest.TestCase):
         path.write_bytes(data.replace(found, wanted.ljust(len(found), b"\0")))
         return path
 
+    def variants(self):
+        """A program whose method has three variants."""
+        path = self.folder / "variants.pte"
+        words = [compiler, self.program_of("BackendWithCompilerDemo")]
+        for backend in ("Nobody", "JudgeBackend"):
+            words += ["--variant", self.program_of(backend)]
+        subprocess.run([*words, "-o", path], check=True, capture_output=True)
+        return path
+
     def documents(self):
         place = f"{self.folder / 'plugins'}:relative"
         for backend in ("BackendWithCompilerDemo", "JudgeBackend", "WorksBackend", "LockedBackend",
                         "ZooBackend", "VariantBackend", "AsksBackend", "Nobody"):
             yield backend, run(self.program_of(backend), TENON_PLUGIN_PATH=place)
+        if compiler:
+            yield "variants", run(self.variants(), TENON_PLUGIN_PATH=place)
         for program in ("demo_multi_seg", "mlp_portable", "cuda_mlp", "demo_named_data"):
             yield program, run(fixtures / program / "model.pte")
         yield "kernels of a plugin", run(fixtures / "add_dynamic_portable/model.pte",
@@ -82,7 +96,7 @@ class Schema(SchemaCase, unittest.TestCase):
         methods = [method for document in documents for method in document["methods"]]
         delegates = [delegate for method in methods for delegate in method["delegates"]]
         # No fixture has external tensors, and none of the backends fails to judge.
-        unseen = ("missing_tensors", "check_blob_error")
+        unseen = ["missing_tensors", "check_blob_error"] + ([] if compiler else ["variants"])
         for objects, definition in ((documents, self.schema),
                                     (methods, self.schema["$defs"]["method"]),
                                     (delegates, self.schema["$defs"]["delegate"])):
@@ -90,6 +104,10 @@ class Schema(SchemaCase, unittest.TestCase):
                 if name in unseen:
                     continue
                 self.assertTrue(any(each[name] for each in objects), name)
+        variants = [variant for method in methods for variant in method["variants"]]
+        if compiler:
+            self.assertEqual([bool(each["refused"]) for each in variants], [True, False, False])
+            self.assertEqual([each["chosen"] for each in variants], [False, True, False])
         self.assertEqual({document["exit_code"] for document in documents}, {0, 1, 2, 3})
         flags = {delegate["served_by"]["runs_embedded_code"] for delegate in delegates
                  if delegate["served_by"]}

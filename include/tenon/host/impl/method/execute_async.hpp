@@ -277,7 +277,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
   [[nodiscard]] static Status start(LoadedMethod& method, Completion completion) {
     if (!method.may_run()) return method.refuse_run();
     if (!method.options_.executor || !completion) {
-      return error(Error::InvalidArgument, "method ", method.plan_.name()->string_view(),
+      return error(Error::InvalidArgument, "method ", method.public_name(),
                    ": execute_async needs ",
                    completion ? "an executor (MethodOptions::executor)" : "a completion");
     }

@@ -238,12 +238,17 @@ struct DelegateLoader {
   const PreparedStore* prepared;       ///< Null when nothing is kept.
   BackendUses& uses;
 
-  /// Fails when an option is for a backend that no delegate uses.
+  /// Fails when an option is for a backend that no delegate uses, in no variant of the method.
   [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
     for (const BackendOption& option : options) {
       bool used = false;
       for (const auto* delegate : *plan.delegates()) {
         used = used || delegate->id()->string_view() == option.backend_id;
+      }
+      for (const ProgramVariant& variant : program.variants(method_name)) {
+        for (const VariantNeed& need : variant.needs) {
+          used = used || need.backend_id == option.backend_id;
+        }
       }
       if (!used) {
         return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,

@@ -58,9 +58,10 @@ class LoadedMethod final : public Method {
   /// glibc).
   [[nodiscard]] static std::unique_ptr<LoadedMethod> create(
       std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
-      MethodOptions&& options) {
+      const ProgramVariant* variant, MethodOptions&& options) {
     std::unique_ptr<LoadedMethod> method(
         new LoadedMethod(std::move(program), plan, std::move(options)));
+    method->variant_ = variant;
     // With a budget not before it was checked.
     if (method->options_.budget.empty()) method->arena_.reserve(estimated_bytes(plan));
     return method;
@@ -75,6 +76,11 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] const schema::ExecutionPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const ProgramVariant* chosen_variant() const noexcept { return variant_; }
+  /// The method's, which a plan of a variant does not have. With a NUL behind it.
+  [[nodiscard]] std::string_view public_name() const noexcept {
+    return variant_ ? variant_->method : plan_.name()->string_view();
+  }
   [[nodiscard]] const Program& the_program() const noexcept { return *program_; }
   [[nodiscard]] std::size_t count_inputs() const noexcept { return inputs_.size(); }
 
@@ -93,7 +99,7 @@ class LoadedMethod final : public Method {
     find_plain();
     const tenon_scheduling scheduling = tenon::detail::to_abi(options_.scheduling);
     DelegateLoader loader{.program = *program_,
-                          .method_name = plan_.name()->c_str(),
+                          .method_name = public_name().data(),
                           .registry = options_.registry,
                           .backends = options_.backends,
                           .named_data = data_.get(),
@@ -123,7 +129,7 @@ class LoadedMethod final : public Method {
                                           copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
     kernel_context_ = {kernel_host(),
-                       plan_.name()->c_str(),
+                       public_name().data(),
                        temp_arena_.table(),
                        options_.trace ? options_.trace->table() : nullptr,
                        changes_.table(),
@@ -163,8 +169,7 @@ class LoadedMethod final : public Method {
     TENON_RETURN_IF_ERROR(check_input(index));
     changes_.count();
     if (Status outcome = inputs_[index].set(from); !outcome.ok()) {
-      return std::move(outcome).with_context(
-          concat("method ", plan_.name()->string_view(), ": input ", index));
+      return std::move(outcome).with_context(concat("method ", public_name(), ": input ", index));
     }
     if (!std::exchange(inputs_[index].is_set, true)) --unset_inputs_;
     return ok();
@@ -193,7 +198,7 @@ class LoadedMethod final : public Method {
 
   [[nodiscard]] Status cancel_run() {
     if (!control_) {
-      return error(Error::InvalidState, "method ", plan_.name()->string_view(),
+      return error(Error::InvalidState, "method ", public_name(),
                    ": it was loaded without MethodOptions::cancellable, so no run of it can be "
                    "cancelled");
     }
@@ -205,7 +210,7 @@ class LoadedMethod final : public Method {
   [[nodiscard]] Status check_idle() const {
     if (!running_.load(std::memory_order_acquire)) [[likely]]
       return ok();
-    return error(Error::InvalidState, "method ", plan_.name()->string_view(),
+    return error(Error::InvalidState, "method ", public_name(),
                  ": a run is pending; it has ended when its completion is called");
   }
 
@@ -279,12 +284,6 @@ class LoadedMethod final : public Method {
       bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
     }
     return std::min(bytes, most);
-  }
-
-  /// Services that kernels get: they resize outputs and leave error texts like a backend.
-  static const tenon_host* kernel_host() {
-    static const HostTable table({}, "");
-    return table.get();
   }
 
   Status load_delegates(DelegateLoader& loader) {
@@ -402,8 +401,8 @@ class LoadedMethod final : public Method {
   [[gnu::cold]] Status run_traced() {
     const std::uint64_t start = options_.trace->now_ns();
     Status outcome = run_all<TracedCalls>();
-    options_.trace->add("execute", "method", start, options_.trace->now_ns(),
-                        {{"method", plan_.name()->string_view()}});
+    const std::uint64_t end = options_.trace->now_ns();
+    options_.trace->add("execute", "method", start, end, {{"method", public_name()}});
     return outcome;
   }
 
@@ -541,18 +540,15 @@ class LoadedMethod final : public Method {
   [[nodiscard]] Status refuse_run() const {
     TENON_RETURN_IF_ERROR(check_idle());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!inputs_[i].is_set) {
-        return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", i,
-                     " was not set");
-      }
+      if (inputs_[i].is_set) continue;
+      return error(Error::InvalidArgument, "method ", public_name(), ": input ", i, " was not set");
     }
-    return error(Error::Internal, "method ", plan_.name()->string_view(),
-                 ": inputs were counted wrongly");
+    return error(Error::Internal, "method ", public_name(), ": inputs were counted wrongly");
   }
 
   [[nodiscard]] Status check_input(std::size_t index) const {
     if (index < inputs_.size()) return ok();
-    return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", index,
+    return error(Error::InvalidArgument, "method ", public_name(), ": input ", index,
                  ": the method has ", inputs_.size());
   }
   [[nodiscard]] Status check_output(std::size_t index) const {
@@ -565,6 +561,7 @@ class LoadedMethod final : public Method {
   // and before the arena, which has what names them; the program last.
   std::shared_ptr<const Program> program_;
   const schema::ExecutionPlan& plan_;
+  const ProgramVariant* variant_ = nullptr;  ///< Null when the method has a single form.
   MethodOptions options_;
   std::shared_ptr<const MergedDataMap> data_;
   std::unique_ptr<MethodBudget> budget_;  ///< Null without one. The arenas count in it.

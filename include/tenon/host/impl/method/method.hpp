@@ -12,15 +12,61 @@
 #include "tenon/core/error.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/method/loaded_method.hpp"
+#include "tenon/host/impl/method/variants/choose_variant.hpp"
+#include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host {
 
+namespace detail {
+
+/// The plan that a load takes.
+struct PlanToLoad {
+  const schema::ExecutionPlan* plan = nullptr;
+  const ProgramVariant* variant = nullptr;  ///< Null for a method with a single form.
+  VariantChoice choice{};                   ///< Keeps the plugins loaded that were asked.
+};
+
+[[nodiscard]] inline PlanToLoad plan_of(const Program& program, const ProgramVariant& variant) {
+  return {program.flatbuffer().execution_plan()->Get(variant.plan), &variant};
+}
+
+/// For a program that has variants, or a load that names one.
+[[nodiscard, gnu::cold]] inline Result<PlanToLoad> choose_plan(
+    const std::shared_ptr<const Program>& program, std::string_view name,
+    const MethodOptions& options) {
+  TENON_TRY(const schema::ExecutionPlan* const plan, program->plan(name));
+  const auto variants = program->variants(name);
+  if (!options.variant.empty()) {
+    for (const ProgramVariant& one : variants) {
+      if (one.name == options.variant) return plan_of(*program, one);
+    }
+    return no_such_variant(variants, name, options.variant);
+  }
+  if (variants.empty()) return PlanToLoad{plan, program->find_variant(name)};
+  TENON_TRY(VariantChoice choice, choose_variant(program, name, options));
+  if (Status refused = choice.status(); !refused.ok()) {
+    return std::move(refused).with_context(concat(program->name(), ": method ", name));
+  }
+  PlanToLoad out = plan_of(*program, *choice.answers[*choice.chosen].variant);
+  out.choice = std::move(choice);
+  return out;
+}
+
+}  // namespace detail
+
 Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> program,
                                              std::string_view name, MethodOptions options) {
   try {
-    TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
-    auto method = detail::LoadedMethod::create(std::move(program), *plan, std::move(options));
+    detail::PlanToLoad chosen;
+    if (program->has_variants() || !options.variant.empty()) [[unlikely]] {
+      TENON_TRY(chosen, detail::choose_plan(program, name, options));
+      if (chosen.variant) program->read_ahead(*chosen.variant);
+    } else {
+      TENON_TRY(chosen.plan, program->plan(name));
+    }
+    auto method = detail::LoadedMethod::create(std::move(program), *chosen.plan, chosen.variant,
+                                               std::move(options));
     if (Status built = method->build_in_budget(); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
@@ -31,8 +77,11 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   }
 }
 
-std::string_view Method::name() const noexcept {
-  return detail::loaded(*this).plan().name()->string_view();
+std::string_view Method::name() const noexcept { return detail::loaded(*this).public_name(); }
+
+std::string_view Method::variant() const noexcept {
+  const ProgramVariant* const chosen = detail::loaded(*this).chosen_variant();
+  return chosen ? chosen->name : std::string_view();
 }
 
 const Program& Method::program() const noexcept { return detail::loaded(*this).the_program(); }

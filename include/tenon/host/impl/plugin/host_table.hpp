@@ -122,4 +122,10 @@ class HostTable {
   Table table_;
 };
 
+/// Services that kernels get: they resize outputs and leave error texts like a backend.
+[[nodiscard]] inline const tenon_host* kernel_host() {
+  static const HostTable table({}, "");
+  return table.get();
+}
+
 }  // namespace tenon::host

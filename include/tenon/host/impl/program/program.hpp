@@ -58,9 +58,28 @@ std::string_view Program::method_name(std::size_t index) const noexcept {
 }
 
 std::vector<std::string_view> Program::method_names() const {
-  std::vector<std::string_view> names(num_methods());
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = method_name(i);
+  std::vector<bool> is_hidden(num_methods());
+  for (const ProgramVariant& variant : names_.variants) {
+    if (!variant.is_default) is_hidden[variant.plan] = true;
+  }
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < num_methods(); ++i) {
+    if (!is_hidden[i]) names.push_back(method_name(i));
+  }
   return names;
+}
+
+std::span<const ProgramVariant> Program::variants(std::string_view method) const noexcept {
+  const auto is_of_method = [&](const ProgramVariant& one) { return one.method == method; };
+  const auto first = std::ranges::find_if(names_.variants, is_of_method);
+  return {first, std::find_if_not(first, names_.variants.end(), is_of_method)};
+}
+
+const ProgramVariant* Program::find_variant(std::string_view plan) const noexcept {
+  for (const ProgramVariant& variant : names_.variants) {
+    if (method_name(variant.plan) == plan) return &variant;
+  }
+  return nullptr;
 }
 
 Result<const schema::ExecutionPlan*> Program::plan(std::string_view method) const {
@@ -94,12 +113,49 @@ Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> 
                                                      MappedFile file, std::unique_ptr<Head> head,
                                                      std::shared_ptr<const void> keep_alive,
                                                      std::string name, const HostLimits& limits) {
+  // Before anything of the mapping is touched.
+  if (start.data() != bytes.data() && detail::seems_to_have_variants(FileBytes(start))) {
+    file.read_alone(bytes, true);
+  }
   auto verified = verify(bytes, start, limits);
   if (!verified.ok()) return shortened(std::move(verified).status().with_context(name));
   if (verified->in_file) head.reset();
-  return std::shared_ptr<const Program>(new Program(std::move(file), std::move(head),
-                                                    std::move(keep_alive), std::move(name),
-                                                    *std::move(verified)));
+  std::shared_ptr<const Program> program(new Program(std::move(file), std::move(head),
+                                                     std::move(keep_alive), std::move(name),
+                                                     *std::move(verified)));
+  if (program->has_variants()) program->read_variants_alone();
+  return program;
+}
+
+/// Segments of constants and of states are of all variants.
+void Program::read_variants_alone() const noexcept {
+  file_.read_alone(view_.segment_area(), true);
+  const auto usual = [this](const schema::SubsegmentOffsets* of_all) {
+    if (of_all) file_.read_alone(view_.segment(of_all->segment_index()), false);
+  };
+  if (view_.uses_constant_segment()) usual(flatbuffer().constant_segment());
+  if (const auto* states = flatbuffer().mutable_data_segments()) {
+    for (const auto* one : *states) usual(one);
+  }
+}
+
+void Program::read_ahead(const ProgramVariant& variant) const {
+  // Segments may overlap, and lists may name one again and again.
+  std::size_t left = view_.segment_area().size();
+  const auto ahead = [&](std::span<const std::byte> part) {
+    if (part.size() > left) return;
+    left -= part.size();
+    file_.read_ahead(part);
+  };
+  const schema::ExecutionPlan& plan = *flatbuffer().execution_plan()->Get(variant.plan);
+  for (const auto* delegate : *plan.delegates()) ahead(view_.delegate_data(*delegate));
+  const auto table = find_key(variants_key);
+  if (!table) return;
+  detail::for_each_key_of_variant(as_text(key_data(*table)), plan.name()->string_view(),
+                                  [&](std::string_view key) {
+                                    const auto place = find_key(key);
+                                    if (place) ahead(key_data(*place));
+                                  });
 }
 
 Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
@@ -118,14 +174,15 @@ Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
 
 std::string Program::list_of_methods() const {
   constexpr std::size_t most = 16;
-  if (num_methods() == 0) return "the program has no methods";
+  const std::vector<std::string_view> names = method_names();
+  if (names.empty()) return "the program has no methods";
   std::string list = "the program has: ";
-  for (std::size_t i = 0; i < std::min(num_methods(), most); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
     if (i != 0) list += ", ";
-    const auto name = quoted(method_name(i));
+    const auto name = quoted(names[i]);
     list += std::string_view(name).substr(1, name.size() - 2);
   }
-  if (num_methods() > most) list += ", ...";
+  if (names.size() > most) list += ", ...";
   return list;
 }
 

@@ -11,6 +11,7 @@
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/program/flatbuffer_root.hpp"
+#include "tenon/host/impl/program/read_variants.hpp"
 #include "tenon/host/program/key_index.hpp"
 #include "tenon/host/program/program_view.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
@@ -519,6 +520,7 @@ template <class Element>
 /// - Planned buffers have sizes of 0 or more (entry 0 is reserved) and at most one device each.
 /// - Each delegate has an id, a blob that exists, and compile specs with keys and values.
 /// - Names, values and named data are within `limits`.
+/// - The table of variants satisfies what `read_variants` checks, when there is one.
 ///
 /// Not checked, because nothing of the host relies on it: `stacktrace`, `container_meta_type`,
 /// `requires_grad`, `layout`, the overload of an operator but for its length, and whether
@@ -574,7 +576,13 @@ template <class Element>
       return with_location(std::move(plan), "plan ", i, " ", quoted(method_name(i)));
     }
   }
-  return ProgramNames{std::move(methods), std::move(keys), has_devices};
+  ProgramNames out{std::move(methods), std::move(keys), has_devices, {}};
+  if (const auto table = out.named_data.find(variants_key, key)) {
+    TENON_TRY(out.variants,
+              read_variants(view, out.methods,
+                            as_text(view.segment(named_data->Get(*table)->segment_index()))));
+  }
+  return out;
 }
 
 }  // namespace tenon::host::detail

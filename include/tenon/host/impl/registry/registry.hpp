@@ -11,11 +11,17 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/binary/peek.hpp"
+#include "tenon/host/impl/registry/cpu_features.hpp"
 #include "tenon/host/impl/registry/near_names.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::host {
+
+const CpuFeatures& CpuFeatures::of_this_machine() {
+  static const CpuFeatures features(detail::names_of_this_machine());
+  return features;
+}
 
 BackendRegistry::BackendRegistry(HostInfo info) : info_(std::move(info)), cpu_(nullptr) {}
 
@@ -199,6 +205,17 @@ std::vector<detail::Provider> BackendRegistry::providers_of(
     detail::check_cpu(provider, cpu_);
   }
   return providers;
+}
+
+std::vector<std::string_view> BackendRegistry::missing_cpu_features(
+    std::span<const std::string_view> wanted) const {
+  std::vector<std::string_view> missing;
+  if (wanted.empty()) return missing;
+  const CpuFeatures& here = cpu_ ? *cpu_ : CpuFeatures::of_this_machine();
+  for (const std::string_view feature : wanted) {
+    if (!here.has(feature)) missing.push_back(feature);
+  }
+  return missing;
 }
 
 /// Runs the searches that are not done. What this thread or one that waits for it is searching for

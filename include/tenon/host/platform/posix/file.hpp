@@ -89,4 +89,20 @@ inline void drop_pages(std::uintptr_t begin, std::uintptr_t end) noexcept {
   if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
+/// Says how the pages from `begin` to `end` of a mapped file are read: alone, when they are
+/// touched, or, as usual, with the pages around them.
+inline void read_pages_alone(std::uintptr_t begin, std::uintptr_t end, bool alone) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = (begin + page - 1) / page * page;
+  if (first >= end) return;
+  ::madvise(reinterpret_cast<void*>(first), end - first, alone ? MADV_RANDOM : MADV_NORMAL);
+}
+
+/// Begins to read the pages from `begin` to `end`, and no others, without waiting for them.
+inline void read_pages_ahead(std::uintptr_t begin, std::uintptr_t end) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = begin / page * page;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_WILLNEED);
+}
+
 }  // namespace tenon::host::platform

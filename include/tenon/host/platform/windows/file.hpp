@@ -129,4 +129,9 @@ inline void unmap(void* address, std::size_t /*size*/) noexcept { ::UnmapViewOfF
 /// Windows takes back the pages of files by itself; there is no call for a part of a mapping.
 inline void drop_pages(std::uintptr_t /*begin*/, std::uintptr_t /*end*/) noexcept {}
 
+/// Windows decides by itself how it reads the pages of files.
+inline void read_pages_alone(std::uintptr_t /*begin*/, std::uintptr_t /*end*/,
+                             bool /*alone*/) noexcept {}
+inline void read_pages_ahead(std::uintptr_t /*begin*/, std::uintptr_t /*end*/) noexcept {}
+
 }  // namespace tenon::host::platform

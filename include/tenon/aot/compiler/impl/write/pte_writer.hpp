@@ -17,6 +17,7 @@
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/unique_bytes.hpp"
+#include "tenon/host/program/variants.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::aot {
@@ -50,11 +51,16 @@ class PteLayout {
     for (std::size_t i = 0; i < program_->methods.size(); ++i) {
       plans.push_back(MethodTables(builder_, program_->methods[i], numbers, blobs[i]).build());
     }
-    std::vector<Offset<schema::NamedData>> entries;
-    for (std::size_t i = 0; i < named.size(); ++i) {
+    std::vector<Offset<schema::NamedData>> entries(named.size());
+    const auto add_entry = [&](std::size_t i) {
       const auto key = builder_.CreateString(program_->named_data.pte_data[i].key);
-      entries.push_back(schema::CreateNamedData(builder_, key, named[i]));
-    }
+      entries[i] = schema::CreateNamedData(builder_, key, named[i]);
+    };
+    // What is made last is first in the file: hosts look for the table of variants in the first
+    // bytes.
+    const bool has_variants =
+        !named.empty() && program_->named_data.pte_data.back().key == host::variants_key;
+    for (std::size_t i = 0; i < named.size() - (has_variants ? 1 : 0); ++i) add_entry(i);
     std::vector<Offset<schema::DataSegment>> segments;
     for (const auto& [offset, size] : segments_.all()) {
       segments.push_back(schema::CreateDataSegment(builder_, offset, size));
@@ -63,6 +69,7 @@ class PteLayout {
     const auto no_constants = builder_.CreateVector(std::vector<Offset<schema::Buffer>>());
     const auto inline_list = builder_.CreateVector(inline_tables());
     const auto segment_list = builder_.CreateVector(segments);
+    if (has_variants) add_entry(named.size() - 1);
     const auto named_list = builder_.CreateVector(entries);
     schema::FinishProgramBuffer(
         builder_,
