@@ -227,7 +227,8 @@ class LoadedMethod final : public Method {
     if (const auto found = data_ ? data_->find(key) : std::nullopt) {
       TENON_TRY(handles, DebugHandles::read(as_text(found->data)));
     }
-    auto made = std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_);
+    auto made = std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_,
+                                                 options_.limits.intermediate_bytes);
     TENON_RETURN_IF_ERROR(made->find(handles));
     recorder_ = std::move(made);
     return recorder_.get();
