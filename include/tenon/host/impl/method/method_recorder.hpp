@@ -68,12 +68,12 @@ class MethodRecorder {
  public:
   MethodRecorder(const schema::ExecutionPlan& plan, std::span<const Chain> chains,
                  std::span<LoadedDelegate> delegates, const DeviceMemories& devices,
-                 std::uint64_t max_bytes)
+                 const HostLimits& limits)
       : plan_(plan),
         chains_(chains),
         delegates_(delegates),
         devices_(devices),
-        max_bytes_(max_bytes) {}
+        max_bytes_(limits.intermediate_bytes) {}
   MethodRecorder(const MethodRecorder&) = delete;
   MethodRecorder& operator=(const MethodRecorder&) = delete;
 
