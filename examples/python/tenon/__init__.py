@@ -24,7 +24,7 @@ from ._program import (
     load,
     register_backend,
 )
-from ._tenon import Array, Intermediate, Session, ThreadPool, Trace, __version__
+from ._tenon import Array, Intermediate, Sequence, Session, ThreadPool, Trace, __version__
 
 __all__ = [
     "Array",
@@ -33,6 +33,7 @@ __all__ = [
     "Method",
     "MethodMeta",
     "Program",
+    "Sequence",
     "Session",
     "TensorInfo",
     "ThreadPool",
