@@ -14,6 +14,7 @@
 #include <tenon/host/async.hpp>
 #include <tenon/host/discovery.hpp>
 #include <tenon/host/prepared.hpp>
+#include <tenon/host/sequence.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -67,6 +68,25 @@ tenon::Status record_intermediates(const std::shared_ptr<const tenon::host::Prog
     std::printf("%s: %zu bytes\n", known[tensor.intermediate].name.c_str(), tensor.data.size());
   }
   // [intermediates]
+  return tenon::ok();
+}
+
+tenon::Status decode(const std::shared_ptr<const tenon::host::Program>& program,
+                     const tenon::host::BackendRegistry& registry,
+                     const tenon::host::InputTensor& input) {
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
+  TENON_RETURN_IF_ERROR(method->set_input(0, input));
+  TENON_RETURN_IF_ERROR(method->set_input(1, input));
+  // [sequence]
+  TENON_TRY(auto prompt, tenon::host::Sequence::create(*method, {.capacity = 384}));
+  for (int i = 0; i < 20; ++i) TENON_RETURN_IF_ERROR(prompt->execute());
+  TENON_TRY(auto other, prompt->fork());  // The same prompt, another answer.
+  TENON_RETURN_IF_ERROR(other->execute());
+  TENON_RETURN_IF_ERROR(other->rewind(1));  // Once more from the prompt's end.
+  TENON_TRY(const std::vector<std::byte> saved, prompt->save());
+  TENON_RETURN_IF_ERROR(prompt->clear());
+  TENON_RETURN_IF_ERROR(prompt->restore(saved));
+  // [sequence]
   return tenon::ok();
 }
 
@@ -239,6 +259,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(give_hints(program, registry));
   TENON_RETURN_IF_ERROR(explain_variants(program, registry));
   TENON_RETURN_IF_ERROR(record_intermediates(program, registry, input));
+  TENON_RETURN_IF_ERROR(decode(program, registry, input));
   TENON_RETURN_IF_ERROR(load_with_a_budget(program, registry));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.

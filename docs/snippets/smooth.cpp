@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/tenon.hpp>
@@ -53,7 +54,8 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
                          public tenon::WithCheckBlob<AcmeSmooth>,
                          public tenon::WithEstimate<AcmeSmooth>,
                          public tenon::WithMemoryInfo<AcmeSmooth>,
-                         public tenon::WithSessions<AcmeSmooth> {
+                         public tenon::WithSessions<AcmeSmooth>,
+                         public tenon::WithSequence<AcmeSmooth> {
  public:
   static constexpr std::string_view id = "AcmeSmooth";
   static constexpr std::string_view tags = "cpu";
@@ -140,6 +142,12 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
     return Delegate{of.alpha, of.gain, std::vector<float>(of.state.size())};
   }
   // [sessions]
+
+  // [sequence]
+  std::vector<tenon::StatePart> state(Delegate& delegate) {
+    return {{"smoothed", std::as_writable_bytes(std::span(delegate.state))}};
+  }
+  // [sequence]
 
  private:
   static tenon::Result<float> checked_gain(double gain) {

@@ -55,6 +55,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
                              public tenon::WithEstimate<CpuAotiBackend>,
                              public tenon::WithMemoryInfo<CpuAotiBackend>,
                              public tenon::WithSessions<CpuAotiBackend>,
+                             public tenon::WithSequence<CpuAotiBackend>,
                              public tenon::WithDevices<CpuAotiBackend> {
   using Model = aoti::AotiBackend<CpuAotiBackend>::Delegate;
   using PackedWeights = tenon::cpu_aoti::onednn::PackedWeights;
@@ -183,6 +184,14 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
     return Delegate(std::move(model), delegate.num_threads, delegate.on_pool, delegate.seed,
                     delegate.pack_weights);
+  }
+
+  std::vector<tenon::StatePart> state(Delegate& delegate) {
+    auto out = AotiBackend::state(delegate.model);
+    if (delegate.seed < 0) return out;  // Random numbers are other ones in each process then.
+    auto& pool = delegate.model.instances().front()->pool();
+    out.push_back({"random numbers", pool.cache<tenon::cpu_aoti::Generator>().bytes()});
+    return out;
   }
 
   tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,

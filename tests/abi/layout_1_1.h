@@ -47,6 +47,26 @@ OFFSET(tenon_intermediates_v1, reserved, 4);
 OFFSET(tenon_intermediates_v1, list, 8);
 OFFSET(tenon_intermediates_v1, record, 16);
 
+// extensions/sequence.h
+SIZE(tenon_state_part, 40);
+OFFSET(tenon_state_part, struct_size, 0);
+OFFSET(tenon_state_part, reserved, 4);
+OFFSET(tenon_state_part, name, 8);
+OFFSET(tenon_state_part, name_size, 16);
+OFFSET(tenon_state_part, data, 24);
+OFFSET(tenon_state_part, nbytes, 32);
+SIZE(tenon_state_list, 16);
+OFFSET(tenon_state_list, struct_size, 0);
+OFFSET(tenon_state_list, reserved, 4);
+OFFSET(tenon_state_list, add, 8);
+SIZE(tenon_sequence_v1, 40);
+OFFSET(tenon_sequence_v1, struct_size, 0);
+OFFSET(tenon_sequence_v1, reserved, 4);
+OFFSET(tenon_sequence_v1, list, 8);
+OFFSET(tenon_sequence_v1, read, 16);
+OFFSET(tenon_sequence_v1, write, 24);
+OFFSET(tenon_sequence_v1, written, 32);
+
 // extensions/changes.h
 SIZE(tenon_changes, 16);
 OFFSET(tenon_changes, struct_size, 0);

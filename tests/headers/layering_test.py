@@ -103,6 +103,7 @@ UMBRELLAS = {
     "host/async.hpp": {"host"},
     "host/discovery.hpp": {"host"},
     "host/prepared.hpp": {"host"},
+    "host/sequence.hpp": {"host"},
 }
 # What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and
 # the reader of JSON is that of both sides.

@@ -19,6 +19,7 @@ class Busy {
   }
   ~Busy() {
     state_.abandoned.clear();
+    state_.abandoned_sequences.clear();
     state_.is_busy.store(false, std::memory_order_release);
   }
   Busy(const Busy&) = delete;

@@ -147,14 +147,15 @@ class HeldInputs {
 /// Runs the method and copies its outputs, without the GIL. A run that may take long is made on
 /// another thread, while this one handles signals: one that raises, as Ctrl-C does, cancels it.
 /// That takes 50 us, so that a method whose latest run was short runs on this thread.
-Status run_method(MethodState& state, OutputReader& reader) {
+template <class Execute>
+Status run_method(MethodState& state, OutputReader& reader, const Execute& execute) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds longest{50};
   Status outcome;
   Clock::duration took{};
   const auto work = [&] {
     const Clock::time_point start = Clock::now();
-    outcome = state.method->execute();
+    outcome = execute();
     if (outcome.ok()) reader.copy_tensors();
     took = Clock::now() - start;
   };
@@ -170,15 +171,16 @@ Status run_method(MethodState& state, OutputReader& reader) {
 
 /// Runs the method; returns one object for all outputs when `as_list`, otherwise what a call
 /// returns.
+template <class Execute>
 PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count, bool borrow,
-              bool as_list) {
+              bool as_list, const Execute& execute) {
   check_open(method);
   // The method may be closed by another thread while this one runs without the GIL.
   const std::shared_ptr<MethodState> state = method.state;
   const Busy busy(method);
   const HeldInputs inputs(method, objects, count);
   OutputReader reader(state, inputs.arrays(), borrow);
-  check(run_method(*state, reader));
+  check(run_method(*state, reader, [&] { return execute(*state->method); }));
   const std::size_t num_outputs = state->method->num_outputs();
   if (!as_list && num_outputs == 0) return Py_NewRef(Py_None);
   if (!as_list && num_outputs == 1) return reader.output(0).release().ptr();
@@ -194,6 +196,12 @@ PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count,
     }
   }
   return sequence.release().ptr();
+}
+
+PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count, bool borrow,
+              bool as_list) {
+  return run(method, objects, count, borrow, as_list,
+             [](host::Method& of) { return of.execute(); });
 }
 
 /// Whether the keyword argument `borrow`, the only one that there is, is true.
@@ -316,6 +324,12 @@ void close(MethodObject& method) {
 
 }  // namespace
 
+nb::object run_sequence(MethodObject& method, const nb::tuple& inputs, host::Sequence& sequence,
+                        std::uint64_t tokens, bool borrow, bool as_list) {
+  return nb::steal(run(method, &PyTuple_GET_ITEM(inputs.ptr(), 0), nb::len(inputs), borrow, as_list,
+                       [&](host::Method&) { return sequence.execute(tokens); }));
+}
+
 SessionState::~SessionState() {
   if (method->is_busy.load(std::memory_order_acquire)) {
     method->abandoned.push_back(std::move(session));
@@ -393,6 +407,7 @@ the same time.)");
         return concat("<tenon.Method ", self.name, self.state ? ">" : ", closed>");
       });
   bind_intermediates(module, type);
+  bind_sequence(module, type);
 }
 
 }  // namespace tenon::python

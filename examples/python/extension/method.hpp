@@ -20,6 +20,7 @@
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/prepared.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/sequence.hpp"
 
 namespace tenon::python {
 
@@ -50,6 +51,7 @@ struct MethodState {
   std::unique_ptr<host::Method> method;  // After all that it refers to.
   /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.
   std::vector<std::unique_ptr<host::Session>> abandoned;
+  std::vector<std::unique_ptr<host::Sequence>> abandoned_sequences;  ///< The same.
 };
 
 /// A state of its own for each delegate of a method.
@@ -70,6 +72,15 @@ struct MethodObject {
   std::shared_ptr<MethodState> state;
   std::shared_ptr<SessionState> session;  ///< In use; null: the method's own state.
 };
+
+/// Runs the method with the state of `sequence`, which then advances by `tokens`; returns a list of
+/// its outputs when `as_list`, otherwise what a call of the method returns.
+nanobind::object run_sequence(MethodObject& method, const nanobind::tuple& inputs,
+                              host::Sequence& sequence, std::uint64_t tokens, bool borrow,
+                              bool as_list);
+
+/// `tenon.Sequence`, and the function of `tenon.Method` that makes one.
+void bind_sequence(nanobind::module_& module, nanobind::class_<MethodObject>& method);
 
 /// The arguments of `Program.load_method`, read.
 struct LoadArguments {

@@ -25,7 +25,7 @@ from ._program import (
     load,
     register_backend,
 )
-from ._tenon import Array, Intermediate, Session, ThreadPool, Trace, __version__
+from ._tenon import Array, Intermediate, Sequence, Session, ThreadPool, Trace, __version__
 
 __all__ = [
     "Array",
@@ -34,6 +34,7 @@ __all__ = [
     "Method",
     "MethodMeta",
     "Program",
+    "Sequence",
     "Session",
     "TensorInfo",
     "ThreadPool",

@@ -44,6 +44,7 @@
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
+#include "tenon/abi/extensions/sequence.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/abi/extensions/threads.h"

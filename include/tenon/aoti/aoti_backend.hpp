@@ -33,6 +33,7 @@
 #include "tenon/backend/mixins/check_blob.hpp"
 #include "tenon/backend/mixins/estimate.hpp"
 #include "tenon/backend/mixins/memory_info.hpp"
+#include "tenon/backend/mixins/sequence.hpp"
 #include "tenon/core/aoti_names.hpp"
 
 namespace tenon::aoti {
@@ -356,6 +357,16 @@ class AotiBackend {
     delegate.give_back(index);
     if (!status.ok() && cancelled.is_set()) return error(Error::Cancelled, status.text());
     return status;
+  }
+
+  /// The state of a model whose constants are in the host's memory, for `state` of a backend with
+  /// `WithSequence`.
+  [[nodiscard]] static std::vector<StatePart> state(const Delegate& delegate) {
+    std::vector<StatePart> out;
+    for (const auto& [index, bytes] : delegate.instances_.front()->state()) {
+      out.push_back({concat("constant ", index), bytes});
+    }
+    return out;
   }
 
   /// Makes another delegate of the same model, in its initial state, over the same weights, for

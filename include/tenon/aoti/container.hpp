@@ -107,8 +107,8 @@ class Container {
 
   /// Loads the model's constants. `blob` has at least `constants_blob_size` bytes and must outlive
   /// this object.
-  [[nodiscard]] Status load_constants(Bytes blob, std::vector<ModelConstant> constants,
-                                      PlaceConstant place = {}) {
+  [[nodiscard]] Result<std::vector<ConstantAdoption::State>> load_constants(
+      Bytes blob, std::vector<ModelConstant> constants, PlaceConstant place = {}) {
     if (!api_.update_constants_from_blob) {
       return error(Error::DelegateInvalidCompatibility,
                    "the library has no AOTInductorModelUpdateConstantsFromBlob: it was compiled by "
@@ -121,8 +121,8 @@ class Container {
                                              reinterpret_cast<const std::uint8_t*>(blob.data()));
     });
     pool_->set_adoption(nullptr);
-    TENON_RETURN_IF_ERROR(status.ok() ? ok() : error(status.error(), status.text()));
-    if (adoption.num_left() == 0) return ok();
+    if (!status.ok()) return error(status.error(), status.text());
+    if (adoption.num_left() == 0) return adoption.take_states();
     return error(Error::InvalidProgram, "the model left ", adoption.num_left(),
                  " constants of its blob unread; it was compiled with its weights inside");
   }

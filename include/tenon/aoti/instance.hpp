@@ -73,6 +73,9 @@ class Instance {
   [[nodiscard]] std::size_t num_outputs() const noexcept { return outputs_.size(); }
   /// True when the model keeps state from one run to the next, or may do so.
   [[nodiscard]] bool has_state() const noexcept { return has_state_; }
+  /// The constants in the host's memory that the model may write to: all of its state, unless that
+  /// is on a device. Valid as long as this.
+  [[nodiscard]] std::span<const ConstantAdoption::State> state() const noexcept { return state_; }
   /// Bytes of weights that only this instance uses.
   [[nodiscard]] std::size_t own_weights() const noexcept { return own_weights_; }
   /// Bytes of working memory.
@@ -194,7 +197,8 @@ class Instance {
       has_state_ = has_state_ || constant.is_state;
     }
     if (!weights.on_device) {
-      return container_.load_constants(*weights.blob, std::move(constants));
+      TENON_TRY(state_, container_.load_constants(*weights.blob, std::move(constants)));
+      return ok();
     }
     struct Places {
       Instance& instance;
@@ -206,7 +210,9 @@ class Instance {
       if (is_state) return instance.own_copy(bytes);
       return fixed.place(instance.pool_->memory(), index, bytes);
     };
-    return container_.load_constants(*weights.blob, std::move(constants), {place, &places});
+    TENON_TRY(state_,
+              container_.load_constants(*weights.blob, std::move(constants), {place, &places}));
+    return ok();
   }
 
   /// Gives the model a tensor for each of its constants, found by name.
@@ -263,6 +269,7 @@ class Instance {
       } else {
         own_host_blocks_.push_back(std::make_unique<WeightsCopy>(bytes));
         place = own_host_blocks_.back()->data();
+        if (!is_fixed) state_.push_back({index, {place, bytes.size()}});
       }
     } else if (!weights.on_device) {
       return error(Error::NotSupported, "weight '", std::string_view(weight.name),
@@ -417,6 +424,7 @@ class Instance {
   bool uses_host_ = false;
   std::size_t own_weights_ = 0;
   bool has_state_ = false;
+  std::vector<ConstantAdoption::State> state_;
 };
 
 }  // namespace tenon::aoti

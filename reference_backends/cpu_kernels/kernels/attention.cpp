@@ -43,6 +43,7 @@ struct Attention {
   T scale;
   const ModelTensor* out;
   const ModelTensor* logsumexp;
+  CancelFlag cancelled;
 };
 
 /// C = alpha A B + beta C for blocks, where B may be transposed. Allocates nothing from the pool,
@@ -99,6 +100,7 @@ bool attend(const Attention<T>& a, const Block<T>& block, std::int64_t b, std::i
   }
   std::fill_n(block.sums, count * a.size, T{0});
   for (std::int64_t start = 0; start < keys; start += key_block) {
+    if (a.cancelled.is_set()) return true;
     const std::int64_t width = std::min(key_block, keys - start);
     if (!multiply_block(true, count, width, a.size, a.scale, a.query.at(b, h, first), a.query.row,
                         a.key.at(b, kv, start), a.key.row, T{0}, block.scores, key_block)) {
@@ -173,6 +175,7 @@ Status attend_all(const Attention<T>& a) {
   } else {
     work(0);
   }
+  TENON_RETURN_IF_ERROR(a.cancelled.check());
   return good ? ok() : error(Error::Internal, "oneDNN: a product of blocks failed");
 }
 
@@ -296,7 +299,7 @@ Status run(const ModelTensor& query, const ModelTensor& key, const ModelTensor& 
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(z[3]));
   const std::int64_t shared = key.sizes[1] == 0 ? 1 : z[1] / key.sizes[1];
   return attend_all(Attention<T>{z[0], z[1], z[2], key.sizes[2], z[3], shared, q, k, v, m, causal,
-                                 static_cast<T>(factor), &out, &logsumexp});
+                                 static_cast<T>(factor), &out, &logsumexp, aoti::cancel_flag()});
 }
 
 }  // namespace

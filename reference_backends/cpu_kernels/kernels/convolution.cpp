@@ -268,7 +268,8 @@ void add_products(const std::array<Loop, 3>& loops, const double* weight, const 
 }
 
 /// A convolution of Double, which oneDNN does not have.
-void run_double(const Convolution& c, ModelTensor& out) noexcept {
+Status run_double(const Convolution& c, ModelTensor& out) {
+  const CancelFlag cancelled = aoti::cancel_flag();
   const ModelTensor& own = c.transposed ? c.input : out;
   const ModelTensor& met = c.transposed ? out : c.input;
   std::array<Loop, 3> loops;
@@ -287,6 +288,7 @@ void run_double(const Convolution& c, ModelTensor& out) noexcept {
       for_positions<1>(out.shape().subspan(2), no_dim, {out.strides.data() + 2},
                        [&](const auto& at) { to[at[0]] = start; });
       for (std::int64_t i = 0; i < inputs; ++i) {
+        TENON_RETURN_IF_ERROR(cancelled.check());
         const std::int64_t in = o / outputs * inputs + i;
         const std::int64_t kernel =
             c.transposed ? in * steps[0] + o % outputs * steps[1] : o * steps[0] + i * steps[1];
@@ -296,6 +298,7 @@ void run_double(const Convolution& c, ModelTensor& out) noexcept {
       }
     }
   }
+  return ok();
 }
 
 Status convolve(const Convolution& c, ModelTensor** result) {
@@ -321,7 +324,7 @@ Status convolve(const Convolution& c, ModelTensor** result) {
   TENON_TRY(OwnedTensor out,
             new_tensor(shape, channels_last ? strides.data() : nullptr, c.input.scalar_type));
   if (type == ScalarType::Double) {
-    run_double(c, *out);
+    TENON_RETURN_IF_ERROR(run_double(c, *out));
   } else if (out->numel > 0) {
     const bool as_float =
         type == ScalarType::Half || (type == ScalarType::BFloat16 && !has_bfloat16_convolutions());

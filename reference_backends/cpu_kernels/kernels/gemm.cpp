@@ -60,7 +60,8 @@ Result<Scratch> packed_floats(const MatrixView& from, ScalarType type, MatrixVie
 /// Products of double and of integers, by blocks of columns of B that fit the cache. Integers wrap
 /// around, as PyTorch's do.
 template <class T>
-void by_loops(const Product& p) noexcept {
+Status by_loops(const Product& p) {
+  const CancelFlag cancelled = aoti::cancel_flag();
   using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   constexpr std::int64_t width = 64;
   using Factor = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
@@ -69,6 +70,7 @@ void by_loops(const Product& p) noexcept {
   for (std::int64_t first = 0; first < p.c.cols; first += width) {
     const std::int64_t count = std::min(width, p.c.cols - first);
     for (std::int64_t row = 0; row < p.c.rows; ++row) {
+      TENON_RETURN_IF_ERROR(cancelled.check());
       Sum sums[width] = {};
       for (std::int64_t k = 0; k < p.a.cols; ++k) {
         const auto a = static_cast<Sum>(*p.a.at<T>(row, k));
@@ -92,6 +94,7 @@ void by_loops(const Product& p) noexcept {
       }
     }
   }
+  return ok();
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -105,8 +108,7 @@ Status sgemm(const MatrixView& a, const MatrixView& b, const MatrixView& c, floa
   Operand right{};
   Operand result{};
   if (a.cols == 0) {
-    by_loops<float>({ScalarType::Float, a, b, c, alpha, beta});
-    return ok();
+    return by_loops<float>({ScalarType::Float, a, b, c, alpha, beta});
   }
   if (!as_operand(c, result)) return error(Error::Internal, "sgemm: a result with gaps");
   if (result.transposed) return sgemm(transposed(b), transposed(a), transposed(c), alpha, beta);
@@ -258,23 +260,17 @@ Status multiply(const Product& p) {
     case ScalarType::Half:
       return through_floats(p);
     case ScalarType::Double:
-      by_loops<double>(p);
-      return ok();
+      return by_loops<double>(p);
     case ScalarType::Byte:
-      by_loops<std::uint8_t>(p);
-      return ok();
+      return by_loops<std::uint8_t>(p);
     case ScalarType::Char:
-      by_loops<std::int8_t>(p);
-      return ok();
+      return by_loops<std::int8_t>(p);
     case ScalarType::Short:
-      by_loops<std::int16_t>(p);
-      return ok();
+      return by_loops<std::int16_t>(p);
     case ScalarType::Int:
-      by_loops<std::int32_t>(p);
-      return ok();
+      return by_loops<std::int32_t>(p);
     case ScalarType::Long:
-      by_loops<std::int64_t>(p);
-      return ok();
+      return by_loops<std::int64_t>(p);
     default:
       return error(Error::NotSupported, "a product of ", name_of(p.type),
                    ": expected a real floating point or integer type");

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numbers>
 #include <random>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 /// The source of random numbers of one instance of a model: with the same seed, numbers are those
@@ -22,6 +25,12 @@ class Generator {
   void seed(std::uint64_t seed) {
     engine_.seed(static_cast<std::uint32_t>(seed));
     has_next_ = false;
+  }
+
+  /// All that decides the next numbers.
+  [[nodiscard]] std::span<std::byte> bytes() noexcept {
+    static_assert(std::is_trivially_copyable_v<Generator>);
+    return std::as_writable_bytes(std::span(this, 1));
   }
 
   [[nodiscard]] std::uint32_t word() { return static_cast<std::uint32_t>(engine_()); }

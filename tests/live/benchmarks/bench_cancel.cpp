@@ -18,33 +18,13 @@
 #include <utility>
 #include <vector>
 
+#include "loaded_method.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 using tenon::host::Method;
 using Clock = std::chrono::steady_clock;
-
-/// A method that is loaded, and its inputs.
-struct Loaded {
-  std::vector<std::vector<std::byte>> inputs;
-  std::unique_ptr<Method> method;
-};
-
-tenon::Result<Loaded> load(const fs::path& path, const tenon::host::BackendRegistry& registry) {
-  TENON_TRY(auto program, tenon::host::Program::open(path));
-  Loaded out;
-  TENON_TRY(out.method, Method::load(program, program->method_names().front(),
-                                     {.registry = &registry, .cancellable = true}));
-  for (std::size_t i = 0; i < out.method->num_inputs(); ++i) {
-    const tenon_value& value = out.method->input(i);
-    if (value.kind != TENON_VALUE_TENSOR) continue;
-    const tenon::TensorView view(*value.as.tensor);
-    out.inputs.emplace_back(view.nbytes());
-    TENON_RETURN_IF_ERROR(
-        out.method->set_input(i, {view.scalar_type(), view.sizes(), out.inputs.back()}));
-  }
-  return out;
-}
 
 /// Runs a method in a thread of its own, which the time to start a thread would disturb.
 class Runner {
@@ -107,7 +87,8 @@ double microseconds(Clock::duration time) {
 
 tenon::Result<nlohmann::json> measure(const fs::path& path, int rounds,
                                       const tenon::host::BackendRegistry& registry) {
-  TENON_TRY(Loaded loaded, load(path, registry));
+  TENON_TRY(tenon::bench::Loaded loaded,
+            tenon::bench::load(path, {.registry = &registry, .cancellable = true}));
   Runner runner(*loaded.method);
   Clock::duration whole = Clock::duration::max();
   for (int i = 0; i < 4; ++i) {

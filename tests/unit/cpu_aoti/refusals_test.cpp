@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel_support.hpp"
@@ -31,6 +36,88 @@ struct Refusals : Fixture {
 Handle filled(const Shape& sizes, ScalarType type, const std::vector<double>& values) {
   Handle out = make(sizes, type);
   for (std::size_t i = 0; i < values.size(); ++i) out.set(static_cast<std::int64_t>(i), values[i]);
+  return out;
+}
+
+/// Of the run that is going on: set by the allocation with this number, if there is one.
+std::atomic<std::uint32_t> flag = 0;
+std::size_t cancelling_allocation = 0;
+std::size_t num_allocations = 0;
+
+/// A run that can be cancelled. A kernel can be stopped between two allocations by its own looks at
+/// the flag alone.
+struct CancellableRun {
+  TensorPool pool{tenon::aoti::DeviceMemoryApi{
+      tenon::aoti::TorchDeviceType::cpu,
+      [](void*, std::size_t nbytes) -> tenon::Result<std::byte*> {
+        if (++num_allocations == cancelling_allocation) flag = 1;
+        return static_cast<std::byte*>(std::aligned_alloc(64, (nbytes + 63) / 64 * 64));
+      },
+      [](void*, std::byte* block) noexcept { std::free(block); }}};
+  tenon::aoti::CurrentPool current{pool};
+  static_assert(sizeof(flag) == sizeof(std::uint32_t));
+
+  explicit CancellableRun(std::size_t cancelled_by) {
+    flag = 0;
+    num_allocations = 0;
+    cancelling_allocation = cancelled_by;
+    pool.set_cancel_flag(tenon::CancelFlag(reinterpret_cast<const std::uint32_t*>(&flag)));
+  }
+};
+
+/// A kernel that takes long for large arguments, and small ones.
+struct LongKernel {
+  const char* name;
+  std::vector<Handle> arguments;
+  std::function<tenon::aoti::ShimError(const std::vector<Handle>&)> run;
+};
+
+std::vector<LongKernel> long_kernels() {
+  Random source;
+  std::vector<LongKernel> out;
+  const auto add = [&](const char* name, auto run, auto... arguments) {
+    LongKernel& made = out.emplace_back();
+    made.name = name;
+    (made.arguments.push_back(std::move(arguments)), ...);
+    made.run = run;
+  };
+  const auto product = [](const std::vector<Handle>& of) {
+    return aoti_torch_cpu_mm_out(of[0].get(), of[1].get(), of[2].get());
+  };
+  constexpr auto wide = ScalarType::Double;
+  add("mm of Double", product, make({20, 20}, wide), random(source, {20, 20}, wide),
+      random(source, {20, 20}, wide));
+  add("mm of Long", product, make({20, 20}, ScalarType::Long),
+      random(source, {20, 20}, ScalarType::Long), random(source, {20, 20}, ScalarType::Long));
+  add(
+      "convolution of Double",
+      [](const std::vector<Handle>& of) {
+        const std::int64_t ones[] = {1, 1};
+        const std::int64_t none[] = {0, 0};
+        Handle result;
+        return aoti_torch_cpu_convolution(of[0].get(), of[1].get(), nullptr, ones, 2, ones, 2, ones,
+                                          2, 0, none, 2, 1, result.out());
+      },
+      random(source, {1, 4, 8, 8}, wide), random(source, {4, 4, 3, 3}, wide));
+  for (const auto type : {ScalarType::Float, wide}) {
+    add(
+        "attention",
+        [](const std::vector<Handle>& of) {
+          ModelTensor* const all = of[0].get();
+          Handle result, logsumexp;
+          return aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
+              all, all, all, 0, 0, nullptr, nullptr, result.out(), logsumexp.out());
+        },
+        random(source, {1, 2, 100, 16}, type));
+  }
+  add(
+      "product with weights of 8 bits",
+      [](const std::vector<Handle>& of) {
+        Handle result;
+        return aoti_torch_cpu__weight_int8pack_mm(of[0].get(), of[1].get(), of[2].get(),
+                                                  result.out());
+      },
+      random(source, {3, 64}), random(source, {100, 64}, ScalarType::Char), random(source, {100}));
   return out;
 }
 
@@ -342,6 +429,43 @@ TEST_CASE("fill_ writes each element, whatever the strides and the type", "[cpu_
   REQUIRE(aoti_torch_cpu_fill__Scalar(complex.get(), 2.5) == 0);
   CHECK(read(ScalarType::Double, complex->data, 0) == 2.5);
   CHECK(read(ScalarType::Double, complex->data, 1) == 0);
+}
+
+TEST_CASE("kernels that take long look at the flag of their run", "[cpu_aoti]") {
+  Fixture of_arguments;
+  for (const LongKernel& kernel : long_kernels()) {
+    INFO(kernel.name);
+    std::size_t allocated = 0;
+    {
+      const CancellableRun run(0);
+      REQUIRE(kernel.run(kernel.arguments) == 0);
+      allocated = num_allocations;
+    }
+    CancellableRun run(allocated);
+    if (allocated == 0) flag = 1;
+    CHECK(kernel.run(kernel.arguments) != 0);
+    CHECK(run.pool.failure().find("the run was cancelled") != std::string::npos);
+    CHECK(num_allocations == allocated);
+  }
+}
+
+TEST_CASE("a run that can be cancelled computes the same", "[cpu_aoti]") {
+  Random source;
+  for (const std::int64_t columns : {1024, 1027}) {
+    Fixture plain;
+    const Handle x = random(source, {64, 1024});
+    const Handle weights = random(source, {columns, 1024}, ScalarType::Char);
+    const Handle scales = random(source, {columns});
+    const auto product = [&] {
+      Handle out;
+      REQUIRE(aoti_torch_cpu__weight_int8pack_mm(x.get(), weights.get(), scales.get(), out.out()) ==
+              0);
+      return out.values();
+    };
+    const auto expected = product();
+    const CancellableRun run(0);
+    CHECK(product() == expected);
+  }
 }
 
 }  // namespace refusals_test

@@ -104,11 +104,22 @@ class ConstantAdoption {
                 place_.function(place_.context, index, bytes, constant.is_state));
       return Place{placed, is_fixed};
     }
+    if (constant.is_state) {
+      states_.push_back({index, {static_cast<std::byte*>(data), constant.nbytes}});
+    }
     if (!constant.in_place) return Place{data, is_fixed};
     // May be read-only memory: models write only to constants of type Buffer, which are never in
     // place.
     return Place{const_cast<std::byte*>(blob_.data() + constant.offset), is_fixed};
   }
+
+  /// A constant in the host's memory that the model may write to, by its number.
+  struct State {
+    std::size_t index;
+    std::span<std::byte> bytes;
+  };
+  /// Those that the model has made.
+  [[nodiscard]] std::vector<State> take_states() noexcept { return std::move(states_); }
 
   /// Constants that the model has not made yet.
   [[nodiscard]] std::size_t num_left() const noexcept { return constants_.size() - next_; }
@@ -120,6 +131,7 @@ class ConstantAdoption {
   std::vector<ModelConstant> constants_;
   PlaceConstant place_;
   std::size_t next_ = 0;
+  std::vector<State> states_;
 };
 
 }  // namespace tenon::aoti

@@ -83,6 +83,7 @@ class TensorPool {
   /// The flag that ends the run that begins. Models make a tensor before each of their kernels,
   /// which is where they can be stopped: their own code calls nothing else that may fail.
   void set_cancel_flag(CancelFlag cancelled) noexcept { cancelled_ = cancelled; }
+  [[nodiscard]] CancelFlag cancel_flag() const noexcept { return cancelled_; }
 
   /// Makes a tensor with its own memory, not initialised. Null strides mean contiguous. Returns
   /// null, with the reason in `failure()`, when the arguments are invalid, memory runs out or the

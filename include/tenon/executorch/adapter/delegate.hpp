@@ -31,15 +31,17 @@ namespace tenon::bridge::adapter {
 /// everything that the plugin may keep until `destroy`, at fixed addresses.
 class AdaptedDelegate {
  public:
-  /// `adapter`, whose `backend` it is, must outlive this.
+  /// `adapter`, whose `backend` it is, and `threads`, which may be null, must outlive this.
   AdaptedDelegate(const PluginAdapter& adapter, const host::LoadedBackend& backend,
-                  const char* method_name)
+                  const char* method_name, const tenon_thread_pool* threads)
       : adapter_(adapter),
         backend_(backend),
         run_(backend.api().execute),
         opened_(backend.raw()),
         method_name_(method_name ? method_name : ""),
-        context_(backend.host(), method_name_.c_str(), &temp_, nullptr) {}
+        threads_(threads),
+        context_(backend.host(), method_name_.c_str(), &temp_, nullptr, nullptr, nullptr, threads) {
+  }
   AdaptedDelegate(const AdaptedDelegate&) = delete;
   AdaptedDelegate& operator=(const AdaptedDelegate&) = delete;
 
@@ -72,7 +74,7 @@ class AdaptedDelegate {
     TENON_RETURN_IF_ERROR(runtime_specs.read(context.runtime_specs(), options));
     trace(context.event_tracer());
 
-    host::detail::HostInitContext call(embedded_code);
+    host::detail::HostInitContext call(embedded_code, nullptr, threads_);
     call.host = backend_.host();
     call.method_name = method_name_.c_str();
     call.processed = &processed_;
@@ -151,6 +153,7 @@ class AdaptedDelegate {
   tenon_buffer processed_{};
   std::optional<PluginNamedData> named_data_;
   std::string method_name_;
+  const tenon_thread_pool* threads_;
   host::detail::HostExecutionContext context_;
 };
 

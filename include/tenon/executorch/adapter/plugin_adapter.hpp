@@ -16,6 +16,7 @@
 #include "tenon/executorch/adapter/backend_data.hpp"
 #include "tenon/executorch/adapter/delegate.hpp"
 #include "tenon/executorch/adapter/last_error.hpp"
+#include "tenon/executorch/adapter/lent_threads.hpp"
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/host/method/embedded_code.hpp"
@@ -35,6 +36,9 @@ struct AdapterOptions {
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   ErrorSink on_error{};    ///< Empty: failures are only in `last_error` and in the log.
   bool log_errors = true;  ///< Whether failures are written to ExecuTorch's log.
+  /// Whether plugins compute on ExecuTorch's pool of threads ("tenon.threads/1"), where the process
+  /// has one. Otherwise each plugin has threads of its own, or none.
+  bool lend_threads = false;
 };
 
 /// Makes one backend of a plugin a backend of ExecuTorch. Arguments and results are translated;
@@ -73,8 +77,8 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
       et::ArrayRef<et::CompileSpec> compile_specs) const override {
     et::DelegateHandle* out = nullptr;
     const et::Error failed = guard("init", [&]() -> Status {
-      auto delegate =
-          std::make_unique<adapter::AdaptedDelegate>(*this, *backend_, context.get_method_name());
+      auto delegate = std::make_unique<adapter::AdaptedDelegate>(
+          *this, *backend_, context.get_method_name(), threads());
       TENON_RETURN_IF_ERROR(
           delegate->load(context, processed, compile_specs, option_table_, options_.embedded_code));
       out = delegate.release();
@@ -141,6 +145,10 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
   }
 
  private:
+  [[nodiscard]] const tenon_thread_pool* threads() const {
+    return options_.lend_threads ? adapter::LentThreads::find() : nullptr;
+  }
+
   // What is rare is not inlined, and needs nothing but the delegate, so that `execute` keeps little
   // across the plugin's.
   [[nodiscard, gnu::noinline]] static et::Error execute_unprepared(

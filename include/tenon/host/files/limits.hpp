@@ -51,6 +51,8 @@ struct HostLimits {
   /// ended only when the method is cancellable (MethodOptions) and its backend looks at the flag,
   /// or has a call, to be cancelled (abi/extensions/cancel.h).
   std::uint64_t run_milliseconds = none;
+  /// Bytes of the tensors that a run copies for `Method::recorded_intermediates`.
+  std::uint64_t intermediate_bytes = std::uint64_t{64} << 30;
 };
 
 /// A limit that `set_limit` sets by its name.
@@ -60,7 +62,7 @@ struct NamedLimit {
 };
 
 /// All limits of a host. They refer to `limits`.
-[[nodiscard]] constexpr std::array<NamedLimit, 8> named_limits(HostLimits& limits) noexcept {
+[[nodiscard]] constexpr std::array<NamedLimit, 9> named_limits(HostLimits& limits) noexcept {
   return {{{"name_bytes", &limits.name_bytes},
            {"values", &limits.values},
            {"named_data_entries", &limits.named_data_entries},
@@ -68,7 +70,8 @@ struct NamedLimit {
            {"planned_bytes", &limits.planned_bytes},
            {"instructions", &limits.instructions},
            {"condition_bytes", &limits.condition_bytes},
-           {"run_milliseconds", &limits.run_milliseconds}}};
+           {"run_milliseconds", &limits.run_milliseconds},
+           {"intermediate_bytes", &limits.intermediate_bytes}}};
 }
 
 /// Sets one of `limits` from "NAME=VALUE", as command lines have it. VALUE is a decimal number,

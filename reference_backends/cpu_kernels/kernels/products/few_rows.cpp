@@ -461,7 +461,7 @@ Status multiply_as(const Product& p) {
     part.c = columns(p.c, begin, end, sizeof(T));
     multiply_part<T>(part, packed, packed + packed_count + begin * p.a.rows);
   });
-  return ok();
+  return aoti::cancel_flag().check();
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "parallel.hpp"
+#include "tenon/aoti/shims/call.hpp"
 
 namespace tenon::cpu_aoti {
 
@@ -19,23 +21,34 @@ namespace tenon::cpu_aoti {
 
 /// Calls `work(begin, end)` for parts of [0, count), on as many threads as a model may use when
 /// `cost`, the number of bytes to read, is worth it, else on the calling thread. Each part but the
-/// last is a multiple of `step`.
+/// last is a multiple of `step`. Of a run that can be cancelled large parts are divided further,
+/// and none begins once it was: the caller looks at the flag then.
 template <class Work>
 void in_parts(std::int64_t count, std::int64_t step, std::int64_t cost, const Work& work) {
   // Below it, waking threads takes longer than the work.
   constexpr std::int64_t least_bytes = 1 << 18;
+  // About a millisecond.
+  constexpr std::int64_t most_bytes = 1 << 23;
   const std::int64_t steps = (count + step - 1) / step;
   const std::int64_t threads = num_threads();
+  const CancelFlag cancelled = aoti::cancel_flag();
+  const std::int64_t block = cancelled.exists() && cost > most_bytes
+                                 ? std::max<std::int64_t>(steps / (cost / most_bytes), 1) * step
+                                 : count;
+  const auto work_on = [&](std::int64_t begin, std::int64_t end) {
+    for (; begin < end && !cancelled.is_set(); begin += block) {
+      work(begin, std::min(begin + block, end));
+    }
+  };
   if (cost >= least_bytes && threads > 1 && steps > 1) {
     const std::int64_t each = (steps + threads - 1) / threads * step;
     in_parallel(threads, [&](std::int64_t part) {
       const std::int64_t begin = part * each;
-      const std::int64_t end = begin + each < count ? begin + each : count;
-      if (begin < end) work(begin, end);
+      work_on(begin, std::min(begin + each, count));
     });
     return;
   }
-  work(0, count);
+  work_on(0, count);
 }
 
 }  // namespace tenon::cpu_aoti

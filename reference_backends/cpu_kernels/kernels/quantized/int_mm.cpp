@@ -111,6 +111,7 @@ Status without_sign(DotProducts p, VectorLevel level) {
   sums.out = excess_of;
   sums.column_stride = 1;
   multiply(sums, level);
+  TENON_RETURN_IF_ERROR(aoti::cancel_flag().check());
   for (std::int64_t i = 0; i < p.rows; ++i) {
     std::uint32_t* const row = p.out + i * p.row_stride;
     for (std::int64_t j = 0; j < p.columns; ++j) row[j * p.column_stride] -= excess_of[j];
@@ -150,7 +151,7 @@ Status multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& o
                         product.b_stride >= (in_rows ? product.columns : product.inner);
   if (level < VectorLevel::vnni || product.rows < many_rows || product.inner == 0 || !is_plain) {
     multiply(product, level);
-    return ok();
+    return aoti::cancel_flag().check();
   }
   constexpr std::int64_t most_inner = (std::int64_t{1} << 24) / (128 * 128);
   const bool is_exact = product.a_is_byte || product.inner <= most_inner;

@@ -409,6 +409,7 @@ Status int4pack_mm(const ModelTensor& self, const ModelTensor& weights, const Mo
   multiply({weights.as<const std::uint8_t>(), weights.sizes[0], inner, size,
             scales.as<const void>(), scales.scalar_type},
            x.data(), sums.as<float>(), rows, result.data(), int4_layout(level), level);
+  TENON_RETURN_IF_ERROR(aoti::cancel_flag().check());
   result.round_to(*out);
   *ret0 = out.take();
   return ok();

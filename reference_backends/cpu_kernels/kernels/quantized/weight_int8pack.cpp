@@ -197,6 +197,7 @@ Status int8pack_mm(const ModelTensor& self, const ModelTensor& weights, const Mo
   TENON_TRY(const Scratch factors, Scratch::of(columns * std::int64_t{sizeof(float)}));
   multiply({weights.as<const std::int8_t>(), columns, self.sizes[1], weights.strides[0]}, x.data(),
            self.sizes[0], result.data(), vector_level());
+  TENON_RETURN_IF_ERROR(aoti::cancel_flag().check());
   to_floats(scales.shape(), scales.scalar_type, {scales.data, scales.strides.data()},
             factors.as<float>());
   for (std::int64_t i = 0; i < self.sizes[0]; ++i) {

@@ -168,6 +168,9 @@ struct ExtensionCalls {
   static constexpr char list[] = "list";
   static constexpr char memory_info[] = "memory_info";
   static constexpr char set_scheduling[] = "set_scheduling";
+  static constexpr char read[] = "read";
+  static constexpr char write[] = "write";
+  static constexpr char written[] = "written";
   static constexpr char set_option[] = "set_option";
   static constexpr char get_option[] = "get_option";
   static constexpr char partition[] = "partition";
@@ -298,6 +301,21 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     // A host sees which functions the backend leaves out.
     if (!table.set_scheduling) shown.set_scheduling = nullptr;
     return show_table(own.scheduling, theirs, shown_scheduling_, shown);
+  }
+  if (id == TENON_EXTENSION_SEQUENCE) {
+    using T = tenon_sequence_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),
+            0,
+            &C::of_delegate<&W::sequence, &T::list, C::list>,
+            &C::of_delegate<&W::sequence, &T::read, C::read>,
+            &C::of_delegate<&W::sequence, &T::write, C::write>,
+            &C::of_delegate<&W::sequence, &T::written, C::written>};
+    // A host sees which functions the backend leaves out.
+    if (!table.read) shown.read = nullptr;
+    if (!table.write) shown.write = nullptr;
+    if (!table.written) shown.written = nullptr;
+    return show_table(own.sequence, theirs, shown_sequence_, shown);
   }
   if (id == TENON_EXTENSION_SESSIONS) {
     using T = tenon_sessions_v1;

@@ -29,6 +29,7 @@ class WatchedExtensions {
   tenon_options_v1 shown_options_{};
   tenon_preprocess_v1 shown_preprocess_{};
   tenon_scheduling_v1 shown_scheduling_{};
+  tenon_sequence_v1 shown_sequence_{};
   tenon_sessions_v1 shown_sessions_{};
   tenon_streams_v1 shown_streams_{};
 };

@@ -22,6 +22,7 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
+#include "tenon/abi/extensions/sequence.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/conformance/boundary.hpp"
@@ -76,6 +77,7 @@ struct ExtensionTables {
   tenon_options_v1 options{};
   tenon_preprocess_v1 preprocess{};
   tenon_scheduling_v1 scheduling{};
+  tenon_sequence_v1 sequence{};
   tenon_sessions_v1 sessions{};
   tenon_streams_v1 streams{};
 };

@@ -385,6 +385,22 @@ inline constexpr Rule rule_table[] = {
      "A failure of `set_scheduling` MUST leave the delegate as it was, and values that it does "
      "not know MUST count as 0.",
      "tenon/abi/extensions/scheduling.h: tenon_scheduling_v1.set_scheduling"},
+    {"TN-SEQ-1",
+     "`list` MUST add the same parts in each call, and for each delegate of one blob, also in "
+     "another process: equal sizes and names in one order, each name once.",
+     "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
+    {"TN-SEQ-2",
+     "The parts MUST be all that a call of `execute` leaves for later ones: with the bytes that "
+     "they had before a call, `execute` computes again what that call did.",
+     "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
+    {"TN-SEQ-3",
+     "The bytes MUST mean the same to each delegate of the blob, in another process, too: they "
+     "have no addresses, and refer to nothing that one delegate alone has.",
+     "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
+    {"TN-SEQ-4",
+     "Outside of `execute`, nothing but the host MUST change the bytes of a delegate; neither "
+     "does `execute` of another one.",
+     "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
     {"TN-SES-1",
      "A new session MUST have the state that `init` gave, whatever ran on the delegate before.",
      "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},

@@ -232,7 +232,8 @@ class LoadedMethod final : public Method {
     if (const auto found = data_ ? data_->find(key) : std::nullopt) {
       TENON_TRY(handles, DebugHandles::read(as_text(found->data)));
     }
-    auto made = std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_);
+    auto made =
+        std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_, options_.limits);
     TENON_RETURN_IF_ERROR(made->find(handles));
     recorder_ = std::move(made);
     return recorder_.get();
@@ -261,6 +262,7 @@ class LoadedMethod final : public Method {
  private:
   friend class AsyncRun;
   friend class MethodAsyncRuns;
+  friend class StateMemory;
   using Kind = schema::InstructionArguments;
 
   LoadedMethod(std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
@@ -528,7 +530,6 @@ class LoadedMethod final : public Method {
   [[nodiscard]] const tenon_thread_pool* threads() const noexcept {
     return options_.threads ? options_.threads->table() : nullptr;
   }
-
   [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
 
   /// Whether all inputs are set and no asynchronous run is pending.
@@ -581,8 +582,7 @@ class LoadedMethod final : public Method {
   std::span<const Chain> chains_;
   HostExecutionContext kernel_context_;
   std::unique_ptr<RunControl> control_;  ///< Null when runs cannot be cancelled.
-  bool is_plain_ = true;  ///< A run is neither traced nor recorded, has no limit in time and no
-                          ///< budget, and cannot be cancelled.
+  bool is_plain_ = true;  ///< Runs are not observed: no trace, record, budget, limit, cancelling.
   std::unique_ptr<MethodRecorder> recorder_;  ///< Null until intermediates are asked for.
   std::unique_ptr<AsyncRuns> async_runs_;
 };

@@ -19,6 +19,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/impl/method/bind_inputs.hpp"
 #include "tenon/host/impl/method/devices.hpp"
@@ -66,8 +67,13 @@ namespace tenon::host::detail {
 class MethodRecorder {
  public:
   MethodRecorder(const schema::ExecutionPlan& plan, std::span<const Chain> chains,
-                 std::span<LoadedDelegate> delegates, const DeviceMemories& devices)
-      : plan_(plan), chains_(chains), delegates_(delegates), devices_(devices) {}
+                 std::span<LoadedDelegate> delegates, const DeviceMemories& devices,
+                 const HostLimits& limits)
+      : plan_(plan),
+        chains_(chains),
+        delegates_(delegates),
+        devices_(devices),
+        max_bytes_(limits.intermediate_bytes) {}
   MethodRecorder(const MethodRecorder&) = delete;
   MethodRecorder& operator=(const MethodRecorder&) = delete;
 
@@ -110,6 +116,7 @@ class MethodRecorder {
 
   void begin_run() noexcept {
     recorded_.clear();
+    num_bytes_ = 0;
     failure_ = {};
   }
   /// Whatever ended the run, when it was this.
@@ -282,6 +289,10 @@ class MethodRecorder {
   Status copy(std::size_t number, const tenon_tensor& tensor) {
     TENON_RETURN_IF_ERROR(check_intermediate(tensor));
     const TensorView view(tensor);
+    const std::uint64_t num_bytes = add_saturating(num_bytes_, view.nbytes());
+    if (num_bytes > max_bytes_) {
+      return over_limit("bytes of recorded tensors", num_bytes, "intermediate_bytes", max_bytes_);
+    }
     IntermediateTensor out;
     out.intermediate = number;
     out.type = view.scalar_type();
@@ -300,6 +311,7 @@ class MethodRecorder {
       out.data = std::move(ordered);
     }
     recorded_.push_back(std::move(out));
+    num_bytes_ = num_bytes;
     return ok();
   }
 
@@ -307,6 +319,8 @@ class MethodRecorder {
   const std::span<const Chain> chains_;
   const std::span<LoadedDelegate> delegates_;
   const DeviceMemories& devices_;
+  const std::uint64_t max_bytes_;
+  std::uint64_t num_bytes_ = 0;  ///< Of this run.
   std::vector<Intermediate> all_;
   std::vector<bool> is_asked_;
   bool is_recording_ = false;

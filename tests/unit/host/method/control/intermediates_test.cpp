@@ -165,6 +165,25 @@ TEST_CASE("after a run that failed there is what was computed before", "[method]
   CHECK(method->recorded_intermediates().size() == 3);
 }
 
+TEST_CASE("a run copies no more bytes than the limit", "[method][intermediates]") {
+  Kernels kernels;
+  auto options = kernels.options();
+  options.limits.intermediate_bytes = 24;
+  const auto method = load_ok(two_calls(), std::move(options));
+  const auto all = all_of(*method);
+  REQUIRE(method->record_intermediates(all).ok());
+  for (int run = 0; run < 2; ++run) {
+    const Status status = method->execute();
+    CHECK(status.error() == Error::OutOfResources);
+    CHECK_THAT(std::string(status.text()),
+               ContainsSubstring("method forward: intermediate 2 (test::count): bytes of recorded "
+                                 "tensors: found 32, the limit intermediate_bytes is 24"));
+    CHECK(method->recorded_intermediates().size() == 2);
+  }
+  REQUIRE(method->record_intermediates({}).ok());
+  CHECK(method->execute().ok());
+}
+
 TEST_CASE("runs are recorded with a trace, when they can be cancelled, and asynchronously",
           "[method][intermediates][threads]") {
   Kernels kernels;

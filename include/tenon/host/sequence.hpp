@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// States of a method that can go back, branch, be stored and be taken up again.
+#pragma once
+
+#include "tenon/host/sequence/sequence.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/sequence/implementation.hpp>, and so by the library tenon-host. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_host_sequence_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_sequence_implementation =
+    &include_tenon_host_sequence_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host

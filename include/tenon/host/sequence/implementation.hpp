@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of <tenon/host/sequence.hpp>, for a program that does not link the library
+// tenon-host. Exactly one source of the program includes it. Needs <tenon/host/implementation.hpp>,
+// in this source or another one.
+#pragma once
+
+// Before the rest, so that it is the first of what a linker finds twice.
+namespace tenon::host {
+
+void include_tenon_host_sequence_implementation_hpp_in_exactly_one_source() noexcept {}
+
+}  // namespace tenon::host
+
+#include "tenon/host/sequence.hpp"
+
+#include "tenon/host/impl/sequence/sequence.hpp"
