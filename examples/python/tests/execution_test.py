@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads and hints of an application: execution_test.py BUILD SOURCE. Needs NumPy, not PyTorch."""
+"""Threads and hints of an application, and bytes of programs: execution_test.py BUILD SOURCE. Needs NumPy, not PyTorch."""
 
 import gc
 import pathlib
@@ -24,6 +24,25 @@ class Execution(unittest.TestCase):
             function(*arguments, **keywords)
         self.assertEqual(caught.exception.name, name)
         self.assertIn(text, caught.exception.text)
+
+    def test_bytes_that_are_changed_after_they_were_verified_change_nothing(self):
+        raw = ADD.read_bytes()
+        for view in (lambda given: given, memoryview, lambda given: memoryview(given).toreadonly()):
+            changeable = bytearray(raw)
+            program = tenon.load(view(changeable), plugins=[DEMO])
+            changeable[:] = b"\xff" * len(raw)
+            self.assertEqual(program["forward"](*INPUTS).tolist(), tenon.load(ADD, plugins=[DEMO])["forward"](*INPUTS).tolist())
+
+    def test_bytes_at_any_address_are_opened(self):
+        raw = ADD.read_bytes()
+        for offset in (0, 1):
+            padded = memoryview(b"x" * offset + raw)[offset:]
+            program = tenon.load(padded, plugins=[DEMO])
+            self.assertEqual(program.name, "<bytes>")
+            method = program["forward"]
+            del padded, program
+            gc.collect()
+            self.assertEqual(method(*INPUTS).tolist(), tenon.load(ADD, plugins=[DEMO])["forward"](*INPUTS).tolist())
 
     def test_programs_share_a_pool_of_threads(self):
         pool = tenon.ThreadPool(2)
