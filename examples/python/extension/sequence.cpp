@@ -59,7 +59,7 @@ std::shared_ptr<SequenceObject> create(const MethodObject& method, const std::st
   }
   const Busy busy(method);
   return std::make_shared<SequenceObject>(
-      MethodObject{method.name, method.state, nullptr},
+      MethodObject{method.name, method.variant, method.state, nullptr},
       take(host::Sequence::create(*method.state->method, options)));
 }
 

@@ -40,7 +40,8 @@ class Prepares final : public tenon::Backend<Prepares>, public tenon::WithOption
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto identity, values.get<std::string>("identity"));
     Delegate out;
-    for (const std::byte each : blob.bytes()) out.number += static_cast<float>(std::to_integer<unsigned>(each));
+    for (const std::byte each : blob.bytes())
+      out.number += static_cast<float>(std::to_integer<unsigned>(each));
     if (when == "broken") blob.release();
     out.kept = tenon::Prepared(*this, context, identity);
     const Bytes found = out.kept.bytes();

@@ -27,9 +27,9 @@ class PreparedStore {
  public:
   virtual ~PreparedStore() = default;
 
-  /// The bytes that are kept under `key`, or an object without bytes to store some in. The object is freed by
-  /// its `release`. `log` receives lines about bytes that cannot be used or kept, and is valid as
-  /// long as the object.
+  /// The bytes that are kept under `key`, or an object without bytes to store some in. The object
+  /// is freed by its `release`. `log` receives lines about bytes that cannot be used or kept, and
+  /// is valid as long as the object.
   ///
   /// threads: any, also at once. errors: those of the store; the backend continues without it.
   [[nodiscard]] virtual Status open(const PreparedKey& key, const tenon_host& log,
