@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -34,7 +35,8 @@ struct MethodSequences {
   LoadedSequence* active = nullptr;     ///< Whose state is in the method's memory.
   std::optional<Sha256> fingerprint{};  ///< Computed once, since it reads all weights.
   std::vector<std::byte> scratch{};     ///< For a part that is read from far.
-  std::int64_t position_value[1] = {};  ///< What the input of the position refers to.
+  /// The input of the position refers to them.
+  alignas(std::int64_t) std::byte position_bytes[sizeof(std::int64_t)] = {};
 };
 
 class LoadedSequence final : public Sequence {
@@ -251,17 +253,16 @@ class LoadedSequence final : public Sequence {
     if (!all_->options.position_input) return ok();
     const std::size_t index = *all_->options.position_input;
     const TensorView input(*all_->method.value(*all_->method.plan().inputs(), index).as.tensor);
+    std::byte* const to = all_->position_bytes;
     if (input.scalar_type() == ScalarType::Long) {
-      all_->position_value[0] = static_cast<std::int64_t>(position_);
+      const auto value = static_cast<std::int64_t>(position_);
+      std::memcpy(to, &value, sizeof value);
     } else {
-      reinterpret_cast<std::int32_t*>(all_->position_value)[0] =
-          static_cast<std::int32_t>(position_);
+      const auto value = static_cast<std::int32_t>(position_);
+      std::memcpy(to, &value, sizeof value);
     }
     return all_->method.set(
-        index,
-        InputTensor{
-            input.scalar_type(), input.sizes(),
-            std::as_bytes(std::span(all_->position_value)).first(size_of(input.scalar_type()))});
+        index, InputTensor{input.scalar_type(), input.sizes(), {to, size_of(input.scalar_type())}});
   }
 
   const std::shared_ptr<MethodSequences> all_;
