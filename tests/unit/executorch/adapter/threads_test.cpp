@@ -75,7 +75,8 @@ TEST_CASE("ranges on ExecuTorch's pool are those of the rules, and a failure end
   const tenon::ThreadPool pool = executorch_pool();
   constexpr std::array<std::pair<std::uint64_t, std::uint64_t>, 6> sizes{
       {{1, 1}, {7, 3}, {64, 2}, {1000, 1}, {1000, 4096}, {10007, 16}}};
-  for (const auto& [n, grain] : sizes) {
+  for (const auto& size : sizes) {
+    const std::uint64_t n = size.first, grain = size.second;  // clang 14 captures no bindings.
     std::vector<int> seen(n);
     std::mutex mutex;
     std::uint64_t ranges = 0;
