@@ -26,6 +26,8 @@ class Rows:
             raise ValueError(f"expected files with rows of one shape and dtype, found {sorted(map(str, kinds))}")
         [(self.shape, self.dtype)] = kinds
         self._ends = np.cumsum([len(part) for part in self._parts])
+        if len(self) == 0:
+            raise ValueError("the files have no rows")
 
     def __len__(self):
         return int(self._ends[-1])
@@ -55,7 +57,6 @@ class Model:
         if missing:  # The program takes whole runs; what is added is cut off again.
             x = np.concatenate([x, np.repeat(x[-1:], missing, axis=0)])
         runs = np.split(x, len(x) // self._rows_of_run)
-        # A copy is needed for the last one only: an output owns its memory.
         outputs = np.concatenate([self._method(run).numpy() for run in runs])
         return {"id": batch["id"], "output": outputs[: len(batch["id"])]}
 

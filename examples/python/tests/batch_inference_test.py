@@ -113,8 +113,11 @@ class BatchInference(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"takes rows of \(16,\), float32; the files have \(17,\)"):
             self.infer(MLP)
         self.inputs("b", 3, 16)
+        self.inputs("empty", 0, 16)
         with self.assertRaisesRegex(ValueError, "one shape and dtype"):
             self.infer(MLP)
+        with self.assertRaisesRegex(ValueError, "no rows"):
+            batch_inference.Rows([self.folder / "in" / "empty.npy"])
         with self.assertRaisesRegex(ValueError, "no .npy file"):
             batch_inference.files_of(SOURCE / "docs")
 
