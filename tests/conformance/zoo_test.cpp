@@ -526,3 +526,38 @@ TEST_CASE("the shards of a run contain each test once", "[zoo]") {
   CHECK(parts == lines(run(subject).output));
   CHECK(run(subject + "--shard 4/3 2>/dev/null").code == 2);
 }
+
+TEST_CASE("reports of shards are merged into that of the whole run", "[zoo]") {
+  const TemporaryDirectory directory;
+  const auto file = [&](const std::string& name) { return (directory.path() / name).string(); };
+  const auto read = [&](const std::string& name) {
+    std::ifstream stream(file(name));
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::string judge = "--subject " + zoo + "/zoo.json " + zoo + "/good.so --level 4 ";
+  const std::string reports = " --no-times --color never ";
+  CHECK(run(judge + reports + "--json " + file("whole.json")).code == 0);
+  std::string parts;
+  for (const char* part : {"1", "2"}) {
+    const std::string name = std::string("shard-") + part + ".json";
+    CHECK(run(judge + reports + "--shard " + part + "/2 --shuffle --json " + file(name)).code == 0);
+    parts += " " + file(name);
+  }
+  const Ran merged = run("--merge" + parts + reports + "--json " + file("merged.json") +
+                         " --junit " + file("merged.xml") + " --baseline " + file("whole.json"));
+  INFO(merged.output);
+  CHECK(merged.code == 0);
+  CHECK_THAT(merged.output, ContainsSubstring("PASS"));
+  CHECK(read("merged.json") == read("whole.json"));
+  CHECK_THAT(read("merged.xml"), ContainsSubstring("<testsuite"));
+
+  const Ran missing = run("--merge " + file("shard-2.json") + " 2>&1");
+  CHECK(missing.code == 3);
+  CHECK_THAT(missing.output,
+             ContainsSubstring("1 report of 2 shards") && ContainsSubstring("tests missing"));
+  CHECK(run("--merge " + file("whole.json") + " 2>/dev/null").code == 3);
+  CHECK(run("--merge " + file("none.json") + " 2>/dev/null").code == 3);
+  CHECK(run("--merge " + file("merged.xml") + " 2>/dev/null").code == 3);
+  const std::string list = " --list 2>/dev/null";
+  CHECK(run("--merge" + parts + list).code == 2);
+}

@@ -106,6 +106,16 @@ struct SubjectReport {
   std::string name, version, vendor, sdk_version;  ///< As its record says; empty without one.
   std::vector<std::string> backends;               ///< Ids.
   std::vector<TestResult> tests;
+  /// Paths of the tests of all shards, in the order in which one run has them. Empty in a report of
+  /// a whole run.
+  std::vector<std::string> planned;
+};
+
+/// Which part of all tests a run had: `--shard 2/3`.
+struct ReportShard {
+  std::uint32_t part = 1;  ///< From 1 to `of`.
+  std::uint32_t of = 1;    ///< 1: a whole run.
+  bool all_tests = false;  ///< All parts together have all tests of the level.
 };
 
 /// One run of the kit.
@@ -118,6 +128,7 @@ struct Report {
   int level = 0;
   bool all_tests = false;  ///< All tests of the level were selected, and not some of them.
   double seconds = 0;
+  ReportShard shard;
   std::vector<SubjectReport> subjects;
 };
 

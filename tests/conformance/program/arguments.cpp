@@ -25,6 +25,7 @@ constexpr const char* footer =
     "  tenon-conformance libacme.so\n"
     "  tenon-conformance --subject acme.json --level 10 --html report.html\n"
     "  tenon-conformance libacme.so --cases cases/ --only 'arguments/*'\n"
+    "  tenon-conformance --merge shard-1.json shard-2.json --html report.html\n"
     "  tenon-conformance --make-proxy watched.so libacme.so\n"
     "  gdb --args tenon-conformance libacme.so --in-process --only 'numerics/expected-outputs*'\n"
     "\n"
@@ -55,6 +56,20 @@ Status check_rules(const std::vector<std::string>& ids) {
       return error(Error::InvalidArgument, "--rule: no rule has the id '", id,
                    "'; --list prints the rules of each test");
     }
+  }
+  return ok();
+}
+
+/// Refuses with --merge whatever needs a plugin.
+Status check_merge(const Arguments& arguments) {
+  const std::pair<bool, const char*> judging[] = {{!arguments.plugins.empty(), "PLUGIN"},
+                                                  {!arguments.subject_files.empty(), "--subject"},
+                                                  {arguments.list, "--list"},
+                                                  {!arguments.coverage.empty(), "--coverage"},
+                                                  {!arguments.repro.empty(), "--repro"},
+                                                  {!arguments.make_proxy.empty(), "--make-proxy"}};
+  for (const auto& [given, name] : judging) {
+    if (given) return error(Error::InvalidArgument, "--merge judges nothing: it takes no ", name);
   }
   return ok();
 }
@@ -127,6 +142,9 @@ void add_reports(CLI::App& app, Arguments& arguments) {
                  "Factor from which on a measurement counts as worse (default 2)")
       ->type_name("X")
       ->envname(prefix + "BASELINE_FACTOR");
+  app.add_option("--merge", arguments.merge,
+                 "Merge the JSON reports of all shards of a run into one, without judging")
+      ->type_name("REPORT...");
   app.add_flag("!--no-times", arguments.with_times,
                "Omit what differs between runs: times, dates, addresses, figures")
       ->envname(prefix + "WITH_TIMES");
@@ -172,7 +190,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_TRY(arguments.shard, read_shard(shard));
   TENON_RETURN_IF_ERROR(check_rules(arguments.rules));
-  if (arguments.plugins.empty() && arguments.subject_files.empty()) {
+  if (!arguments.merge.empty()) {
+    TENON_RETURN_IF_ERROR(check_merge(arguments));
+  } else if (arguments.plugins.empty() && arguments.subject_files.empty()) {
     return error(Error::InvalidArgument,
                  "expected a PLUGIN or --subject (see tenon-conformance --help)");
   }

@@ -46,6 +46,7 @@ struct Arguments {
   std::string repro;     ///< Directory for a bundle for each finding; empty for none.
   std::string baseline;
   double baseline_factor = 2;
+  std::vector<std::string> merge;  ///< Reports of shards to merge, instead of judging.
 
   std::string make_proxy;  ///< The proxy to make of the plugin, instead of judging it.
   bool force = false;      ///< The proxy may replace a file.
@@ -60,7 +61,11 @@ struct Arguments {
 
   /// Whether nothing but the level decides which tests are run.
   [[nodiscard]] bool selects_all_tests() const noexcept {
-    return only.empty() && rules.empty() && test.empty() && shard.of == 1;
+    return shard.of == 1 && shards_have_all_tests();
+  }
+  /// The same of all shards together.
+  [[nodiscard]] bool shards_have_all_tests() const noexcept {
+    return only.empty() && rules.empty() && test.empty();
   }
 };
 

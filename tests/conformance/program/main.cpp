@@ -17,6 +17,7 @@
 #include "kit/platform/system.hpp"
 #include "kit/report/all.hpp"
 #include "kit/run/budget.hpp"
+#include "kit/verdict/merge.hpp"
 #include "kit/verdict/verdict.hpp"
 #include "left_files.hpp"
 #include "printed_lines.hpp"
@@ -114,6 +115,16 @@ std::string list_text(const std::vector<SelectedTest>& tests, int level) {
   return out;
 }
 
+/// The paths of the tests of all shards, in the order of a run without `--shuffle`.
+std::vector<std::string> planned_paths(Arguments arguments, const Subject& subject) {
+  arguments.shard = {};
+  arguments.shuffle = false;
+  std::vector<std::string> out;
+  for (const SelectedTest& test : select_tests(arguments, subject))
+    out.push_back(test.blank.path());
+  return out;
+}
+
 /// The progress on standard error: one line that is overwritten on a terminal, and elsewhere a line
 /// for each bad test.
 class Progress {
@@ -136,6 +147,43 @@ class Progress {
   bool on_terminal_ = is_terminal(stderr);
 };
 
+/// Writes `report` wherever the arguments want it, and compares it with the baseline. `outdated` is
+/// an error that does not keep the report from being written.
+Result<tool::Outcome> conclude(const Arguments& arguments, const Report& report,
+                               Status outdated = {}) {
+  TENON_RETURN_IF_ERROR(write_reports(arguments, report));
+  ExitCode code = verdict_of(report) == Verdict::pass ? ExitCode::success : ExitCode::failed;
+  ReportOptions options;
+  options.with_times = arguments.with_times;
+  const bool color = use_color(arguments.color);
+  std::string text = arguments.json_to_stdout ? to_json(report, options)
+                                              : to_text(report, color, arguments.verbose, options);
+  if (!arguments.baseline.empty()) {
+    TENON_TRY(const std::string old_text, host::read_file(arguments.baseline));
+    TENON_TRY(const Report old, report_from_json(old_text));
+    const BaselineComparison comparison = compare(old, report, arguments.baseline_factor);
+    if (!arguments.json_to_stdout) text += to_text(comparison, color);
+    if (!comparison.good()) code = ExitCode::failed;
+  }
+  if (code == ExitCode::success && !outdated.ok()) code = ExitCode::failed;
+  return tool::Outcome{code, std::move(text), std::move(outdated)};
+}
+
+/// Merges the reports of `--merge`. `stage` is the exit code for a failure, set before each step.
+Result<tool::Outcome> merge_shards(const Arguments& arguments, ExitCode& stage) {
+  stage = ExitCode::invalid_file;
+  std::vector<NamedReport> parts;
+  for (const std::string& file : arguments.merge) {
+    TENON_TRY(const std::string text, host::read_file(file));
+    auto report = report_from_json(text);
+    if (!report.ok()) return std::move(report).status().with_context(file);
+    parts.push_back({file, *std::move(report)});
+  }
+  TENON_TRY(const Report whole, merge(std::move(parts)));
+  stage = ExitCode::wrong_usage;
+  return conclude(arguments, whole);
+}
+
 /// Judges all subjects. `stage` is the exit code for a failure, set before each step.
 Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   stage = ExitCode::invalid_file;
@@ -149,6 +197,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   report.seed = arguments.seed;
   report.level = arguments.level;
   report.all_tests = arguments.selects_all_tests();
+  report.shard = {arguments.shard.part, arguments.shard.of, arguments.shards_have_all_tests()};
   const auto start = std::chrono::steady_clock::now();
   Progress progress;
   std::string listed;
@@ -165,6 +214,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
     stage = ExitCode::invalid_file;
     TENON_TRY(auto described, describe_subject(subject));
     SubjectReport& of_subject = report.subjects.emplace_back(std::move(described));
+    if (report.shard.of != 1) of_subject.planned = planned_paths(arguments, subject);
     TENON_TRY(of_subject.tests,
               run_tests(arguments, subject, tests,
                         [&](const TestResult& result, std::size_t done, std::size_t total) {
@@ -193,27 +243,12 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   if (arguments.list) return tool::Outcome{.output = std::move(listed)};
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stage = ExitCode::wrong_usage;
-  TENON_RETURN_IF_ERROR(write_reports(arguments, report));
   if (!arguments.coverage.empty()) {
     TENON_RETURN_IF_ERROR(write_text(arguments.coverage, arguments.coverage.ends_with(".html")
                                                              ? coverage_html(matrices)
                                                              : coverage_markdown(matrices)));
   }
-  ExitCode code = verdict_of(report) == Verdict::pass ? ExitCode::success : ExitCode::failed;
-  ReportOptions options;
-  options.with_times = arguments.with_times;
-  const bool color = use_color(arguments.color);
-  std::string text = arguments.json_to_stdout ? to_json(report, options)
-                                              : to_text(report, color, arguments.verbose, options);
-  if (!arguments.baseline.empty()) {
-    TENON_TRY(const std::string old_text, host::read_file(arguments.baseline));
-    TENON_TRY(const Report old, report_from_json(old_text));
-    const BaselineComparison comparison = compare(old, report, arguments.baseline_factor);
-    if (!arguments.json_to_stdout) text += to_text(comparison, color);
-    if (!comparison.good()) code = ExitCode::failed;
-  }
-  if (code == ExitCode::success && !outdated.ok()) code = ExitCode::failed;
-  return tool::Outcome{code, std::move(text), std::move(outdated)};
+  return conclude(arguments, report, std::move(outdated));
 }
 
 Status write_proxy(const Arguments& arguments) {
@@ -233,7 +268,7 @@ tool::Outcome run(const Arguments& arguments) {
     return tool::Outcome::of(write_proxy(arguments), ExitCode::invalid_file);
   }
   ExitCode stage = ExitCode::invalid_file;
-  auto outcome = judge(arguments, stage);
+  auto outcome = arguments.merge.empty() ? judge(arguments, stage) : merge_shards(arguments, stage);
   if (outcome.ok()) return *std::move(outcome);
   return tool::Outcome::failed(stage, std::move(outcome).status());
 }

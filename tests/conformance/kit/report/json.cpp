@@ -64,17 +64,19 @@ using Json = nlohmann::ordered_json;
           {"seconds", with_times ? json_number(test.seconds) : Json(nullptr)}};
 }
 
-[[nodiscard]] Json json_subject(const SubjectReport& subject, bool with_times) {
+[[nodiscard]] Json json_subject(const SubjectReport& subject, bool with_times, bool is_shard) {
   Json tests = Json::array();
   for (const TestResult& test : subject.tests) tests.push_back(json_test(test, with_times));
-  return {{"path", escape::utf8(subject.path)},
-          {"sha256", escape::utf8(subject.sha256)},
-          {"name", escape::utf8(subject.name)},
-          {"version", escape::utf8(subject.version)},
-          {"vendor", escape::utf8(subject.vendor)},
-          {"sdk_version", escape::utf8(subject.sdk_version)},
-          {"backends", json_texts(subject.backends)},
-          {"tests", std::move(tests)}};
+  Json out = {{"path", escape::utf8(subject.path)},
+              {"sha256", escape::utf8(subject.sha256)},
+              {"name", escape::utf8(subject.name)},
+              {"version", escape::utf8(subject.version)},
+              {"vendor", escape::utf8(subject.vendor)},
+              {"sdk_version", escape::utf8(subject.sdk_version)},
+              {"backends", json_texts(subject.backends)},
+              {"tests", std::move(tests)}};
+  if (is_shard) out["planned"] = json_texts(subject.planned);
+  return out;
 }
 
 [[nodiscard]] Json json_rules(const ReportView& view) {
@@ -99,25 +101,29 @@ std::string to_json(const Report& report, const ReportOptions& options) {
   for (std::size_t i = 0; i < num_outcomes; ++i) {
     counts[std::string(outcome_name(static_cast<Outcome>(i)))] = view.outcomes[i];
   }
+  const bool is_shard = ready.shard.of != 1;
   Json subjects = Json::array();
   for (const SubjectReport& subject : ready.subjects) {
-    subjects.push_back(json_subject(subject, options.with_times));
+    subjects.push_back(json_subject(subject, options.with_times, is_shard));
   }
-  const Json out = {
-      {"format", report_format},
-      {"kit_version", escape::utf8(ready.kit_version)},
-      {"abi_version", escape::utf8(ready.abi_version)},
-      {"started", options.with_times ? Json(escape::utf8(ready.started)) : Json(nullptr)},
-      {"machine", escape::utf8(ready.machine)},
-      {"seed", ready.seed},
-      {"level", ready.level},
-      {"all_tests", ready.all_tests},
-      {"seconds", options.with_times ? json_number(ready.seconds) : Json(nullptr)},
-      {"good", view.good},
-      {"verdict", view.verdict},
-      {"outcomes", std::move(counts)},
-      {"rules", json_rules(view)},
-      {"subjects", std::move(subjects)}};
+  Json out = {{"format", report_format},
+              {"kit_version", escape::utf8(ready.kit_version)},
+              {"abi_version", escape::utf8(ready.abi_version)},
+              {"started", options.with_times ? Json(escape::utf8(ready.started)) : Json(nullptr)},
+              {"machine", escape::utf8(ready.machine)},
+              {"seed", ready.seed},
+              {"level", ready.level},
+              {"all_tests", ready.all_tests},
+              {"seconds", options.with_times ? json_number(ready.seconds) : Json(nullptr)},
+              {"good", view.good},
+              {"verdict", view.verdict},
+              {"outcomes", std::move(counts)},
+              {"rules", json_rules(view)},
+              {"subjects", std::move(subjects)}};
+  if (is_shard) {
+    out["shard"] = {
+        {"part", ready.shard.part}, {"of", ready.shard.of}, {"all_tests", ready.shard.all_tests}};
+  }
   return out.dump(2, ' ', true) + "\n";
 }
 

@@ -86,15 +86,16 @@ class JsonObject {
     return ok();
   }
 
-  // Missing, which does not change `out`, in reports of kits before that member.
-  [[nodiscard]] Status read_if_present(const char* key, bool& out) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) return ok();
-    if (!found->is_boolean()) return wrong(key, "true or false", *found);
-    out = found->get<bool>();
+  [[nodiscard]] Status read(const char* key, bool& out) const {
+    TENON_TRY(const auto* value, member(key));
+    if (!value->is_boolean()) return wrong(key, "true or false", *value);
+    out = value->get<bool>();
     return ok();
   }
-  [[nodiscard]] Status read_if_present(const char* key, std::string& out) const {
+
+  // Missing, which does not change `out`, in reports of kits before that member.
+  template <class T>
+  [[nodiscard]] Status read_if_present(const char* key, T& out) const {
     return json_.contains(key) ? read(key, out) : ok();
   }
 
@@ -113,6 +114,17 @@ class JsonObject {
       out.push_back(each.get_ref<const std::string&>());
     }
     return ok();
+  }
+
+  /// One `T` from an object, if it is there; `fill` reads it.
+  template <class T>
+  [[nodiscard]] Status read_if_present(const char* key, T& out,
+                                       Status (*fill)(const JsonObject&, T&)) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) return ok();
+    const JsonObject object(*found, place(key));
+    TENON_RETURN_IF_ERROR(object.check_is_object());
+    return fill(object, out);
   }
 
   /// Adds one `T` for each object of a list; `fill` reads it.
@@ -210,7 +222,17 @@ class JsonObject {
       {"version", &out.version}, {"vendor", &out.vendor}, {"sdk_version", &out.sdk_version}};
   for (const auto& [key, text] : texts) TENON_RETURN_IF_ERROR(from.read(key, *text));
   TENON_RETURN_IF_ERROR(from.read("backends", out.backends));
+  TENON_RETURN_IF_ERROR(from.read_if_present("planned", out.planned));
   return from.read_list("tests", out.tests, read_test);
+}
+
+[[nodiscard]] Status read_shard(const JsonObject& from, ReportShard& out) {
+  TENON_RETURN_IF_ERROR(from.read("part", out.part));
+  TENON_RETURN_IF_ERROR(from.read("of", out.of));
+  if (out.part < 1 || out.part > out.of) {
+    return from.complain("part", concat("expected 1 to ", out.of, ", found ", out.part));
+  }
+  return from.read("all_tests", out.all_tests);
 }
 
 [[nodiscard]] Status read_report(const JsonObject& from, Report& out) {
@@ -227,6 +249,7 @@ class JsonObject {
   TENON_RETURN_IF_ERROR(from.read("level", out.level));
   TENON_RETURN_IF_ERROR(from.read_if_present("all_tests", out.all_tests));
   TENON_RETURN_IF_ERROR(from.read_or_null("seconds", out.seconds));
+  TENON_RETURN_IF_ERROR(from.read_if_present("shard", out.shard, read_shard));
   return from.read_list("subjects", out.subjects, read_subject);
 }
 

@@ -31,6 +31,16 @@ Report of_several() {
        test::subject_of("zoo", {test::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})});
 }
 
+Report of_a_shard() {
+  Report report = test::report_with_all_outcomes();
+  report.shard = {2, 3, true};
+  report.all_tests = false;
+  for (const TestResult& test : report.subjects[0].tests) {
+    report.subjects[0].planned.push_back(test.path());
+  }
+  return report;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,6 +55,7 @@ int main(int argc, char** argv) {
       {"all_outcomes", test::report_with_all_outcomes()},
       {"several", of_several()},
       {"hostile", test::hostile_report()},
+      {"shard", of_a_shard()},
       {"large", large_report()},
   };
   for (const auto& [name, report] : samples) {

@@ -35,7 +35,7 @@ class Schema(SchemaCase, unittest.TestCase):
         self.use_schema(schema_file)
 
     def test_every_report_is_valid(self):
-        self.assertEqual(len(self.samples), 12)
+        self.assertEqual(len(self.samples), 14)
         for name, document in self.samples.items():
             self.check_valid(document, name)
 
