@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -158,14 +159,12 @@ Result<Report> merge(std::vector<NamedReport> parts) {
   out.all_tests = shards.all_tests;
   out.shard = {};
   out.seconds = 0;
-  std::vector<std::string> machines;
+  std::set<std::string> machines;
   for (const NamedReport& part : parts) {
     out.started = std::min(out.started, part.report.started);
     out.seconds += part.report.seconds;
-    machines.push_back(part.report.machine);
+    machines.insert(part.report.machine);
   }
-  std::ranges::sort(machines);
-  machines.erase(std::ranges::unique(machines).begin(), machines.end());
   out.machine.clear();
   for (const std::string& machine : machines) {
     out.machine += concat(out.machine.empty() ? "" : "; ", machine);
