@@ -34,7 +34,7 @@ class Reader(unittest.TestCase):
         return junitparser.JUnitXml.fromfile(str(pathlib.Path(self.folder.name) / f"{name}.xml"))
 
     def test_every_report_is_read(self):
-        self.assertEqual(len(self.paths), 12)
+        self.assertEqual(len(self.paths), 14)
         for path in self.paths:
             read = junitparser.JUnitXml.fromfile(str(path))
             tests = [test for suite in read for test in suite]

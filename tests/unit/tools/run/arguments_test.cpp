@@ -85,9 +85,11 @@ TEST_CASE("limits are set one by one, the last of a name counts", "[arguments]")
   CHECK(arguments.limits.of_host.values == tenon::host::HostLimits().values);
   CHECK_THAT(refuse({"m.pte", "--limit", "instructions"}),
              ContainsSubstring("--limit: limit inst"));
-  CHECK_THAT(refuse({"m.pte", "--limit", "printed=1"}),
-             ContainsSubstring("there is no limit 'printed'; there are: name_bytes, ") &&
-                 ContainsSubstring("run_milliseconds, output_bytes, printed_values, trace_events"));
+  CHECK_THAT(
+      refuse({"m.pte", "--limit", "printed=1"}),
+      ContainsSubstring("there is no limit 'printed'; there are: name_bytes, ") &&
+          ContainsSubstring(
+              "run_milliseconds, intermediate_bytes, output_bytes, printed_values, trace_events"));
 }
 
 TEST_CASE("a time-out is a limit in seconds", "[arguments]") {
