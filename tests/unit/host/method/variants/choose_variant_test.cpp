@@ -4,7 +4,7 @@
 
 using namespace tenon;
 using namespace tenon::test;
-using Calls = std::vector<std::string>;
+using CallList = std::vector<std::string>;
 
 TEST_CASE("the variant with the best verdict is loaded, and no other is initialised",
           "[variants]") {
@@ -18,8 +18,8 @@ TEST_CASE("the variant with the best verdict is loaded, and no other is initiali
   REQUIRE(method.ok());
   CHECK((*method)->variant() == "2");
   CHECK((*method)->name() == "forward");
-  CHECK(calls() == Calls{"check usable a", "check incompatible c", "check optimal b",
-                         "init optimal b forward"});
+  CHECK(calls() == CallList{"check usable a", "check incompatible c", "check optimal b",
+                            "init optimal b forward"});
 }
 
 TEST_CASE(
@@ -33,7 +33,7 @@ TEST_CASE(
            backends.options());
   REQUIRE(method.ok());
   CHECK((*method)->variant() == "1");
-  CHECK(calls() == Calls{"check optimal b", "init optimal b forward"});
+  CHECK(calls() == CallList{"check optimal b", "init optimal b forward"});
 }
 
 TEST_CASE("a variant whose backend does not judge is as good as one that is usable", "[variants]") {
@@ -62,9 +62,9 @@ TEST_CASE("what the table states refuses a variant before its plugin is loaded",
   REQUIRE(choice.ok());
   REQUIRE(choice->answers.size() == 5);
   REQUIRE(choice->chosen == 4);
-  const auto refused = [&](std::size_t i, Error code, const char* text) {
+  const auto refused = [&](std::size_t i, Error number, const char* text) {
     const host::VariantAnswer& one = choice->answers[i];
-    CHECK(one.refused.error() == code);
+    CHECK(one.refused.error() == number);
     CHECK_THAT(std::string(one.refused.text()), ContainsSubstring(text));
     CHECK_FALSE(one.was_asked);
   };
@@ -72,7 +72,7 @@ TEST_CASE("what the table states refuses a variant before its plugin is loaded",
   refused(1, Error::NotFound, "backend 'Nowhere' is not registered");
   refused(2, Error::DelegateInvalidCompatibility, "payload version 4, the plugin reads 2 to 3");
   refused(3, Error::AccessFailed, "the policy for embedded code is deny");
-  CHECK(calls() == Calls{"check optimal a"});
+  CHECK(calls() == CallList{"check optimal a"});
   CHECK(load_ok(program_of({{"First", "optimal a"}, {"Versioned", "optimal d", 7, "", 3}}),
                 backends.options())
             ->variant() == "1");
@@ -114,7 +114,7 @@ TEST_CASE("an option names the variant to load, which is then not asked", "[vari
   auto method = load(builder, options);
   REQUIRE(method.ok());
   CHECK((*method)->variant() == "0");
-  CHECK(calls() == Calls{"init usable a forward"});
+  CHECK(calls() == CallList{"init usable a forward"});
 
   options.variant = "2";
   const auto unknown = load(builder, options);
@@ -137,7 +137,7 @@ TEST_CASE(
   REQUIRE(method.ok());
   CHECK((*method)->name() == "forward");
   CHECK((*method)->variant() == "1");
-  CHECK(calls() == Calls{"init usable b forward"});
+  CHECK(calls() == CallList{"init usable b forward"});
 }
 
 TEST_CASE("a variant with an operator that has no kernel here is not chosen", "[variants]") {
