@@ -255,17 +255,18 @@ TEST_CASE("several loads at once find or prepare the same", "[prepared][threads]
         for (int i = 0; i < 20; ++i) {
           const auto opened = host::PreparedCache::open(fixture.cache.directory());
           const host::PreparedKey key{{}, "Prepares", "/plugin.so"};
-          const tenon_host quiet{sizeof(tenon_host),
-                                 1,
-                                 1,
-                                 "test",
-                                 "",
-                                 nullptr,
-                                 [](const tenon_host*, std::int32_t, const char*, std::uint64_t) {},
-                                 nullptr,
-                                 nullptr};
+          const tenon_host silent{
+              sizeof(tenon_host),
+              1,
+              1,
+              "test",
+              "",
+              nullptr,
+              [](const tenon_host*, std::int32_t, const char*, std::uint64_t) {},
+              nullptr,
+              nullptr};
           tenon_prepared* kept = nullptr;
-          if (!opened.ok() || !opened->open(key, quiet, &kept).ok()) return;
+          if (!opened.ok() || !opened->open(key, silent, &kept).ok()) return;
           const float number = 42;
           if (kept->data) output += *static_cast<const float*>(kept->data) - number;
           const tenon_span parts[] = {
