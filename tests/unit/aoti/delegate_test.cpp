@@ -220,10 +220,14 @@ TEST_CASE("code that is changed after it was permitted is not what is loaded", "
   Delegate opened("good", 1);
   MapOfBytes data({{"forward_so_blob", file_bytes("good")},
                    {"forward_weights_blob", std::vector<std::byte>(128)}});
-  struct Context : tenon_init_context {
-    MapOfBytes* data;
+  const auto policy = host::EmbeddedCodePolicy::allow();
+  struct Context : host::detail::HostInitContext {
+    using HostInitContext::HostInitContext;
+    MapOfBytes* data = nullptr;
   };
-  Context context{opened.context(), &data};
+  Context context(policy);
+  static_cast<tenon_init_context&>(context) = opened.context();
+  context.data = &data;
   context.named_data_map = data.table();
   context.permit_code = [](const tenon_init_context* asked, const void*, std::uint64_t) {
     static_cast<const Context*>(asked)->data->overwrite("forward_so_blob");
