@@ -41,16 +41,20 @@ class SideEffects(unittest.TestCase):
         tests = [test for subject in report["subjects"] for test in subject["tests"]]
         return done, tests
 
-    def test_files_are_one_finding_and_the_other_tests_are_judged(self):
-        done, tests = self.judge()
+    def check_one_finding(self, judged, rule, text):
+        done, tests = judged
         self.assertEqual(done.returncode, 1, done.stderr)
         failed = [test for test in tests if test["outcome"] == "failed"]
         self.assertEqual(len(failed), 1, [test["name"] for test in failed])
         finding, = failed[0]["findings"]
-        self.assertEqual(finding["rule"], "TN-BCK-5")
-        self.assertRegex(finding["text"], r"^files left in the temporary directory \(TMPDIR, TEMP\): "
-                                          r"zoo-\w+, .* tests left some; this is reported once\)$")
+        self.assertEqual(finding["rule"], rule)
+        self.assertRegex(finding["text"], text)
         self.assertGreater(len([test for test in tests if test["outcome"] == "passed"]), 10)
+
+    def test_files_are_one_finding_and_the_other_tests_are_judged(self):
+        self.check_one_finding(self.judge(), "TN-BCK-5",
+                               r"^files left in the temporary directory \(TMPDIR, TEMP\): "
+                               r"zoo-\w+, .* tests left some; this is reported once\)$")
 
     def test_declared_files_are_not_judged(self):
         done, tests = self.judge(left_files=[LEFT])
@@ -70,15 +74,9 @@ class SideEffects(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_is_printed_is_one_finding_and_the_other_tests_are_judged(self):
-        done, tests = self.judge(plugin="prints_to_stderr")
-        self.assertEqual(done.returncode, 1, done.stderr)
-        failed = [test for test in tests if test["outcome"] == "failed"]
-        self.assertEqual(len(failed), 1, [test["name"] for test in failed])
-        finding, = failed[0]["findings"]
-        self.assertEqual(finding["rule"], "TN-PRC-5")
-        self.assertRegex(finding["text"], r"^init wrote 8 bytes to standard output or standard error: 'loading' "
-                                          r"\(in \d+ tests; this is reported once\)$")
-        self.assertGreater(len([test for test in tests if test["outcome"] == "passed"]), 10)
+        self.check_one_finding(self.judge(plugin="prints_to_stderr"), "TN-PRC-5",
+                               r"^init wrote 8 bytes to standard output or standard error: 'loading' "
+                               r"\(in \d+ tests; this is reported once\)$")
 
     def test_declared_lines_are_not_judged(self):
         line = {"pattern": "load*", "reason": "the runtime has no switch"}

@@ -10,10 +10,20 @@
 #include <vector>
 
 #include "print_and_exit.hpp"
+#include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon {
+
+/// Adds what all programs have: a text at the end of the help, `--help` and `--version`. Called
+/// before the program's own options are added, which come behind these in the help.
+inline void add_common_options(CLI::App& app, const char* footer) {
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", concat(app.get_name(), " " TENON_VERSION_STRING),
+                       "Print the version");
+}
 
 /// Reads the command line into the variables that `app` knows. A text for `--help` and `--version`;
 /// InvalidArgument, which names the program, for what `app` does not accept.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::cache {
@@ -33,9 +32,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       "Lists what plugins prepared from blobs and a host keeps for later loads (tenon-run "
       "--prepared), the latest used first.",
       "tenon-cache");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-cache " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("--directory", directory,
                  "Where they are; otherwise TENON_PREPARED_DIR or the user's cache directory")
       ->type_name("DIR");

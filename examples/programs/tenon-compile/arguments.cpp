@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 #include "variants.hpp"
 
 namespace tenon::compile {
@@ -195,9 +194,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       "Compiles models that PyTorch exported (.pt2) with the backends of plugins and writes an\n"
       "ExecuTorch program (.pte). What no backend takes is left to kernels.",
       "tenon-compile");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-compile " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("MODEL", arguments.model,
                  "The archive, as torch.export.save writes it, or a program, for --variant FILE "
                  "and --strip-variants")

@@ -88,13 +88,14 @@ Result<aot::ProgramData> join_variants(std::vector<aot::VariantToMerge> variants
                                        std::vector<Variant>& reported) {
   for (aot::VariantToMerge& one : variants) {
     if (one.name.empty()) one.name = aot::default_variant_name(one.program);
+    const aot::NeedsByBackend stated = aot::find_needs(one.program);
     aot::NeedsByBackend needs = one.needs;
-    needs.merge(aot::find_needs(one.program));
+    needs.insert(stated.begin(), stated.end());
     Variant& report = reported.emplace_back();
     report.name = one.name;
     report.priority = one.priority;
     report.nbytes = blob_bytes(one.program);
-    for (const auto& [id, need] : aot::find_needs(one.program)) {
+    for (const auto& [id, need] : stated) {
       report.needs.emplace_back(id, needs.find(id)->second);
     }
   }

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 
 namespace tenon::doctor {
 namespace {
@@ -28,9 +27,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       "Says for each delegate of a program which plugin serves it, or why none does.\n"
       "Loads plugins and asks them; runs nothing.",
       "tenon-doctor");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-doctor " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method, "Only this method");
   app.add_option("--without-cpu-features", arguments.without_cpu_features,

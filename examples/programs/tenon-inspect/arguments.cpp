@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 
 namespace tenon::inspect {
 namespace {
@@ -32,9 +31,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       "Shows what a plugin says of itself, and judges its file. Loads it only with --load.\n"
       "Or shows the methods, delegates, data and memory plan of a program (.pte, .ptd).",
       "tenon-inspect");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-inspect " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("FILE", arguments.plugin, "The plugin, program or data file")->required();
   app.add_flag("--load", arguments.load, "Load it: devices, options, availability");
   app.add_flag("--verbose", arguments.verbose, "All symbols, all named data");

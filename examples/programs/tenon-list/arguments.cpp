@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 
 namespace tenon::list {
 namespace {
@@ -27,9 +26,7 @@ constexpr const char* footer =
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   CLI::App app("Lists the backends that plugins offer. Loads none of them.", "tenon-list");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-list " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_flag("--all", arguments.all,
                "Also debug and experimental backends and what cannot be used, with reasons");
   // One value each, so that it does not swallow the arguments after it.

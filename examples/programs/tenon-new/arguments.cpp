@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 
 namespace tenon::make_new {
 namespace {
@@ -29,9 +28,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   CLI::App app("Makes a directory with a new backend, which builds and passes its tests as it is.",
                "tenon-new");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-new " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("NAME", arguments.name,
                  "Name of the backend: words in lower case with underscores between them");
   app.add_option("--id", arguments.id,

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
 #include "tensor.hpp"
 
@@ -55,9 +54,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       "Makes an ExecuTorch program (.pte) of one blob of a runtime that exists: a method with one\n"
       "call of one delegate. The blob is stored as it is.",
       "tenon-pack");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-pack " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("BLOB", arguments.blob, "What the backend's `init` gets: a model of its runtime")
       ->type_name("FILE");
   app.add_option("--backend", arguments.backend, "The backend's id")->type_name("ID");

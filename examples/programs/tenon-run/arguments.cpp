@@ -10,7 +10,6 @@
 
 #include "budget.hpp"
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 
 namespace tenon::run {
 namespace {
@@ -61,9 +60,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   CLI::App app("Runs one method of an ExecuTorch program (.pte) with the given plugins.",
                "tenon-run");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-run " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method,
                  "Name of the method (default: forward, or the only one)");

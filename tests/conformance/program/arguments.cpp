@@ -9,7 +9,6 @@
 
 #include "kit/verdict/rule.hpp"
 #include "parse_command_line.hpp"
-#include "tenon/abi/version.h"
 
 namespace tenon::conformance {
 
@@ -156,9 +155,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   std::string shard;
   CLI::App app("Judges plugins by the numbered rules of Tenon's boundary.", "tenon-conformance");
-  app.footer(footer);
-  app.set_help_flag("-h,--help", "Print this text");
-  app.set_version_flag("--version", "tenon-conformance " TENON_VERSION_STRING, "Print the version");
+  add_common_options(app, footer);
   app.add_option("PLUGIN", arguments.plugins, "Plugins to judge");
   app.add_option("--subject", arguments.subject_files,
                  "Declarations of the author: cases, options, unsupported tests (JSON)")

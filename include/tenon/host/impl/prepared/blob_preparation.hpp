@@ -11,6 +11,7 @@
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
+#include "tenon/host/impl/files/field_hasher.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -42,15 +43,6 @@ class BlobPreparation final : public PreparedOpener {
   }
 
  private:
-  static void update(Sha256Hasher& hasher, Bytes bytes) noexcept {
-    const std::uint64_t size = bytes.size();
-    hasher.update(std::as_bytes(std::span(&size, 1)));
-    hasher.update(bytes);
-  }
-  static void update(Sha256Hasher& hasher, std::string_view text) noexcept {
-    update(hasher, std::as_bytes(std::span(text)));
-  }
-
   [[nodiscard]] Status open_checked(const tenon_init_context& context, Bytes identity,
                                     tenon_prepared** out) const {
     const tenon_buffer& blob = *context.processed;
@@ -59,21 +51,21 @@ class BlobPreparation final : public PreparedOpener {
     }
     if (!blob.owner) return error(Error::InvalidState, "the blob was released");
     TENON_TRY(const Sha256 plugin, HostTable::plugin_digest(backend_.host()));
-    Sha256Hasher hasher;
-    update(hasher, TENON_EXTENSION_PREPARE);
-    update(hasher, std::as_bytes(std::span(plugin.bytes)));
-    update(hasher, backend_.id());
-    const std::uint64_t num_specs = context.num_compile_specs;
-    hasher.update(std::as_bytes(std::span(&num_specs, 1)));
+    const auto bytes_of = [](const void* data, std::uint64_t size) {
+      return Bytes(static_cast<const std::byte*>(data), static_cast<std::size_t>(size));
+    };
+    FieldHasher hasher;
+    hasher.text(TENON_EXTENSION_PREPARE);
+    hasher.bytes(std::as_bytes(std::span(plugin.bytes)));
+    hasher.text(backend_.id());
+    hasher.number(context.num_compile_specs);
     for (std::uint32_t i = 0; i < context.num_compile_specs; ++i) {
       const tenon_compile_spec& spec = context.compile_specs[i];
-      update(hasher, std::string_view(spec.key));
-      update(hasher, Bytes(static_cast<const std::byte*>(spec.value),
-                           static_cast<std::size_t>(spec.value_size)));
+      hasher.text(spec.key);
+      hasher.bytes(bytes_of(spec.value, spec.value_size));
     }
-    update(hasher,
-           Bytes(static_cast<const std::byte*>(blob.data), static_cast<std::size_t>(blob.nbytes)));
-    update(hasher, identity);
+    hasher.bytes(bytes_of(blob.data, blob.nbytes));
+    hasher.bytes(identity);
     const PreparedKey key{hasher.finish(), backend_.id(), backend_.host()->plugin_path};
     return store_.open(key, *backend_.host(), out);
   }

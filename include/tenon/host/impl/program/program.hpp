@@ -151,11 +151,11 @@ void Program::read_ahead(const ProgramVariant& variant) const {
   for (const auto* delegate : *plan.delegates()) ahead(view_.delegate_data(*delegate));
   const auto table = find_key(variants_key);
   if (!table) return;
-  detail::for_each_key_of_variant(as_text(key_data(*table)), plan.name()->string_view(),
-                                  [&](std::string_view key) {
-                                    const auto place = find_key(key);
-                                    if (place) ahead(key_data(*place));
-                                  });
+  const auto of_any = [&](std::string_view plan_name, std::string_view key) {
+    if (plan_name != plan.name()->string_view()) return;
+    if (const auto place = find_key(key)) ahead(key_data(*place));
+  };
+  detail::for_each_key_of_variants(as_text(key_data(*table)), of_any);
 }
 
 Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,

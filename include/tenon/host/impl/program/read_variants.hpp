@@ -245,18 +245,15 @@ class VariantsReader {
   return VariantsReader(view, methods).read(text);
 }
 
-/// Calls `each(key)` for the named data that the table states for the variant with that plan. The
-/// table was read; a key need not be in the program.
+/// Calls `each(plan, key)` for the named data that the table states for each variant, by the name
+/// of its plan. The table was read; a key need not be in the program.
 template <class Each>
-void for_each_key_of_variant(std::string_view text, std::string_view plan, const Each& each) {
-  bool is_it = false;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+void for_each_key_of_variants(std::string_view text, const Each& each) {
+  std::string_view plan;
+  for (const std::string_view line : split(text, '\n')) {
     const std::vector<std::string_view> fields = split(line, '\t');
-    if (fields[0] == "variant") is_it = fields[2] == plan;
-    if (fields[0] == "data" && is_it && fields.size() > 1) each(fields[1]);
+    if (fields[0] == "variant") plan = fields[2];
+    if (fields[0] == "data" && fields.size() > 1) each(plan, fields[1]);
   }
 }
 

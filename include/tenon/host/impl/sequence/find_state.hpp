@@ -67,7 +67,12 @@ class StateFinder {
       : plan_(plan),
         written_(plan.non_const_buffer_sizes()->size()),
         state_(plan.non_const_buffer_sizes()->size()),
-        is_read_(plan.values()->size()) {}
+        is_read_(plan.values()->size()),
+        is_output_(plan.values()->size()) {
+    for (const std::int32_t index : *plan.outputs()) {
+      if (index >= 0) is_output_[static_cast<std::size_t>(index)] = true;
+    }
+  }
 
   /// In the order of the memory; ranges do not touch each other.
   [[nodiscard]] std::vector<StateRange> find() {
@@ -134,11 +139,6 @@ class StateFinder {
     return nullptr;
   }
 
-  [[nodiscard]] bool is_output(std::int32_t index) const {
-    const auto& outputs = *plan_.outputs();
-    return std::find(outputs.begin(), outputs.end(), index) != outputs.end();
-  }
-
   /// Whether value `index` is the value `of`, or an element of it.
   [[nodiscard]] bool is_part(std::int32_t index, std::int32_t of) const {
     if (index == of) return true;
@@ -185,7 +185,7 @@ class StateFinder {
   /// Whether a delegate that has it as one of its last arguments computes it: an output of the
   /// method that does not begin with a value of the program.
   [[nodiscard]] bool is_result(std::int32_t index) const {
-    return is_output(index) && !has_initial_state(index);
+    return index >= 0 && is_output_[static_cast<std::size_t>(index)] && !has_initial_state(index);
   }
 
   [[nodiscard]] bool has_initial_state(std::int32_t index) const {
@@ -197,6 +197,7 @@ class StateFinder {
   const schema::ExecutionPlan& plan_;
   std::vector<ByteRanges> written_, state_;  ///< By buffer.
   std::vector<bool> is_read_;                ///< By value.
+  std::vector<bool> is_output_;              ///< By value, of the method.
   bool is_certain_ = true;
 };
 

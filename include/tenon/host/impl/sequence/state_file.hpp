@@ -11,6 +11,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
+#include "tenon/host/impl/files/field_hasher.hpp"
 #include "tenon/host/impl/method/loaded_method.hpp"
 #include "tenon/host/impl/sequence/state_memory.hpp"
 
@@ -18,59 +19,50 @@ namespace tenon::host::detail {
 
 /// Of the program, its weights and the plugins, as far as they decide what a state means.
 [[nodiscard]] inline Sha256 fingerprint_of(LoadedMethod& method, const StateMemory& memory) {
-  Sha256Hasher hasher;
-  const auto number = [&](std::uint64_t value) {
-    std::byte bytes[8];
-    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
-    hasher.update(bytes);
-  };
-  const auto bytes = [&](Bytes of) {
-    number(of.size());
-    hasher.update(of);
-  };
-  const auto text = [&](std::string_view of) { bytes(std::as_bytes(std::span(of))); };
+  FieldHasher hasher;
   const schema::ExecutionPlan& plan = method.plan();
   const ProgramView& program = method.the_program().view();
-  text(plan.name()->string_view());
-  bytes(program.segment_area());
+  hasher.text(plan.name()->string_view());
+  hasher.bytes(program.segment_area());
   for (const auto* op : *plan.operators()) {
-    text(op->name()->string_view());
-    text(op->overload() ? op->overload()->string_view() : std::string_view());
+    hasher.text(op->name()->string_view());
+    hasher.text(op->overload() ? op->overload()->string_view() : std::string_view());
   }
   for (const auto* chain : *plan.chains()) {
     for (const auto* instruction : *chain->instructions()) {
-      number(static_cast<std::uint64_t>(instruction->instr_args_type()));
+      hasher.number(static_cast<std::uint64_t>(instruction->instr_args_type()));
       const auto* kernel = instruction->instr_args_as_KernelCall();
       const auto* delegate = instruction->instr_args_as_DelegateCall();
       if (!kernel && !delegate) continue;
-      number(static_cast<std::uint64_t>(kernel ? kernel->op_index() : delegate->delegate_index()));
+      hasher.number(
+          static_cast<std::uint64_t>(kernel ? kernel->op_index() : delegate->delegate_index()));
       for (const std::int32_t arg : *(kernel ? kernel->args() : delegate->args())) {
-        number(static_cast<std::uint64_t>(arg));
+        hasher.number(static_cast<std::uint64_t>(arg));
       }
     }
   }
   for (const tenon_value& value : StateMemory::values_of(method)) {
-    number(value.kind);
+    hasher.number(value.kind);
     if (value.kind == TENON_VALUE_TENSOR && (value.as.tensor->flags & TENON_TENSOR_CONSTANT)) {
-      bytes({static_cast<const std::byte*>(value.as.tensor->dl.data),
-             static_cast<std::size_t>(value.as.tensor->nbytes)});
+      hasher.bytes({static_cast<const std::byte*>(value.as.tensor->dl.data),
+                    static_cast<std::size_t>(value.as.tensor->nbytes)});
     }
   }
   for (flatbuffers::uoffset_t i = 0; i < plan.delegates()->size(); ++i) {
     const BackendRecord& record = method.delegates()[i].use->backend->record();
-    text(record.id);
-    text(record.description);
-    number(record.max_payload_version);
-    bytes(program.delegate_data(*plan.delegates()->Get(i)));
+    hasher.text(record.id);
+    hasher.text(record.description);
+    hasher.number(record.max_payload_version);
+    hasher.bytes(program.delegate_data(*plan.delegates()->Get(i)));
   }
   const MergedDataMap* const data = StateMemory::named_data_of(method);
   for (std::uint32_t i = 0; data && i < data->num_keys(); ++i) {
-    text(*data->key(i));
-    if (const auto entry = data->find(*data->key(i))) bytes(entry->data);
+    hasher.text(*data->key(i));
+    if (const auto entry = data->find(*data->key(i))) hasher.bytes(entry->data);
   }
   for (const StateMemory::Part& part : memory.parts()) {
-    text(part.name);
-    number(part.nbytes);
+    hasher.text(part.name);
+    hasher.number(part.nbytes);
   }
   return hasher.finish();
 }
@@ -85,9 +77,7 @@ struct StateFile {
     std::vector<std::byte> out;
     out.reserve(head_size + image.size() + 32);
     const auto add = [&](Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); };
-    const auto number = [&](std::uint64_t value) {
-      for (int i = 0; i < 8; ++i) out.push_back(static_cast<std::byte>(value >> (8 * i)));
-    };
+    const auto number = [&](std::uint64_t value) { add(std::as_bytes(std::span(&value, 1))); };
     add(std::as_bytes(std::span(magic)));
     add(std::as_bytes(std::span(fingerprint.bytes)));
     number(position);
@@ -121,13 +111,7 @@ struct StateFile {
                    "a saved sequence: it is of another program, other weights "
                    "or another plugin");
     }
-    const auto number = [&](std::size_t at) {
-      std::uint64_t value = 0;
-      for (std::size_t i = 0; i < 8; ++i) {
-        value |= std::to_integer<std::uint64_t>(saved[at + i]) << (8 * i);
-      }
-      return value;
-    };
+    const auto number = [&](std::size_t at) { return *read_le<std::uint64_t>(saved, at); };
     StateFile out{number(40), saved.subspan(head_size, saved.size() - head_size - 32)};
     if (number(48) == nbytes && out.image.size() == nbytes) return out;
     return error(Error::InvalidExternalData, "a saved sequence: expected a state of ", nbytes,

@@ -31,6 +31,7 @@ class StateMemory {
     const DeviceMemory* device = nullptr;  ///< Has it then at `address`; or
     std::byte* address = nullptr;
     const LoadedDelegate* delegate = nullptr;  ///< gives it, as its part number `number`.
+    tenon_sequence_v1 functions{};             ///< Of that delegate.
     std::uint64_t number = 0;
   };
 
@@ -68,9 +69,9 @@ class StateMemory {
   /// Copies the bytes of `part`, which this processor cannot reach, to `to`.
   [[nodiscard]] static Status read_far(const Part& part, std::byte* to) {
     if (part.device) return part.device->copy_to_host(to, part.address, part.nbytes);
-    const auto& [backend, table] = far(part);
-    return outcome_of(*part.delegate,
-                      table.read(backend.raw(), part.delegate->own.handle, part.number, to));
+    const LoadedDelegate& delegate = *part.delegate;
+    return outcome_of(delegate, part.functions.read(delegate.use->backend->raw(),
+                                                    delegate.own.handle, part.number, to));
   }
 
   [[nodiscard]] Status read(std::span<std::byte> image) const {
@@ -100,18 +101,16 @@ class StateMemory {
       return ok();
     }
     if (part.device) return part.device->copy_to_device(part.address, from, part.nbytes);
-    const auto& [backend, table] = far(part);
-    return outcome_of(*part.delegate,
-                      table.write(backend.raw(), part.delegate->own.handle, part.number, from));
+    const LoadedDelegate& delegate = *part.delegate;
+    return outcome_of(delegate, part.functions.write(delegate.use->backend->raw(),
+                                                     delegate.own.handle, part.number, from));
   }
 
   /// Says to the delegates that their parts were written.
   [[nodiscard]] Status written() const {
-    for (const LoadedDelegate* const delegate : told_) {
-      const LoadedBackend& backend = *delegate->use->backend;
-      const auto table = backend.extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
+    for (const auto& [delegate, call] : told_) {
       TENON_RETURN_IF_ERROR(
-          outcome_of(*delegate, table->written(backend.raw(), delegate->own.handle)));
+          outcome_of(*delegate, call(delegate->use->backend->raw(), delegate->own.handle)));
     }
     return ok();
   }
@@ -128,11 +127,6 @@ class StateMemory {
     std::vector<One> parts;
     bool has_memory = true;
   };
-
-  static std::pair<const LoadedBackend&, tenon_sequence_v1> far(const Part& part) {
-    const LoadedBackend& backend = *part.delegate->use->backend;
-    return {backend, *backend.extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE)};
-  }
 
   static Status outcome_of(const LoadedDelegate& delegate, tenon_status status) {
     if (status == TENON_STATUS_OK) return ok();
@@ -170,10 +164,11 @@ class StateMemory {
       }
       Part part{concat("delegate ", index, ": ", name), 0, static_cast<std::size_t>(nbytes), data};
       part.delegate = &delegate;
+      part.functions = *table;
       part.number = i;
       if (nbytes != 0) add(std::move(part));
     }
-    if (!listed.parts.empty() && table->written) told_.push_back(&delegate);
+    if (!listed.parts.empty() && table->written) told_.emplace_back(&delegate, table->written);
     return ok();
   }
 
@@ -192,7 +187,8 @@ class StateMemory {
 
   std::vector<Part> parts_;
   std::size_t nbytes_ = 0;
-  std::vector<const LoadedDelegate*> told_;  ///< That want to know of writes.
+  /// Delegates that want to know of writes, and their function for it.
+  std::vector<std::pair<const LoadedDelegate*, decltype(tenon_sequence_v1::written)>> told_;
 };
 
 }  // namespace tenon::host::detail

@@ -22,6 +22,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/impl/program/read_variants.hpp"
 #include "tenon/host/program/debug_handles.hpp"
 #include "tenon/host/program/variants.hpp"
 
@@ -298,12 +299,8 @@ inline void drop_unused(ProgramData& program) {
 [[nodiscard]] inline std::map<std::string_view, std::vector<std::string_view>, std::less<>>
 keys_by_plan(std::string_view table) {
   std::map<std::string_view, std::vector<std::string_view>, std::less<>> out;
-  std::vector<std::string_view>* of_last = nullptr;
-  for (const std::string_view line : split(table, '\n')) {
-    const auto fields = split(line, '\t');
-    if (fields[0] == "variant" && fields.size() > 2) of_last = &out[fields[2]];
-    if (fields[0] == "data" && fields.size() > 1 && of_last) of_last->push_back(fields[1]);
-  }
+  host::detail::for_each_key_of_variants(
+      table, [&](std::string_view plan, std::string_view key) { out[plan].push_back(key); });
   return out;
 }
 
