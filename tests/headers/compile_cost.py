@@ -35,6 +35,10 @@ UMBRELLAS = {
     "tenon/host/inspect.hpp, arrays.hpp": [["tenon/host/inspect.hpp", "tenon/host/arrays.hpp"]],
     "tenon/conformance/suites.hpp": [["tenon/conformance/suites.hpp"]],
     "tenon/host/implementation.hpp": [["tenon/host/implementation.hpp"]],
+    **{
+        f"  its part {part}/implementation.hpp": [[f"tenon/host/{part}/implementation.hpp"]]
+        for part in ("registry", "program", "method")
+    },
     "all of tenon-host": [
         [
             "tenon/host/implementation.hpp",

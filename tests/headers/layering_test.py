@@ -246,7 +246,9 @@ def check_directories(roots, includes):
 def check_definitions(includes, reached):
     """Each definition is in exactly one of the sources that a program may have of them."""
     problems = []
-    implementations = [header for header in includes if is_implementation(header)]
+    everything = [header for header in includes if is_implementation(header)]
+    # Not those that are others together.
+    implementations = [one for one in everything if not any(map(is_implementation, reached[one]))]
     for header in includes:
         root = next((root for root in IMPLEMENTED if header.startswith(root + "/impl/")), None)
         if root is None:

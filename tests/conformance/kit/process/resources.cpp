@@ -28,6 +28,9 @@ std::int64_t heap_bytes() noexcept {
 #endif
 }
 
+// No program that runs has nothing allocated.
+bool counts_heap_bytes() noexcept { return heap_bytes() != 0; }
+
 ResourceCounts ResourceCounts::now() {
   ResourceCounts out;
   out.memory_bytes = heap_bytes();

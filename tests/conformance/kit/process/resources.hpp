@@ -18,8 +18,11 @@ namespace tenon::conformance {
 [[nodiscard]] std::vector<Mapping> mappings();
 
 /// Bytes of allocated memory, without freed blocks: exact where the program counts them
-/// (interpose.hpp) or a sanitizer does, else as the allocator reports.
+/// (interpose.hpp) or a sanitizer does, else as the allocator reports; 0 where it reports none.
 [[nodiscard]] std::int64_t heap_bytes() noexcept;
+
+/// Whether `heap_bytes` counts anything: not by the allocator of musl.
+[[nodiscard]] bool counts_heap_bytes() noexcept;
 
 /// The amount of each kind of resource. Taking it leaves nothing allocated, so that the difference
 /// of two of them is what was taken between.

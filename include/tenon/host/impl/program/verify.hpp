@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"

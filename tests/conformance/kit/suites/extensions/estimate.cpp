@@ -106,7 +106,9 @@ std::uint64_t bytes_of_arguments(const host::Method& method) {
 }
 
 /// Memory of the process: blocks as they are counted, and mappings of files, as of a library; or
-/// resident pages without a file where those grow more, as of a pool of the backend's own.
+/// resident pages without a file where those grow more, as of a pool of the backend's own. Where
+/// blocks are not counted it is the least that is held: pages of blocks freed before are used
+/// again.
 struct Held {
   std::int64_t counted = 0;
   std::int64_t resident = 0;
@@ -165,7 +167,7 @@ Bytes measure(Context& kit, LiveCase& live) {
 constexpr double slack = 64.0 * 1024;
 
 void judge(Context& kit, std::string_view where, std::uint64_t stated, std::uint64_t held,
-           bool is_complete) {
+           bool is_complete, bool is_exact = true) {
   const double factor = kit.backend().estimate_factor;
   const auto has = static_cast<double>(held);
   const auto says = static_cast<double>(stated);
@@ -174,6 +176,7 @@ void judge(Context& kit, std::string_view where, std::uint64_t stated, std::uint
   kit.expect("TN-EST-2", !is_complete || has <= says * factor + slack, "the delegates hold ", held,
              " bytes ", where, ", and ", stated,
              " were estimated (see estimate_factor in the subject file)");
+  if (!is_exact) return;
   kit.expect("TN-EST-3", says <= has * factor + slack, "the estimate is ", stated, " bytes ", where,
              ", and the delegates hold ", held, " (see estimate_factor in the subject file)");
 }
@@ -187,7 +190,8 @@ TENON_CONFORMANCE_TEST("estimate/holds-what-was-stated",
   Statements statements(kit, live.backend(), live.program());
   const Bytes stated = statements.ask();
   const Bytes held = measure(kit, live);
-  judge(kit, "in the process", stated.host, held.host, statements.is_complete());
+  judge(kit, "in the process", stated.host, held.host, statements.is_complete(),
+        counts_heap_bytes());
   judge(kit, "on devices", stated.devices, held.devices, statements.is_complete());
 }
 

@@ -69,7 +69,8 @@ template <class IsDropped, class KeyOf>
 
 /// Fails for text that a line of the table cannot hold.
 [[nodiscard]] inline Status check_field(std::string_view text, std::string_view what) {
-  const bool has_control = std::ranges::any_of(text, [](char c) { return c >= 0 && c < 0x20; });
+  const bool has_control =
+      std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   if (!has_control) return ok();
   return error(Error::InvalidArgument, what, " ", host::quoted(text),
                " has a control character, which the table of variants cannot hold");
