@@ -46,7 +46,8 @@ namespace tenon::cuda_aoti::kernels {
 
 using aoti::ModelTensor;
 
-/// The code of all kernels as nvcc's fat binary (sm_80, sm_90), for `cuModuleLoadData`. Empty when
+/// The code of all kernels as nvcc's fat binary (sm_80, sm_90, and from
+/// CUDA 12.8 on sm_100, sm_120), for `cuModuleLoadData`. Empty when
 /// the plugin was built without nvcc: the functions above are then not available, and a model that
 /// needs one must be refused when it is loaded.
 /// lifetime: static; threads: any
