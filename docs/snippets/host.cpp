@@ -90,6 +90,27 @@ tenon::Status decode(const std::shared_ptr<const tenon::host::Program>& program,
   return tenon::ok();
 }
 
+tenon::Status use_a_frame(const std::shared_ptr<const tenon::host::Program>& program,
+                          const tenon::host::BackendRegistry& registry,
+                          const tenon::host::BackendRef& backend,
+                          const tenon::host::InputTensor& input, int descriptor, int fence) {
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
+  // [external]
+  tenon::ExternalMemory frame;
+  frame.kind = tenon::MemoryKind::MemFd;
+  frame.descriptor = descriptor;  // It remains the caller's, who may close it once it is imported.
+  frame.offset = 4096;
+  frame.nbytes = input.bytes.size();
+  TENON_TRY(const auto imported, tenon::host::ImportedMemory::import(backend, frame));
+  TENON_RETURN_IF_ERROR(
+      method->set_input(0, {input.scalar_type, input.sizes, imported.bytes(), imported.device()}));
+  const tenon::ExternalFence ready{.kind = tenon::FenceKind::SyncFile, .descriptor = fence};
+  TENON_RETURN_IF_ERROR(method->wait_fence("GraphBackend", ready));
+  TENON_RETURN_IF_ERROR(method->execute());
+  // [external]
+  return tenon::ok();
+}
+
 tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& program,
                              const tenon::host::BackendRegistry& registry,
                              const tenon::host::InputTensor& input) {
@@ -261,6 +282,11 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(record_intermediates(program, registry, input));
   TENON_RETURN_IF_ERROR(decode(program, registry, input));
   TENON_RETURN_IF_ERROR(load_with_a_budget(program, registry));
+  // The plugin of the pages imports nothing.
+  TENON_TRY(const auto backend, registry.lookup_backend(registry.list_backends().front()));
+  if (use_a_frame(program, registry, backend, input, 0, 0).error() != tenon::Error::NotSupported) {
+    return tenon::error(tenon::Error::Internal, "expected a backend that imports no memory");
+  }
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

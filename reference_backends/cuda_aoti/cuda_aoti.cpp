@@ -23,6 +23,7 @@
 #include "driver/caller_stream.hpp"
 #include "driver/device.hpp"
 #include "driver/event.hpp"
+#include "driver/imported_memory.hpp"
 #include "driver/kernel_images.hpp"
 #include "graph.hpp"
 #include "planned_memory.hpp"
@@ -66,6 +67,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           public tenon::WithDevices<CudaBackend>,
                           public tenon::WithDeviceMemory<CudaBackend>,
                           public tenon::WithStreams<CudaBackend>,
+                          public tenon::WithExternalMemory<CudaBackend>,
                           public tenon::WithEvents<CudaBackend>,
                           public tenon::WithScheduling<CudaBackend> {
   using Model = aoti::AotiBackend<CudaBackend>::Delegate;
@@ -319,6 +321,20 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   tenon::Status copy_to_host(tenon_dl_device device, void* to, const void* from,
                              std::size_t nbytes) {
     return planned_.copy(device, aoti::CopyKind::to_host, to, from, nbytes);
+  }
+  tenon::Status copy_on(void* stream, tenon_dl_device to_device, void* to,
+                        tenon_dl_device from_device, const void* from, std::size_t nbytes) {
+    return planned_.copy_on(stream, to_device, to, from_device, from, nbytes);
+  }
+
+  using ImportedMemory = cuda::ImportedMemory;
+  static constexpr std::array memory_kinds{tenon::MemoryKind::OpaqueFd};
+  tenon::Result<ImportedMemory> import_memory(const tenon::ExternalMemory& memory) {
+    if (memory.device.device_type != TENON_DL_CUDA) {
+      return tenon::error(tenon::Error::InvalidArgument, "expected memory for a device of CUDA");
+    }
+    TENON_TRY(auto device, keep_device(memory.device.device_id));
+    return ImportedMemory::import(std::move(device), memory);
   }
 
  private:

@@ -5,6 +5,18 @@
 
 namespace tenon::cuda_aoti {
 
+namespace {
+
+/// Runs on streams of this plugin are complete when they return; those on others may not be.
+Status wait_for_callers(const CudaDevice& device) {
+  if (device.caller_streams.empty()) return ok();
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return device.caller_streams.synchronize(device.driver());
+}
+
+}  // namespace
+
 Result<void*> PlannedMemory::allocate(tenon_dl_device device, std::size_t nbytes,
                                       std::size_t alignment) {
   constexpr std::size_t driver_alignment = 256;  // Of cuMemAlloc.
@@ -36,17 +48,29 @@ void PlannedMemory::free(tenon_dl_device device, void* block) noexcept {
 Status PlannedMemory::copy(tenon_dl_device device, aoti::CopyKind kind, void* to, const void* from,
                            std::size_t nbytes) {
   TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
-  const CudaDevice& where = *model_context(memory).device;
-  if (!where.caller_streams.empty()) {
-    // Runs on streams of this plugin are complete; those on other streams may not be.
-    const ContextScope scope(where);
-    TENON_RETURN_IF_ERROR(scope.status());
-    TENON_RETURN_IF_ERROR(where.caller_streams.synchronize(where.driver()));
-  }
+  TENON_RETURN_IF_ERROR(wait_for_callers(*model_context(memory).device));
   TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, kind,
                                     static_cast<std::byte*>(to),
                                     static_cast<const std::byte*>(from), nbytes));
   return memory.synchronize(memory.context.get(), memory.stream);
+}
+
+Status PlannedMemory::copy_on(void* stream, tenon_dl_device to_device, void* to,
+                              tenon_dl_device from_device, const void* from, std::size_t nbytes) {
+  TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(to_device));
+  TENON_TRY(const aoti::DeviceMemoryApi source, memory_of(from_device));
+  const CudaDevice& device = *model_context(memory).device;
+  if (!stream) {
+    TENON_RETURN_IF_ERROR(wait_for_callers(device));
+    TENON_RETURN_IF_ERROR(wait_for_callers(*model_context(source).device));
+  }
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  // With addresses of two devices this one copies between them, directly where they can.
+  auto* const on = static_cast<CUstream>(stream ? stream : memory.stream);
+  TENON_RETURN_IF_ERROR(TENON_CUDA(device.driver(), cuMemcpyAsync, to_device_pointer(to),
+                                   to_device_pointer(from), nbytes, on));
+  return stream ? ok() : memory.synchronize(memory.context.get(), memory.stream);
 }
 
 Result<aoti::DeviceMemoryApi> PlannedMemory::memory_of(tenon_dl_device device) {

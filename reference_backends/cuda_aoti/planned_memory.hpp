@@ -34,6 +34,10 @@ class PlannedMemory {
   /// Returns when the bytes are there. Runs on streams of the application are waited for.
   [[nodiscard]] Status copy(tenon_dl_device device, aoti::CopyKind kind, void* to, const void* from,
                             std::size_t nbytes);
+  /// Enqueues a copy between blocks of one or two devices on `stream`, which is the application's
+  /// and of `to_device`. With null it returns when the bytes are there, as `copy` does.
+  [[nodiscard]] Status copy_on(void* stream, tenon_dl_device to_device, void* to,
+                               tenon_dl_device from_device, const void* from, std::size_t nbytes);
 
  private:
   Result<aoti::DeviceMemoryApi> memory_of(tenon_dl_device device);

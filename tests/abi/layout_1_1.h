@@ -78,13 +78,59 @@ OFFSET(tenon_changes_v1, reserved, 4);
 OFFSET(tenon_changes_v1, get_changes, 8);
 
 // extensions/device_memory.h
-SIZE(tenon_device_memory_v1, 40);
+SIZE(tenon_device_memory_v1, 48);
 OFFSET(tenon_device_memory_v1, struct_size, 0);
 OFFSET(tenon_device_memory_v1, reserved, 4);
 OFFSET(tenon_device_memory_v1, allocate, 8);
 OFFSET(tenon_device_memory_v1, free, 16);
 OFFSET(tenon_device_memory_v1, copy_to_device, 24);
 OFFSET(tenon_device_memory_v1, copy_to_host, 32);
+OFFSET(tenon_device_memory_v1, copy_on, 40);
+
+// extensions/external_memory.h
+SIZE(tenon_external_memory, 72);
+OFFSET(tenon_external_memory, struct_size, 0);
+OFFSET(tenon_external_memory, kind, 4);
+OFFSET(tenon_external_memory, descriptor, 8);
+OFFSET(tenon_external_memory, handle, 16);
+OFFSET(tenon_external_memory, object_size, 24);
+OFFSET(tenon_external_memory, offset, 32);
+OFFSET(tenon_external_memory, nbytes, 40);
+OFFSET(tenon_external_memory, access, 48);
+OFFSET(tenon_external_memory, flags, 52);
+OFFSET(tenon_external_memory, device, 56);
+OFFSET(tenon_external_memory, reserved, 64);
+SIZE(tenon_external_fence, 40);
+OFFSET(tenon_external_fence, struct_size, 0);
+OFFSET(tenon_external_fence, kind, 4);
+OFFSET(tenon_external_fence, descriptor, 8);
+OFFSET(tenon_external_fence, handle, 16);
+OFFSET(tenon_external_fence, value, 24);
+OFFSET(tenon_external_fence, reserved, 32);
+SIZE(tenon_external_memory_v1, 56);
+OFFSET(tenon_external_memory_v1, struct_size, 0);
+OFFSET(tenon_external_memory_v1, reserved, 4);
+OFFSET(tenon_external_memory_v1, memory_kinds, 8);
+OFFSET(tenon_external_memory_v1, fence_kinds, 16);
+OFFSET(tenon_external_memory_v1, import_memory, 24);
+OFFSET(tenon_external_memory_v1, release_memory, 32);
+OFFSET(tenon_external_memory_v1, wait_fence, 40);
+OFFSET(tenon_external_memory_v1, signal_fence, 48);
+VALUE(TENON_EXTERNAL_MEMFD, 1);
+VALUE(TENON_EXTERNAL_DMA_BUF, 2);
+VALUE(TENON_EXTERNAL_OPAQUE_FD, 3);
+VALUE(TENON_EXTERNAL_OPAQUE_WIN32, 4);
+VALUE(TENON_EXTERNAL_CUDA_IPC, 5);
+VALUE(TENON_EXTERNAL_CL_MEM, 6);
+VALUE(TENON_EXTERNAL_HARDWARE_BUFFER, 7);
+VALUE(TENON_EXTERNAL_IO_SURFACE, 8);
+VALUE(TENON_EXTERNAL_READ, 1);
+VALUE(TENON_EXTERNAL_WRITE, 2);
+VALUE(TENON_EXTERNAL_DEDICATED, 1);
+VALUE(TENON_FENCE_SYNC_FILE, 1);
+VALUE(TENON_FENCE_EVENT_FD, 2);
+VALUE(TENON_FENCE_SEMAPHORE_FD, 3);
+VALUE(TENON_FENCE_SEMAPHORE_WIN32, 4);
 
 // extensions/estimate.h
 SIZE(tenon_memory_need, 24);

@@ -111,6 +111,8 @@ ADDITIONAL = {
     "core/json.hpp": re.compile(r"nlohmann/json\.hpp"),
     "core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h"),
     "core/x86_features.hpp": re.compile(r"(cpuid|intrin)\.h"),
+    # Maps what another process allocated.
+    "backend/mapped_memory.hpp": POSIX,
     # Exceptions that end a thread, floating-point control, and functions that replace glibc's.
     "conformance/interpose.hpp": POSIX,
     "kit/boundary/watch.hpp": re.compile(r"cxxabi\.h"),
@@ -127,6 +129,7 @@ LEFT_OUT = {
     "aot/program_data.hpp",
     "backend/cancel_flag.hpp",
     "backend/kernel_lookup.hpp",
+    "backend/mapped_memory.hpp",
     "backend/prepared.hpp",
     "backend/static_libstdcxx.hpp",
     "backend/threads.hpp",

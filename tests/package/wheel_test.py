@@ -25,7 +25,7 @@ LIVE = SOURCE / "build/live/venv/bin/python"
 DIGITS = SOURCE / "examples/applications/digits"
 PROGRAMS = ["compile", "conformance", "doctor", "inspect", "list", "new", "run"]
 EMPTY_DIRECTORIES = {"share", "lib/cmake"}
-DIGITS_MB = 40  # Resident after running examples/applications/digits.
+DIGITS_MB = 45  # Resident after running examples/applications/digits: 41 with oneDNN 3.7, that of Debian 13.
 SKIPPED = 77
 
 

@@ -64,6 +64,59 @@ inline ProgramBuilder device_program(std::string_view blob = "add", std::int8_t 
   return builder;
 }
 
+/// Where the values of a chain of delegates are.
+enum class Chain {
+  copied,   ///< On the CPU between two delegates: each has copies around it.
+  kept,     ///< On the device from the first delegate to the last, as ExecuTorch 1.5 exports.
+  resident  ///< Those of the inputs and outputs, too.
+};
+
+/// Three delegates "add" of which each adds an input to what the one before made. Inputs are [2,
+/// 3].
+inline ProgramBuilder chain_on_device(Chain where) {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto here = plan.buffer(512);
+  const auto there = plan.buffer(512);
+  put_on_device(plan.table(), there, 0);
+  std::uint64_t used = 0;
+  const auto at = [&](bool on_device) {
+    auto made = planned_tensor(ScalarType::Float, {2, 3}, on_device ? there : here, used);
+    used += 32;
+    return on_device ? tagged(std::move(made)) : std::move(made);
+  };
+  const auto to_device = plan.op("et_copy::_h2d_copy", "out");
+  const auto to_host = plan.op("et_copy::_d2h_copy", "out");
+  const auto copy = [&](std::int32_t op, std::int32_t from, bool on_device) {
+    const std::int32_t to = plan.value(at(on_device));
+    plan.instruction(kernel_call(op, {from, to, to}));
+    return to;
+  };
+  const bool resident = where == Chain::resident;
+  const std::int32_t inputs[] = {plan.input(at(resident)), plan.input(at(resident))};
+  const auto on_device = [&](std::int32_t value) {
+    return resident ? value : copy(to_device, value, true);
+  };
+  std::int32_t sum = on_device(inputs[0]);
+  const std::int32_t addend = on_device(inputs[1]);
+  for (int i = 0; i < 3; ++i) {
+    const bool is_last = i == 2;
+    const std::int32_t out = is_last && resident ? plan.output(at(true)) : plan.value(at(true));
+    const auto delegate =
+        plan.delegate("FarBackend", schema::DataLocation::INLINE, builder.inline_blob("add"));
+    plan.instruction(delegate_call(delegate, {sum, addend, out}));
+    sum = out;
+    if (where == Chain::copied && !is_last) {
+      sum = copy(to_device, copy(to_host, sum, false), true);
+    }
+  }
+  if (!resident) {
+    const std::int32_t out = plan.output(at(false));
+    plan.instruction(kernel_call(to_host, {sum, out, out}));
+  }
+  return builder;
+}
+
 /// A program of one delegate "copy" whose input and output are on the device, without copies around
 /// it (exporter: skip_h2d_for_method_inputs, skip_d2h_for_method_outputs). Planned or not.
 inline ProgramBuilder resident_program(bool planned, std::uint64_t output_at = 32) {

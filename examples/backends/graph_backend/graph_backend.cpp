@@ -3,12 +3,14 @@
 // A backend with both halves: it compiles PyTorch's exported graphs to blobs of its own, and runs
 // them on the CPU. docs/aot/graph-backend.md walks through it.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <tenon/aot.hpp>
 #include <tenon/backend/cancel_flag.hpp>
+#include <tenon/backend/mapped_memory.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -41,6 +43,7 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
                            public tenon::WithEstimate<GraphBackend>,
                            public tenon::WithMemoryInfo<GraphBackend>,
                            public tenon::WithIntermediates<GraphBackend>,
+                           public tenon::WithExternalMemory<GraphBackend>,
                            public tenon::aot::BackendDetails<GraphBackend> {
  public:
   static constexpr std::string_view id = "GraphBackend";
@@ -108,6 +111,20 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   }
   tenon::IntermediateRecorder& recorder(Delegate& delegate) { return delegate.recorder; }
 
+  // Memory of cameras, decoders and other processes, and their fences.
+  using ImportedMemory = tenon::MappedMemory;
+  static constexpr std::array memory_kinds{tenon::MemoryKind::MemFd};
+  static constexpr std::array fence_kinds{tenon::FenceKind::SyncFile, tenon::FenceKind::EventFd};
+  static tenon::Result<ImportedMemory> import_memory(const tenon::ExternalMemory& memory) {
+    return ImportedMemory::map(memory);
+  }
+  static tenon::Status wait_fence(Delegate&, const tenon::ExternalFence& fence) {
+    return tenon::wait_for(fence, longest_wait_ms);
+  }
+  static tenon::Status signal_fence(Delegate&, const tenon::ExternalFence& fence) {
+    return tenon::signal(fence);  // A run is done when `execute` returns.
+  }
+
   tenon::MemoryInfo memory_info(const Delegate* delegate) {
     tenon::MemoryInfo out;
     out.host_scratch = delegate ? delegate->model.scratch_bytes() : scratch_.load();
@@ -115,6 +132,8 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   }
 
  private:
+  static constexpr int longest_wait_ms = 10'000;
+
   std::atomic<std::uint64_t> scratch_{0};
 };
 

@@ -137,12 +137,12 @@ def onednn_of(plugin):
     return name.decode()
 
 
-def zydis():
+def zydis(header=pathlib.Path("/usr/include/Zydis/Zydis.h")):
     """The name of Zydis, whose version is that of its headers; none where a plugin is built without it."""
-    header = pathlib.Path("/usr/include/Zydis/Zydis.h")
     if not header.exists():
         return []
-    [version] = re.findall(r"#define ZYDIS_VERSION \(ZyanU64\)0x([0-9A-Fa-f]{16})", header.read_text())
+    # (ZyanU64)0x... until 4.0, 0x...ULL from 4.1 on.
+    [version] = re.findall(r"#define ZYDIS_VERSION (?:\(ZyanU64\))?0x([0-9A-Fa-f]{16})", header.read_text())
     return [f"libZydis.so.{int(version[:4], 16)}.{int(version[4:8], 16)}"]
 
 

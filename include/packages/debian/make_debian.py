@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the folder `debian` of Debian's source package: make_debian.py SOURCE NANOBIND
+"""Makes the folder `debian` of Debian's source package: make_debian.py SOURCE NANOBIND [REVISION]
 
 SOURCE is an unpacked archive of Tenon, in which `dpkg-buildpackage -us -uc -b` then builds the packages libtenon-dev,
 tenon-tools and python3-tenon. NANOBIND is the folder of the Python module nanobind, of which Debian 12 and 13 have no version
-that is new enough: it is copied into the source package, so that the build downloads nothing. DEBFULLNAME and DEBEMAIL name
-who packages it, SOURCE_DATE_EPOCH the date.
+that is new enough: it is copied into the source package, so that the build downloads nothing. REVISION, 1 unless it is given,
+ends the version of the packages: 1+deb13 where there are packages for several Debians. DEBFULLNAME and DEBEMAIL name who
+packages it, SOURCE_DATE_EPOCH the date.
 """
 
 import datetime
@@ -62,7 +63,7 @@ def copyright_of(source, of_nanobind, of_robin_map):
             f"License: BSD-3-Clause\n{in_copyright(of_nanobind)}\n")
 
 
-def make(source, nanobind, environment):
+def make(source, nanobind, environment, revision="1"):
     """Writes SOURCE/debian."""
     if not (nanobind / "src/nb_combined.cpp").is_file():
         sys.exit(f"make_debian: {nanobind} is not the folder of nanobind (.ci/fetch-python-build installs it)")
@@ -80,7 +81,7 @@ def make(source, nanobind, environment):
     texts = nanobind_licences.read(nanobind)
     (debian / "copyright").write_text(copyright_of(source, *texts), encoding="utf-8")
     (debian / "changelog").write_text(
-        f"tenon ({version}-1) {'unstable' if released else 'UNRELEASED'}; urgency=medium\n\n"
+        f"tenon ({version}-{revision}) {'unstable' if released else 'UNRELEASED'}; urgency=medium\n\n"
         f"  * Version {version}; /usr/share/doc/tenon/CHANGELOG.md has what changed.\n\n"
         f" -- {maintainer}  {date}\n", encoding="utf-8")
     (debian / "source").mkdir()
@@ -95,6 +96,6 @@ def make(source, nanobind, environment):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: make_debian.py SOURCE NANOBIND")
-    print(make(*(pathlib.Path(word).resolve() for word in sys.argv[1:]), os.environ))
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: make_debian.py SOURCE NANOBIND [REVISION]")
+    print(make(*(pathlib.Path(word).resolve() for word in sys.argv[1:3]), os.environ, *sys.argv[3:]))

@@ -36,6 +36,7 @@
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/estimate.h"
 #include "tenon/abi/extensions/events.h"
+#include "tenon/abi/extensions/external_memory.h"
 #include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/abi/extensions/kernels.h"

@@ -10,6 +10,7 @@
 #include "tenon/backend/mixins/devices.hpp"
 #include "tenon/backend/mixins/estimate.hpp"
 #include "tenon/backend/mixins/events.hpp"
+#include "tenon/backend/mixins/external_memory.hpp"
 #include "tenon/backend/mixins/intermediates.hpp"
 #include "tenon/backend/mixins/kernels.hpp"
 #include "tenon/backend/mixins/memory_info.hpp"
@@ -29,7 +30,8 @@ namespace tenon::detail {
 using ExtensionTables =
     TypeList<tenon_aoti_export_v1, tenon_options_v1, tenon_check_blob_v1, tenon_estimate_v1,
              tenon_memory_info_v1, tenon_sessions_v1, tenon_devices_v1, tenon_device_memory_v1,
-             tenon_streams_v1, tenon_events_v1, tenon_cancel_v1, tenon_scheduling_v1,
-             tenon_intermediates_v1, tenon_sequence_v1, tenon_kernels_v1, tenon_preprocess_v1>;
+             tenon_streams_v1, tenon_external_memory_v1, tenon_events_v1, tenon_cancel_v1,
+             tenon_scheduling_v1, tenon_intermediates_v1, tenon_sequence_v1, tenon_kernels_v1,
+             tenon_preprocess_v1>;
 
 }  // namespace tenon::detail

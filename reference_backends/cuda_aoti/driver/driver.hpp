@@ -23,6 +23,7 @@ using CUgraphExec = struct CUgraphExec_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
+using CUexternalMemory = struct CUextMemory_st*;
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
 inline constexpr CUresult CUDA_ERROR_INVALID_VALUE = 1;
@@ -42,6 +43,8 @@ inline constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
 inline constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 inline constexpr int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
 inline constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2;
+inline constexpr int CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1;
+inline constexpr unsigned external_memory_dedicated = 1;  ///< A macro of cuda.h.
 inline constexpr int CU_MEMORYTYPE_HOST = 1;
 inline constexpr int CU_MEMORYTYPE_DEVICE = 2;
 inline constexpr int CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2;
@@ -86,6 +89,30 @@ struct CUDA_MEMCPY2D {
   std::size_t Height;
 };
 
+/// Layout of CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1.
+struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+  int type;
+  union {
+    int fd;
+    struct {
+      void* handle;
+      const void* name;
+    } win32;
+    const void* nvSciBufObject;
+  } handle;
+  unsigned long long size;
+  unsigned flags;
+  unsigned reserved[16];
+};
+
+/// Layout of CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1.
+struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned flags;
+  unsigned reserved[16];
+};
+
 // Member, name in libcuda.so.1, parameters. The _v2 names are unchanged since CUDA 4.
 #define TENON_CUDA_DRIVER_FUNCTIONS(X)                                                            \
   X(cuInit, cuInit, (unsigned flags))                                                             \
@@ -125,6 +152,11 @@ struct CUDA_MEMCPY2D {
     (CUdeviceptr to, CUdeviceptr from, std::size_t, CUstream))                                    \
   X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D*, CUstream))                        \
   X(cuMemsetD8Async, cuMemsetD8Async, (CUdeviceptr, unsigned char, std::size_t, CUstream))        \
+  X(cuImportExternalMemory, cuImportExternalMemory,                                               \
+    (CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*))                                 \
+  X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer,                             \
+    (CUdeviceptr*, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*))                    \
+  X(cuDestroyExternalMemory, cuDestroyExternalMemory, (CUexternalMemory))                         \
   X(cuPointerGetAttribute, cuPointerGetAttribute, (void* out, int attribute, CUdeviceptr))        \
   X(cuStreamCreate, cuStreamCreate, (CUstream*, unsigned flags))                                  \
   X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, (CUstream*, unsigned flags, int))     \

@@ -44,10 +44,15 @@ struct MatmulArguments {
   Weights weights;
 };
 
-inline constexpr int few_rows_warps = 4;  ///< Columns of a block of the kernels for few rows.
-/// Columns of a block of the kernel for one row of the packed format: those of a tile.
+/// Warps of a block of the kernels for few rows of the packed format, and its columns: those of a
+/// tile for one row, one for each warp for more.
+inline constexpr int few_rows_warps = 4;
 inline constexpr int packed_row_columns = 8;
-inline constexpr int few_rows_per_warp = 4;
+/// Warps of a block of the kernels for few rows of the plain formats, and columns of a warp.
+inline constexpr int plain_rows_warps = 8;
+inline constexpr int plain_warp_columns = 2;
+inline constexpr int plain_rows_columns = plain_rows_warps * plain_warp_columns;
+inline constexpr int few_rows_at_once = 4;
 inline constexpr int few_rows_limit = 16;  ///< More rows use tiles.
 inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
 inline constexpr int matmul_step = 64;     ///< Of the depth that a tile multiplies at once.

@@ -6,7 +6,8 @@ usage: embed_fatbin.py FATBIN ASSEMBLY SOURCE ARCHITECTURES WARNINGS NVCC ARGUME
 nvcc writes PTX of the version of its own CUDA, which no older driver accepts, and binaries that drivers of an earlier
 major version of CUDA do not accept either. So the PTX is declared to be of PTX_VERSION, that of the oldest CUDA whose
 driver the plugin supports; the assembler, which makes the binaries of ARCHITECTURES from it, fails when the code needs
-more than that version has. WARNINGS are arguments for the compiler alone.
+more than that version has. WARNINGS are arguments for the compiler alone. Of ARCHITECTURES those that this nvcc does not
+know are left out, but not the first two: drivers compile the PTX for their devices.
 
 The assembly is written anew with each fat binary, so that a build notices when it changed.
 """
@@ -28,7 +29,10 @@ def run(command: list[str]) -> None:
 
 fatbin, assembly = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 source, architectures, warnings, *nvcc = sys.argv[3:]
-oldest, *_ = architectures.split(",")
+known = subprocess.run([nvcc[0], "--list-gpu-code"], capture_output=True, text=True, check=False).stdout.split()
+wanted = architectures.split(",")
+chosen = [each for each in wanted if each in wanted[:2] or f"sm_{each}" in known]
+oldest = chosen[0]
 ptx = fatbin.with_suffix(".ptx")
 run([*nvcc, *warnings.split(), "-ptx", f"-arch=compute_{oldest}", source, "-o", str(ptx)])
 text = re.sub(r"^//.*\n|^\t//.*\n", "", ptx.read_text(), flags=re.MULTILINE)
@@ -38,7 +42,7 @@ if version is None:
 if (int(version[1]), int(version[2])) > PTX_VERSION:
     text = text.replace(version[0], f".version {PTX_VERSION[0]}.{PTX_VERSION[1]}", 1)
 ptx.write_text(text)
-codes = [f"-gencode=arch=compute_{oldest},code=sm_{each}" for each in architectures.split(",")]
+codes = [f"-gencode=arch=compute_{oldest},code=sm_{each}" for each in chosen]
 # Not compressed, so that a test can read the kernels' names.
 run([*nvcc, "-fatbin", "--no-compress", "--threads", "2", *codes, str(ptx), "-o", str(fatbin)])
 

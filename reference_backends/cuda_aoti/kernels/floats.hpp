@@ -35,10 +35,16 @@ TENON_HOST_DEVICE std::uint16_t float_to_bfloat16(float value) {
 
 /// Exact. The scaling by 2^112 moves the exponent's bias and makes subnormal numbers right too.
 TENON_HOST_DEVICE float half_to_float(std::uint16_t bits) {
+#ifdef __CUDA_ARCH__
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+#else
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
   if (rest >= 0x7c00u << 13) return float_of_bits(sign | 0x7f800000u | (rest & 0x7fffffu));
   return float_of_bits(sign | bits_of_float(float_of_bits(rest) * 0x1p112f));
+#endif
 }
 
 }  // namespace tenon::cuda_aoti::kernels

@@ -46,7 +46,8 @@ namespace tenon::cuda_aoti::kernels {
 
 using aoti::ModelTensor;
 
-/// The code of all kernels as nvcc's fat binary (sm_80, sm_90), for `cuModuleLoadData`. Empty when
+/// The code of all kernels as nvcc's fat binary (sm_80, sm_90, and from
+/// CUDA 12.8 on sm_100, sm_120), for `cuModuleLoadData`. Empty when
 /// the plugin was built without nvcc: the functions above are then not available, and a model that
 /// needs one must be refused when it is loaded.
 /// lifetime: static; threads: any
@@ -85,14 +86,18 @@ struct MatmulPlan {
   std::array<const char*, 3> functions;  ///< For one row, a few, and many.
   const char* unpack;                    ///< Of the weight alone.
   std::int64_t row_columns;              ///< Columns of a block of the first.
+  std::int64_t few_columns;              ///< Of the second.
+  unsigned warps;                        ///< Of a block of both.
   MatmulArguments arguments;
 };
 
 /// self @ weight^T for weights of the five formats (weight_formats.hpp has their layouts). self is
 /// bfloat16 [rows, depth], depth a multiple of 32 (of 256 for plain 4, 5 and 6 bits), the elements
-/// of a row without gaps; the weight's parts are contiguous. Weights and sums are float32 for up to
-/// 16 rows; for more, tensor cores multiply weights rounded to bfloat16. ExecuTorch's kernels for 4
-/// to 8 plain bits round `self` to 8 bits instead; these do not.
+/// of a row without gaps; the weight's parts are contiguous. For up to 16 rows the packed format is
+/// multiplied in float32; for the plain ones 32 values of `self` become integers of 16 bits with a
+/// power of 2 in common (device/plain_rows.cuh), where ExecuTorch's kernels round them to 8 bits,
+/// and an infinite value makes its element NaN. For more rows tensor cores multiply weights rounded
+/// to bfloat16.
 ///
 /// errors: InvalidArgument with the name, what was expected and what was found.
 /// threads: any

@@ -70,16 +70,22 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
 }
 
 [[nodiscard]] MatmulPlan make_plan(const ModelTensor& self, const Weights& weights,
-                                   const std::array<const char*, 4>& functions,
-                                   std::int64_t row_columns = few_rows_warps) {
+                                   const std::array<const char*, 4>& functions) {
   MatmulArguments arguments{};
   arguments.self = self.as<const std::uint16_t>();
   arguments.rows = self.sizes[0];
   arguments.self_row_stride = self.strides[0];
   arguments.self_vector_loads = is_aligned(self, 16) && self.strides[0] % 8 == 0;
   arguments.weights = weights;
-  return {self.sizes[0], weights.columns, {functions[0], functions[1], functions[2]},
-          functions[3],  row_columns,     arguments};
+  MatmulPlan plan{};
+  plan.rows = self.sizes[0];
+  plan.columns = weights.columns;
+  plan.functions = {functions[0], functions[1], functions[2]};
+  plan.unpack = functions[3];
+  plan.row_columns = plan.few_columns = plain_rows_columns;
+  plan.warps = plain_rows_warps;
+  plan.arguments = arguments;
+  return plan;
 }
 
 /// Scales and zeros of 8 bits with steps of float16, as the formats of 4, 5 and 6 bits have them.
@@ -145,7 +151,10 @@ Result<MatmulPlan> plan_weight_int4pack_mm(const ModelTensor& self, const ModelT
   weights.depth = static_cast<std::int32_t>(depth);
   weights.group_shift = group_shift;
   weights.inner_k_tiles = static_cast<std::int32_t>(inner);
-  return make_plan(self, weights, weight_int4pack_mm_functions, packed_row_columns);
+  MatmulPlan plan = make_plan(self, weights, weight_int4pack_mm_functions);
+  plan.row_columns = packed_row_columns;
+  plan.few_columns = plan.warps = few_rows_warps;
+  return plan;
 }
 
 Result<MatmulPlan> plan_int4_plain_mm(const ModelTensor& self, const ModelTensor& qdata,
@@ -233,12 +242,12 @@ Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launc
   }
   if (plan.rows == 1) {
     return launch_blocks(launcher, plan.functions[0], {ceil_div(plan.columns, plan.row_columns), 1},
-                         {32, few_rows_warps, 1}, arguments);
+                         {32, plan.warps, 1}, arguments);
   }
   return launch_blocks(
       launcher, plan.functions[1],
-      {ceil_div(plan.columns, few_rows_warps), ceil_div(plan.rows, few_rows_per_warp)},
-      {32, few_rows_warps, 1}, arguments);
+      {ceil_div(plan.columns, plan.few_columns), ceil_div(plan.rows, few_rows_at_once)},
+      {32, plan.warps, 1}, arguments);
 }
 
 }  // namespace tenon::cuda_aoti::kernels

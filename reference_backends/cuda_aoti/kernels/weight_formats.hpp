@@ -51,16 +51,19 @@ struct RawChunk {
 };
 
 /// Calls `load_group(eight, group)` for the groups of 32 weights from `first` on of a column: for
-/// each eight, unless all are of one group. A group has at least eight weights.
-template <class LoadGroup>
+/// each eight, unless all are of one group. A group has at least eight weights; `one_group` is for
+/// kernels that serve groups of at least 32 apart.
+template <bool one_group, class LoadGroup>
 TENON_HOST_DEVICE void load_groups(const Weights& weights, std::int32_t column, std::int32_t first,
                                    LoadGroup load_group) {
   const std::int32_t groups = weights.depth >> weights.group_shift;
   load_group(0, place(column, groups, first >> weights.group_shift));
-  if (weights.group_shift >= 5) return;
-  TENON_UNROLL
-  for (int eight = 1; eight < 4; ++eight) {
-    load_group(eight, place(column, groups, (first + eight * 8) >> weights.group_shift));
+  if constexpr (!one_group) {
+    if (weights.group_shift >= 5) return;
+    TENON_UNROLL
+    for (int eight = 1; eight < 4; ++eight) {
+      load_group(eight, place(column, groups, (first + eight * 8) >> weights.group_shift));
+    }
   }
 }
 
@@ -81,14 +84,14 @@ TENON_HOST_DEVICE void scale_chunk(const Weights& weights, ScalingOf scaling_of,
 }
 
 /// Loads the steps and codes of scales, and of zeros if the format has them.
-template <class Code>
+template <class Code, bool one_group>
 TENON_HOST_DEVICE void load_codes(const Weights& weights, std::int32_t column, std::int32_t chunk,
                                   bool has_zeros, RawChunk& raw) {
   const std::int32_t first = chunk * weights_per_chunk;
   const std::int64_t block = place(column, weights.depth >> 8, first >> 8);
   raw.scale_step = element<std::uint16_t>(weights.scale_step, block);
   if (has_zeros) raw.zero_step = element<std::uint16_t>(weights.zero_step, block);
-  load_groups(weights, column, first, [&](int eight, std::int64_t group) {
+  load_groups<one_group>(weights, column, first, [&](int eight, std::int64_t group) {
     raw.scale[eight] = static_cast<std::uint32_t>(element<Code>(weights.scale, group));
     if (has_zeros) raw.zero[eight] = element<std::uint8_t>(weights.zero, group);
   });
@@ -98,6 +101,28 @@ TENON_HOST_DEVICE void load_codes(const Weights& weights, std::int32_t column, s
 TENON_HOST_DEVICE Scaling coded_scaling(const RawChunk& raw, int eight) {
   return {static_cast<float>(raw.scale[eight]) * half_to_float(raw.scale_step),
           static_cast<float>(raw.zero[eight]) * half_to_float(raw.zero_step)};
+}
+
+/// The numbers of 32 weights as bytes, four in a word, which an integer dot product takes.
+struct PackedNumbers {
+  std::uint32_t word[8];
+};
+
+/// The place of weight `i` of an eight in its two words of `PackedNumbers`, as bytes. Formats with
+/// four bits in a word have the even weights first: two masks unpack all of them.
+TENON_HOST_DEVICE constexpr int byte_of_weight(bool even_first, int i) {
+  return even_first ? i % 2 * 4 + i / 2 : i;
+}
+
+/// The lower four bits of 32 weights, the even ones of each eight first.
+TENON_HOST_DEVICE PackedNumbers four_bits(const Words4& low) {
+  PackedNumbers out;
+  TENON_UNROLL
+  for (int eight = 0; eight < 4; ++eight) {
+    out.word[2 * eight] = low.word[eight] & 0x0f0f0f0fu;
+    out.word[2 * eight + 1] = low.word[eight] >> 4 & 0x0f0f0f0fu;
+  }
+  return out;
 }
 
 /// A format's `chunk`: 32 weights of a column, loaded and unpacked.
@@ -112,17 +137,25 @@ struct Chunks {
 /// low: uint8 [columns, depth / 2], the even weight in the lower four bits; scale and zero: uint8
 /// codes [columns, depth / group] with float16 steps [columns, depth / 256].
 struct Int4Plain : Chunks<Int4Plain> {
+  template <bool one_group = false>
   static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
                                          std::int32_t chunk) {
     RawChunk raw{};
     raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
-    load_codes<std::uint8_t>(weights, column, chunk, true, raw);
+    load_codes<std::uint8_t, one_group>(weights, column, chunk, true, raw);
     return raw;
+  }
+  static constexpr bool even_first = true;
+  static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {
+    return four_bits(raw.low[0]);
+  }
+  static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
+    return coded_scaling(raw, eight);
   }
   static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
                                        float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights, [&](int eight) { return coded_scaling(raw, eight); },
+        weights, [&](int eight) { return scaling(raw, eight); },
         [&](int eight, int i) {
           return static_cast<std::int32_t>(raw.low[0].word[eight] >> (4 * i) & 0xfu);
         },
@@ -133,18 +166,33 @@ struct Int4Plain : Chunks<Int4Plain> {
 /// As Int4Plain with a fifth bit. high: uint8 [columns, depth / 8]; a byte has those of eight
 /// weights, of the even ones in its lower half and of the odd ones in its upper half.
 struct Int5Plain : Chunks<Int5Plain> {
+  template <bool one_group = false>
   static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
                                          std::int32_t chunk) {
     RawChunk raw{};
     raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
     raw.high[0] = load_word(weights.high, place(column, weights.depth / 8, chunk * 4));
-    load_codes<std::uint8_t>(weights, column, chunk, true, raw);
+    load_codes<std::uint8_t, one_group>(weights, column, chunk, true, raw);
     return raw;
+  }
+  static constexpr bool even_first = true;
+  static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {
+    PackedNumbers out = four_bits(raw.low[0]);
+    TENON_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      // Bits 0 to 3 to bits 4, 12, 20 and 28.
+      const std::uint32_t fifth = raw.high[0] >> (4 * i) & 0xfu;
+      out.word[i] |= fifth * 0x02040810u & 0x10101010u;
+    }
+    return out;
+  }
+  static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
+    return coded_scaling(raw, eight);
   }
   static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
                                        float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights, [&](int eight) { return coded_scaling(raw, eight); },
+        weights, [&](int eight) { return scaling(raw, eight); },
         [&](int eight, int i) {
           const std::uint32_t four = raw.low[0].word[eight] >> (4 * i) & 0xfu;
           const std::uint32_t fifth = raw.high[0] >> (8 * eight + (i & 1) * 4 + i / 2) & 1u;
@@ -158,6 +206,7 @@ struct Int5Plain : Chunks<Int5Plain> {
 /// depth / 4], for 32 weights four bytes of the even ones, then four of the odd ones, two bits
 /// each; scale: int8 codes with float16 steps.
 struct Int6Plain : Chunks<Int6Plain> {
+  template <bool one_group = false>
   static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
                                          std::int32_t chunk) {
     RawChunk raw{};
@@ -165,17 +214,29 @@ struct Int6Plain : Chunks<Int6Plain> {
     const std::int64_t at = place(column, weights.depth / 4, chunk * 8);
     raw.high[0] = load_word(weights.high, at);
     raw.high[1] = load_word(weights.high, at + 4);
-    load_codes<std::int8_t>(weights, column, chunk, false, raw);
+    load_codes<std::int8_t, one_group>(weights, column, chunk, false, raw);
     return raw;
+  }
+  static constexpr bool even_first = true;
+  static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {
+    PackedNumbers out = four_bits(raw.low[0]);
+    TENON_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      // Pairs of bits at 0 and 4 to bits 4 and 20, at 2 and 6 to bits 12 and 28.
+      const std::uint32_t pairs = raw.high[i % 2] >> (8 * (i / 2));
+      const std::uint32_t spread = (pairs & 0x33u) * 0x00010010u + (pairs & 0xccu) * 0x00400400u;
+      out.word[i] |= spread & 0x30303030u;
+    }
+    return out;
+  }
+  static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
+    const auto code = static_cast<std::int32_t>(raw.scale[eight]);
+    return {static_cast<float>(code) * half_to_float(raw.scale_step), 32.0f};
   }
   static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
                                        float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights,
-        [&](int eight) {
-          const auto code = static_cast<std::int32_t>(raw.scale[eight]);
-          return Scaling{static_cast<float>(code) * half_to_float(raw.scale_step), 32.0f};
-        },
+        weights, [&](int eight) { return scaling(raw, eight); },
         [&](int eight, int i) {
           const std::uint32_t four = raw.low[0].word[eight] >> (4 * i) & 0xfu;
           const std::uint32_t two = raw.high[i & 1] >> (8 * eight + i / 2 * 2) & 3u;
@@ -187,26 +248,35 @@ struct Int6Plain : Chunks<Int6Plain> {
 
 /// low: int8 [columns, depth]; scale: bfloat16 and zero: int8 [columns, depth / group].
 struct Int8Plain : Chunks<Int8Plain> {
+  template <bool one_group = false>
   static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
                                          std::int32_t chunk) {
     RawChunk raw{};
     const std::int64_t at = place(column, weights.depth, chunk * weights_per_chunk);
     raw.low[0] = load_words(weights.low, at);
     raw.low[1] = load_words(weights.low, at + 16);
-    load_groups(weights, column, chunk * weights_per_chunk, [&](int eight, std::int64_t group) {
-      raw.scale[eight] = element<std::uint16_t>(weights.scale, group);
-      raw.zero[eight] = static_cast<std::uint32_t>(element<std::int8_t>(weights.zero, group));
-    });
+    load_groups<one_group>(
+        weights, column, chunk * weights_per_chunk, [&](int eight, std::int64_t group) {
+          raw.scale[eight] = element<std::uint16_t>(weights.scale, group);
+          raw.zero[eight] = static_cast<std::uint32_t>(element<std::int8_t>(weights.zero, group));
+        });
     return raw;
+  }
+  static constexpr bool even_first = false;
+  static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {
+    PackedNumbers out;
+    TENON_UNROLL
+    for (int i = 0; i < 8; ++i) out.word[i] = raw.low[i / 4].word[i % 4];
+    return out;
+  }
+  static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
+    return {bfloat16_to_float(static_cast<std::uint16_t>(raw.scale[eight])),
+            static_cast<float>(static_cast<std::int32_t>(raw.zero[eight]))};
   }
   static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
                                        float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights,
-        [&](int eight) {
-          return Scaling{bfloat16_to_float(static_cast<std::uint16_t>(raw.scale[eight])),
-                         static_cast<float>(static_cast<std::int32_t>(raw.zero[eight]))};
-        },
+        weights, [&](int eight) { return scaling(raw, eight); },
         [&](int eight, int i) {
           const std::uint32_t word = raw.low[eight / 2].word[eight % 2 * 2 + i / 4];
           return static_cast<std::int32_t>(static_cast<std::int8_t>(word >> (8 * (i % 4)) & 0xffu));

@@ -64,6 +64,20 @@ static inline tenon_status device_copy(tenon_backend* backend, tenon_dl_device d
   return status;
 }
 
+static inline tenon_status device_copy_on(tenon_backend* backend, void* stream,
+                                          tenon_dl_device to_device, void* to,
+                                          tenon_dl_device from_device, const void* from,
+                                          uint64_t nbytes) {
+  tenon_status status = device_check(backend, to_device);
+  if (status == TENON_STATUS_OK) status = device_check(backend, from_device);
+  if (status == TENON_STATUS_OK && stream) {
+    return good_fail(backend->host, TENON_STATUS_NOT_SUPPORTED,
+                     "copy_on: expected no stream, found one");
+  }
+  if (status == TENON_STATUS_OK && nbytes > 0) memcpy(to, from, (size_t)nbytes);
+  return status;
+}
+
 #ifndef ZOO_LIST_DEVICES
 #define ZOO_LIST_DEVICES device_list
 #endif
@@ -76,13 +90,20 @@ static inline tenon_status device_copy(tenon_backend* backend, tenon_dl_device d
 #ifndef ZOO_COPY_TO_DEVICE
 #define ZOO_COPY_TO_DEVICE device_copy
 #endif
-#define ZOO_EXTENSIONS(id)                                                                        \
-  do {                                                                                            \
-    static const tenon_devices_v1 devices = {sizeof devices, 0, ZOO_LIST_DEVICES};                \
-    static const tenon_device_memory_v1 memory = {                                                \
-        sizeof memory, 0, ZOO_DEVICE_ALLOCATE, ZOO_DEVICE_FREE, ZOO_COPY_TO_DEVICE, device_copy}; \
-    if (strcmp(id, TENON_EXTENSION_DEVICES) == 0) return &devices;                                \
-    if (strcmp(id, TENON_EXTENSION_DEVICE_MEMORY) == 0) return &memory;                           \
+#ifndef ZOO_COPY_ON
+#define ZOO_COPY_ON device_copy_on
+#endif
+#define ZOO_EXTENSIONS(id)                                                              \
+  do {                                                                                  \
+    static const tenon_devices_v1 devices = {sizeof devices, 0, ZOO_LIST_DEVICES};      \
+    static const tenon_device_memory_v1 memory = {.struct_size = sizeof memory,         \
+                                                  .allocate = ZOO_DEVICE_ALLOCATE,      \
+                                                  .free = ZOO_DEVICE_FREE,              \
+                                                  .copy_to_device = ZOO_COPY_TO_DEVICE, \
+                                                  .copy_to_host = device_copy,          \
+                                                  .copy_on = ZOO_COPY_ON};              \
+    if (strcmp(id, TENON_EXTENSION_DEVICES) == 0) return &devices;                      \
+    if (strcmp(id, TENON_EXTENSION_DEVICE_MEMORY) == 0) return &memory;                 \
   } while (0)
 
 #endif  // TENON_ZOO_DEVICE_H

@@ -24,21 +24,21 @@ VERSIONS = """g++ --version | sed -n 1p; clang++ --version | sed -n 1p; ldd --ve
 python3 --version; ls -l /usr/lib/*/libdnnl.so.* | sed 's/.*libdnnl/libdnnl/'"""
 
 
-def _installed(part):
-    """Makes the root, as README expects a machine with a clone to be."""
+def installed(part, release="trixie"):
+    """Makes the root, as README expects a machine with a clone to be: of Debian 13, or of another release by its name."""
     packages.need(part, {"debootstrap": "debootstrap"})
 
     def make(work):
         if os.geteuid() != 0:
-            raise Failed("cross: debootstrap makes a root of Debian 13 as root alone")
-        part.say("making a root of Debian 13: 2.4 GB on disk, some minutes, once")
+            raise Failed(f"debootstrap makes a root of {release} as root alone")
+        part.say(f"making a root of {release}: 2.4 GB on disk, some minutes, once")
         root = f"{work}/root"
-        part.run(["debootstrap", "--variant=minbase", "--include=ca-certificates,git", "trixie", root])
+        part.run(["debootstrap", "--variant=minbase", "--include=ca-certificates,git", release, root])
         os.chmod(root, 0o755)
         return root
 
-    with alone("trixie-root"):
-        return str(made_once(cache("cross/trixie-installed"), make))
+    with alone(f"{release}-root"):
+        return str(made_once(cache(f"cross/{release}-installed"), make))
 
 
 def copy_tree(part, folder):
@@ -115,7 +115,7 @@ class Root:
 
 def _open(target):
     """The root, and a copy of this tree in which it builds."""
-    root = Root(target, _installed(target.part), "build/cross/trixie/tree")
+    root = Root(target, installed(target.part), "build/cross/trixie/tree")
     copy_tree(target.part, root.tree)
     return root
 

@@ -2,7 +2,6 @@
 """The files of a release, each made from the archive of the sources or from the commit."""
 
 import dataclasses
-import glob
 import hashlib
 import os
 import pathlib
@@ -10,10 +9,10 @@ import shutil
 import subprocess
 import tarfile
 
-from dev import packages, pages
 from dev.part import Failed, Part
 
 NANOBIND = "build/python/venv/lib/python3*/site-packages/nanobind"
+WHEELS = "build/wheel/dist/*.whl"
 
 
 @dataclasses.dataclass
@@ -25,6 +24,8 @@ class Made:
     # The files of the release, and what is only needed to make them.
     folder: pathlib.Path
     work: pathlib.Path
+    # Those that are for one Debian alone, by its code name.
+    of_debian: dict = dataclasses.field(default_factory=dict)
 
     @property
     def archive(self):
@@ -36,6 +37,16 @@ class Made:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
+
+    def add(self, place, paths):
+        """Moves what was made for a Debian to the release."""
+        for path in paths:
+            shutil.move(path, self.folder / path.name)
+            self.of_debian.setdefault(place.debian, []).append(self.folder / path.name)
+
+    def files_for(self, debian):
+        """What is for a Debian: the archive is for each."""
+        return [self.archive, *sorted(self.of_debian.get(debian, ()))]
 
 
 def unpack(archive, folder):
@@ -69,30 +80,30 @@ def archive(made):
     part.check("the archive of the sources has each file of the commit", make)
 
 
-def debian(made):
-    """Packages for this machine's Debian, built from the archive."""
+def debian(made, place):
+    """Packages for a Debian, built from the archive."""
     part = made.part
-    packages.need(part, {"dh": "debhelper", "dh_python3": "dh-python", "dpkg-buildpackage": "dpkg-dev"})
 
     def make():
-        part.run([".ci/fetch-python-build"])
-        [nanobind] = glob.glob(NANOBIND)
-        source = unpack(made.archive, made.empty("debian"))
-        part.run(["python3", "include/packages/debian/make_debian.py", source, nanobind],
-                 env={"SOURCE_DATE_EPOCH": part.output(["git", "log", "-1", "--format=%ct"])})
+        folder = place.empty("debian")
+        source = folder / unpack(made.archive, place.tree / folder).name
+        place.run(".ci/fetch-python-build")
+        [nanobind] = place.tree.glob(NANOBIND)
+        place.run("python3", "include/packages/debian/make_debian.py", source, nanobind.relative_to(place.tree),
+                  f"1{place.suffix()}", SOURCE_DATE_EPOCH=part.output(["git", "log", "-1", "--format=%ct"]))
+        place.prepare(source)
         # Packages of debug information take minutes to compress, and no release has them.
-        part.run(["dpkg-buildpackage", "-us", "-uc", "-b"], cwd=source, env={"DEB_BUILD_OPTIONS": "noautodbgsym"})
-        for path in source.parent.glob("*.deb"):
-            shutil.move(path, made.folder / path.name)
+        place.run("dpkg-buildpackage", "-us", "-uc", "-b", folder=source, DEB_BUILD_OPTIONS="noautodbgsym")
+        made.add(place, sorted((place.tree / folder).glob("*.deb")))
 
-    part.check("Debian packages", make)
-    part.check("their contents", lambda: check_contents(part, made.folder))
+    part.check(f"Debian packages for {place.debian}", make)
+    part.check(f"contents of the packages for {place.debian}", lambda: check_contents(part, made.files_for(place.debian)))
 
 
-def check_contents(part, folder):
+def check_contents(part, files):
     """There are three packages, no file is in two, and no library is among what all architectures share."""
     of_packages = {}
-    for path in sorted(folder.glob("*.deb")):
+    for path in (path for path in files if path.suffix == ".deb"):
         listed = part.output(["dpkg-deb", "--contents", path]).splitlines()
         for name in (line.split()[5] for line in listed if not line.startswith("d")):
             if name in of_packages:
@@ -104,21 +115,19 @@ def check_contents(part, folder):
         raise Failed(f"expected three packages, found {sorted(set(of_packages.values()))}")
 
 
-def wheel(made):
-    """That of `./dev wheel`, where PyPI has what it is built with."""
+def wheel(made, place):
+    """That of `./dev wheel`, for a Debian's Python, where PyPI has what it is built with."""
     part = made.part
-    if part.captured(["python3", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", made.empty("probe"),
-                      "meson-python"]).returncode != 0:
-        part.skip("the wheel: nothing comes from PyPI")
+    if not place.succeeds("python3", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place.empty("probe"),
+                          "meson-python"):
+        part.skip(f"the wheel for {place.debian}: nothing comes from PyPI")
         return
 
     def make():
-        if pages.wheel(part) != 0:
-            raise Failed("the wheel's test failed")
-        for path in glob.glob("build/wheel/dist/*.whl"):
-            shutil.copy2(path, made.folder)
+        place.run("./dev", "wheel")
+        made.add(place, sorted(place.tree.glob(WHEELS)))
 
-    part.check("the wheel, in fresh environments", make)
+    part.check(f"the wheel for {place.debian}, in fresh environments", make)
 
 
 def digest(path):

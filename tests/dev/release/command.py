@@ -2,12 +2,12 @@
 """Makes what a release VERSION consists of, from the commit, into build/release/VERSION, and checks each:
 
   archive   tenon-VERSION.tar.gz, the sources, of `meson dist`
-  debian    Debian packages libtenon-dev, tenon-tools and python3-tenon, for this machine's Debian
-  wheel     the wheel of `./dev wheel`, which needs PyPI
+  debian    Debian packages libtenon-dev, tenon-tools and python3-tenon, for a Debian
+  wheel     the wheel of `./dev wheel`, for a Debian's Python; needs PyPI
 
-and with them tenon-VERSION.spdx.json, what they contain of others (SPDX 2.3), and SHA256SUMS. As root, each is installed
-and used in a root of Debian 12 that has nothing else, made once by debootstrap in ~/.cache/tenon (200 MB). Nothing is
-published."""
+and with them tenon-VERSION-DEBIAN.spdx.json, what those for a Debian contain of others (SPDX 2.3), and SHA256SUMS. What is for
+another Debian than this machine's is made in its root of `./dev cross` (2.4 GB). As root, each is installed and used in a
+root of its Debian that has nothing else, made once by debootstrap in ~/.cache/tenon (200 MB). Nothing is published."""
 
 import pathlib
 import re
@@ -15,18 +15,21 @@ import shutil
 
 from dev import packages
 from dev.part import Failed
-from dev.release import artifacts, clean, sbom
+from dev.release import artifacts, clean, places, sbom
 from dev.totals import FAILED
 
-PARTS = {"archive": artifacts.archive, "debian": artifacts.debian, "wheel": artifacts.wheel}
+PARTS = {"debian": artifacts.debian, "wheel": artifacts.wheel}
+DEBIANS = ("bookworm", "trixie")
 FOLDER = pathlib.Path("build/release")
 
 
 def add_arguments(parser):
     """Those of the command."""
     parser.add_argument("version", metavar="VERSION", help="that of include/tenon/abi/version.h")
-    parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
-                        help=f"one of {', '.join(PARTS)}; may be repeated. The archive is always made")
+    parser.add_argument("--only", metavar="PART", action="append", choices=["archive", *PARTS],
+                        help=f"one of archive, {', '.join(PARTS)}; may be repeated. The archive is always made")
+    parser.add_argument("--root", metavar="DEBIAN", action="append", choices=DEBIANS,
+                        help=f"for which Debian, one of {', '.join(DEBIANS)}; may be repeated (default: this machine's)")
     parser.add_argument("--trial", action="store_true", help="also when the changelog says that it is not released")
 
 
@@ -43,7 +46,7 @@ def check_version(version, root=pathlib.Path()):
     return "", section[1] != "not released"
 
 
-def release(part, version, only=None, trial=False):
+def release(part, version, only=None, root=None, trial=False):
     """See above."""
     problem, released = check_version(version)
     if problem:
@@ -58,14 +61,19 @@ def release(part, version, only=None, trial=False):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     made = artifacts.Made(part, version, folder, FOLDER / "work")
-    for name, make in PARTS.items():
-        if name == "archive" or not only or name in only:
-            make(made)
+    artifacts.archive(made)
+    found = [places.place_of(part, debian) for debian in dict.fromkeys(root or [places.own()])]
+    for place in found:
+        for name, make in PARTS.items():
+            if not only or name in only:
+                make(made, place)
     if any(check.outcome == FAILED for check in part.checks):
         return
-    part.check("what others made is listed", lambda: sbom.write(part, version, folder))
+    for place in found:
+        part.check(f"what others made is listed, for {place.debian}", lambda place=place: sbom.write(made, place))
     part.check("SHA256SUMS", lambda: artifacts.write_sums(folder))
-    clean.check_all(part, folder)
+    for place in found:
+        clean.check_all(part, place.debian, made.files_for(place.debian))
     part.say(f"made in {folder}")
     for path in sorted(folder.iterdir()):
         part.print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")

@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from dev import packages  # noqa: E402  pylint: disable=wrong-import-position
 from dev.in_folder import InFolder  # noqa: E402  pylint: disable=wrong-import-position
 from dev.part import Failed  # noqa: E402  pylint: disable=wrong-import-position
-from dev.release import artifacts, clean, command, sbom  # noqa: E402  pylint: disable=wrong-import-position
+from dev.release import artifacts, clean, command, places, sbom  # noqa: E402  pylint: disable=wrong-import-position
 from dev.totals import FAILED, PASSED, SKIPPED  # noqa: E402  pylint: disable=wrong-import-position
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
@@ -61,27 +61,87 @@ class Release(InFolder):
         pathlib.Path("NOTICE").write_text((SOURCE / "NOTICE").read_text(encoding="utf-8"), encoding="utf-8")
         self.program("git", "true")
         self.patch(mock.patch.object(packages, "setup", lambda part: None))
-        self.patch(mock.patch.object(clean, "check_all", lambda part, folder: None))
-        made = []
+        cleaned, made = [], []
+        self.patch(mock.patch.object(clean, "check_all", lambda part, debian, files: cleaned.append(
+            (debian, [path.name for path in files]))))
+        self.patch(mock.patch.object(places, "own", lambda: "bookworm"))
+        self.patch(mock.patch.object(places, "place_of", places.Place))
+
+        def archive(of):
+            of.part.check("archive", lambda: of.archive.write_text("archive", encoding="utf-8") > 0)
 
         def making(name):
-            def make(of):
-                made.append(name)
-                of.part.check(name, lambda: (of.folder / name).write_text(name, encoding="utf-8") > 0)
+            def make(of, place):
+                made.append((place.debian, name))
+                pathlib.Path(f"{place.debian}.{name}").write_text(name, encoding="utf-8")
+                of.part.check(name, lambda: of.add(place, [pathlib.Path(f"{place.debian}.{name}")]))
             return make
 
+        self.patch(mock.patch.object(artifacts, "archive", archive))
         self.patch(mock.patch.dict(command.PARTS, {name: making(name) for name in command.PARTS}))
         command.release(self.part, "1.2.3", only=["wheel"])
-        self.assertEqual(made, ["archive", "wheel"])
+        self.assertEqual(made, [("bookworm", "wheel")])
         self.assertEqual(self.names(FAILED), [])
         folder = pathlib.Path("build/release/1.2.3")
         self.assertEqual({path.name for path in folder.iterdir()},
-                         {"archive", "wheel", "tenon-1.2.3.spdx.json", "SHA256SUMS"})
+                         {"tenon-1.2.3.tar.gz", "bookworm.wheel", "tenon-1.2.3-bookworm.spdx.json", "SHA256SUMS"})
         subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
-        self.patch(mock.patch.dict(command.PARTS, archive=lambda of: of.part.check("archive", ["false"])))
+        self.assertEqual(cleaned, [("bookworm", ["tenon-1.2.3.tar.gz", "bookworm.wheel"])])
+        self.assertIn("bookworm.wheel", pathlib.Path(folder, "tenon-1.2.3-bookworm.spdx.json").read_text(encoding="utf-8"))
+
+        made.clear()
+        cleaned.clear()
+        command.release(self.part, "1.2.3", root=["trixie", "bookworm", "trixie"])
+        self.assertEqual(made, [("trixie", "debian"), ("trixie", "wheel"), ("bookworm", "debian"), ("bookworm", "wheel")])
+        self.assertEqual(cleaned, [(debian, ["tenon-1.2.3.tar.gz", f"{debian}.debian", f"{debian}.wheel"])
+                                   for debian in ("trixie", "bookworm")])
+        self.assertNotIn("bookworm.", pathlib.Path(folder, "tenon-1.2.3-trixie.spdx.json").read_text(encoding="utf-8"))
+
+        self.patch(mock.patch.object(artifacts, "archive", lambda of: of.part.check("archive", ["false"])))
         command.release(self.part, "1.2.3", only=["wheel"])
         self.assertEqual(self.names(FAILED), ["archive"])
-        self.assertEqual({path.name for path in folder.iterdir()}, {"wheel"})
+        self.assertEqual({path.name for path in folder.iterdir()}, {"bookworm.wheel"})
+
+    def test_commands_are_run_on_this_machine_or_in_the_root_of_another_debian(self):
+        self.program("env", 'echo "here $*"\nexec /usr/bin/env "$@"')
+        self.program("in_root", 'echo "root $*"')
+        self.program("dpkg-checkbuilddeps", "exit 1")
+        for name in ("debian", "trixie"):
+            (self.folder / "tree" / name).mkdir(parents=True)
+        here = places.Place(self.part, "bookworm")
+        self.assertEqual(here.output("pwd"), f"here --chdir=. pwd\n{self.folder}")
+        self.assertTrue(here.succeeds("true"))
+        self.assertFalse(here.succeeds("false"))
+        there = places.Place(self.part, "trixie", self.folder / "tree", ("in_root",))
+        self.assertEqual(there.output("pwd"), "root env --chdir=. pwd")
+        there.run("make", "-s", folder="one", NAME="text")
+        self.assertIn("root env --chdir=one NAME=text make -s\n", self.printed())
+        folder = there.empty("debian")
+        self.assertEqual(list((self.folder / "tree" / folder).iterdir()), [])
+        self.assertFalse(folder.exists())
+
+    def test_what_a_source_package_is_built_with_is_installed_where_it_is_missing(self):
+        needed = []
+        self.patch(mock.patch.object(packages, "need", lambda part, entries: needed.append(entries)))
+        places.Place(self.part, "bookworm").prepare("source")
+        self.assertEqual(needed, [places.PROGRAMS])
+        for status, expected in ((0, ""), (1, "apt-get update -qq\napt-get build-dep -y -qq -o=Dpkg::Use-Pty=0 ./\n")):
+            self.program("in_root", f'case "$*" in *checkbuilddeps) exit {status};; esac\n'
+                                    'echo "${*##*[= ]apt-get}" | sed "s/^/apt-get/" >>asked')
+            places.Place(self.part, "trixie", self.folder, ("in_root",)).prepare("source")
+            asked = pathlib.Path("asked")
+            self.assertEqual(asked.read_text(encoding="utf-8") if asked.exists() else "", expected)
+        self.assertEqual(needed, [places.PROGRAMS])
+
+    def test_versions_of_packages_say_for_which_debian(self):
+        for system, expected in (("debian 13", "+deb13"), ("ubuntu 24.04", "+ubuntu24.04")):
+            self.program("in_root", f"echo {system}")
+            self.assertEqual(places.Place(self.part, "any", self.folder, ("in_root",)).suffix(), expected)
+        with mock.patch("platform.freedesktop_os_release", lambda: {"VERSION_CODENAME": "trixie"}):
+            self.assertEqual(places.own(), "trixie")
+            self.assertEqual(places.place_of(self.part, "trixie").prefix, ())
+        with mock.patch("platform.freedesktop_os_release", mock.Mock(side_effect=OSError)):
+            self.assertEqual(places.own(), "bookworm")
 
     def test_a_file_that_the_archive_lacks_is_named(self):
         with tarfile.open("one.tar.gz", "w:gz") as tar:
@@ -101,23 +161,21 @@ class Release(InFolder):
             return f"drwxr-xr-x root/root 0 2027-01-02 03:04 ./usr/\n-rw-r--r-- root/root 1 2027-01-02 03:04 ./usr/{name}"
 
         self.patch(mock.patch.object(self.part, "output", listing))
-        for name in ("a.deb", "b.deb"):
-            pathlib.Path(name).touch()
+        files = [pathlib.Path(name) for name in ("a.deb", "b.deb", "c.deb", "d.tar.gz")]
         same = {"a.deb", "b.deb", "c.deb"}
         with self.assertRaisesRegex(Failed, "expected three packages"):
-            artifacts.check_contents(self.part, self.folder)
-        pathlib.Path("c.deb").touch()
-        artifacts.check_contents(self.part, self.folder)
+            artifacts.check_contents(self.part, files[:2])
+        artifacts.check_contents(self.part, files)
         same = {"a.deb"}
         with self.assertRaisesRegex(Failed, "./usr/same is in b.deb and in c.deb"):
-            artifacts.check_contents(self.part, self.folder)
+            artifacts.check_contents(self.part, files)
         self.patch(mock.patch.object(self.part, "output", lambda words: "-rw-r--r-- root/root 1 day time ./usr/share/doc/a.so"))
         with self.assertRaisesRegex(Failed, "./usr/share/doc/a.so is in a.deb"):
-            artifacts.check_contents(self.part, self.folder)
+            artifacts.check_contents(self.part, files)
 
     def test_without_root_clean_roots_are_skipped(self):
         self.patch(mock.patch.object(os, "geteuid", lambda: 1000))
-        clean.check_all(self.part, self.folder)
+        clean.check_all(self.part, "bookworm", [])
         self.assertEqual((self.names(SKIPPED), self.names(PASSED)),
                          (["clean roots: debootstrap makes a root as root alone"], []))
 
@@ -128,7 +186,7 @@ class Release(InFolder):
             for sample in re.findall(r"samples/(\S+\.\w+)", script.read_text(encoding="utf-8")):
                 self.assertIn(sample, clean.SAMPLES)
         for sample in clean.SAMPLES:
-            self.assertTrue((SOURCE / sample).is_file(), sample)
+            self.assertTrue((SOURCE / sample).exists(), sample)
 
 
 class Sbom(InFolder):
@@ -209,6 +267,9 @@ class Debian(InFolder):
         self.assertTrue(shown.endswith("\nLicense: BSD-3-Clause\n Redistribution is permitted:\n .\n 1. In part.\n"), shown)
         self.assertEqual((debian / "vendor/licences/robin-map").read_text(encoding="utf-8"),
                          "MIT License\n\nCopyright (c) 2017 R. Author\n\nPermission is hereby granted\n")
+        make_debian.make(self.folder / "tenon", self.nanobind, {}, "1+deb13")
+        self.assertTrue((debian / "changelog").read_text(encoding="utf-8").startswith(f"tenon ({version}-1+deb13) "))
+        self.make()
         if shutil.which("dpkg-parsechangelog"):
             shown = subprocess.run(["dpkg-parsechangelog", "-S", "Version"], cwd=self.folder / "tenon", check=True,
                                    capture_output=True, text=True).stdout

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a release contains of others, in the format SPDX 2.3: the tables of NOTICE, with the versions of this machine's
-packages."""
+"""What a release contains of others, in the format SPDX 2.3: the tables of NOTICE, with the versions of the packages of the
+Debian that it is for."""
 
 import hashlib
 import json
@@ -102,18 +102,18 @@ def problems(found, folder):
     return out
 
 
-def write(part, version, folder):
-    """tenon-VERSION.spdx.json of all files in the folder."""
+def write(made, place):
+    """tenon-VERSION-DEBIAN.spdx.json of what is for a Debian."""
     def version_of(package):
         if package in PYPI:
             return re.search(rf"^{package}==(\S+)$", PYPI[package].read_text(encoding="utf-8"), re.M)[1]
-        return part.captured(["dpkg-query", "-W", "-f=${Version}", package], stderr=None).stdout
+        return made.part.captured(place.words("dpkg-query", "-W", "-f=${Version}", package), stderr=None).stdout
 
-    path = folder / f"tenon-{version}.spdx.json"
-    files = {each.name: digest(each) for each in folder.iterdir() if each != path}
-    found = document(version, pathlib.Path("NOTICE").read_text(encoding="utf-8"), files, version_of,
+    path = made.folder / f"tenon-{made.version}-{place.debian}.spdx.json"
+    files = {each.name: digest(each) for each in made.files_for(place.debian)}
+    found = document(made.version, pathlib.Path("NOTICE").read_text(encoding="utf-8"), files, version_of,
                      time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    wrong = problems(json.loads(path.read_text(encoding="utf-8")), folder)
+    wrong = problems(json.loads(path.read_text(encoding="utf-8")), made.folder)
     if wrong:
         raise Failed(f"{path.name}: {wrong[0]}")

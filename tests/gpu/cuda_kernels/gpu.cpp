@@ -101,7 +101,7 @@ std::string Gpu::open() {
   return {};
 }
 
-std::optional<std::string> Gpu::cublaslt() const { return std::string(); }
+std::optional<std::string> Gpu::cublaslt() const { return cublaslt_; }
 
 std::uint64_t Gpu::allocate(std::size_t nbytes) const {
   Address address = 0;

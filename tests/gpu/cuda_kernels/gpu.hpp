@@ -39,6 +39,7 @@ class Gpu {
   void* stream() const { return stream_; }
   /// The file of cuBLASLt, empty for that of the system; none where it cannot run.
   std::optional<std::string> cublaslt() const;
+  void set_cublaslt(std::string path) { cublaslt_ = std::move(path); }
   /// Captures what `body` launches and runs it `times` times.
   template <class Body>
   void replay(int times, Body body) {
@@ -53,6 +54,7 @@ class Gpu {
   void end_capture(int times);
 
   std::string name_;
+  std::string cublaslt_;
   void* stream_ = nullptr;  // Of the driver, as its functions.
   std::map<std::string, void*> functions_;
 };
@@ -61,6 +63,10 @@ Gpu& gpu();
 
 /// Reports a failure; the program then ends with 1.
 void fail(const std::string& text);
+/// Reports that the part that runs lacks what it needs, which is no success.
+void not_available(const std::string& reason);
+/// The reason that was reported since the last call, or nothing.
+std::string take_reason();
 int failures();
 
 /// Device memory with 256 guard bytes on either side.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <cstdio>
 #include <memory>
 
 #include "gpu.hpp"
@@ -36,12 +35,9 @@ tenon::Status run_by_library(const kernels::CublasLtHandle& handle, const kernel
 
 void test_library_products() {
   const auto path = gpu().cublaslt();
-  if (!path) return;
+  if (!path) return not_available("cuBLASLt needs a device");
   const auto library = kernels::load_cublaslt(*path);
-  if (!library.ok()) {
-    std::printf("not run: %s\n", std::string(library.text()).c_str());
-    return;
-  }
+  if (!library.ok()) return not_available(std::string(library.text()));
   const auto handle = kernels::CublasLtHandle::create(*library);
   if (!handle.ok()) return fail(std::string(handle.text()));
   current = &**handle;

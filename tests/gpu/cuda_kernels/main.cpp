@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 #include "gpu.hpp"
 
-/// Runs every kernel on the first CUDA device and compares it with its reference on the CPU.
-/// Exit codes: 0 success, 1 something differs or failed, 77 without a device (Meson: skipped).
-int main() {
+/// Runs every kernel on the first CUDA device and compares it with its reference on the CPU. Prints
+/// a line for each part: outcome (pass, fail, not available), name and details, with tabs between.
+///
+/// usage: cuda-gpu-test [--cublaslt FILE]
+/// Exit codes: 0 nothing differs or failed, 1 something did, 2 usage, 77 without a device (Meson:
+/// skipped).
+int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string_view("--cublaslt")) {
+    gpu_test::gpu().set_cublaslt(argv[2]);
+  } else if (argc != 1) {
+    std::fprintf(stderr, "usage: cuda-gpu-test [--cublaslt FILE]\n");
+    return 2;
+  }
   const std::string why_not = gpu_test::gpu().open();
   if (!why_not.empty()) {
     std::printf("skipped, nothing was run: %s\n", why_not.c_str());
@@ -22,7 +34,12 @@ int main() {
   for (const auto& part : parts) {
     const int before = gpu_test::failures();
     part.run();
-    std::printf("%s: %d failures\n", part.name, gpu_test::failures() - before);
+    const std::string reason = gpu_test::take_reason();
+    const int failed = gpu_test::failures() - before;
+    const char* const outcome = failed != 0 ? "fail" : reason.empty() ? "pass" : "not available";
+    std::printf("%s\t%s\t%s\n", outcome, part.name,
+                failed != 0 ? (std::to_string(failed) + " failures").c_str() : reason.c_str());
+    std::fflush(stdout);
   }
   return gpu_test::failures() == 0 ? 0 : 1;
 }

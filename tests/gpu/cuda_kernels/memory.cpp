@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "gpu.hpp"
 
@@ -9,6 +10,7 @@ namespace gpu_test {
 
 namespace {
 int failed = 0;
+std::string reason;  // See `take_reason`.
 }  // namespace
 
 void give_up(const std::string& text) {
@@ -20,6 +22,10 @@ void fail(const std::string& text) {
   ++failed;
   std::fprintf(stderr, "FAILED: %s\n", text.c_str());
 }
+
+void not_available(const std::string& why) { reason = why; }
+
+std::string take_reason() { return std::exchange(reason, {}); }
 
 int failures() { return failed; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <limits>
 
 #include "gpu.hpp"
 #include "reference.hpp"
@@ -115,6 +116,66 @@ void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layo
   }
 }
 
+/// A depth that is staged in two parts, for one row and for a few.
+void test_deep_rows() {
+  for (const Format format : formats) {
+    if (format == Format::int4_packed) continue;
+    for (const int group : {16, 64}) {
+      const Weight weight = make_weight(format, 3, 8704, group, 0, 13);
+      const DeviceWeight on_device(weight);
+      for (const int rows : {1, 4}) compare(weight, on_device, rows, {0, 0});
+    }
+  }
+}
+
+/// Values that have no integers of 16 bits beside their neighbours.
+void test_values_of_all_sizes() {
+  const Weight weight = make_weight(Format::int8, 3, 64, 32, 0, 17);
+  const DeviceWeight on_device(weight);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const struct {
+    double most, special;
+    bool is_finite;
+  } cases[] = {{0, 0, true},          {1e-36, 0, true},        {1, 1e30, true},
+               {1e30, 1e-30, true},   {1, 1e37, true},         {1, infinity, false},
+               {1, -infinity, false}, {1, std::nan(""), false}};
+  for (const auto& one : cases) {
+    for (const int rows : {1, 2}) {
+      Numbers numbers{99};
+      std::vector<double> self;
+      std::vector<std::uint16_t> bits;
+      for (int i = 0; i < rows * weight.depth; ++i) {
+        const double value = i % weight.depth == 40 ? one.special : one.most * numbers.uniform();
+        bits.push_back(std::isnan(value) ? std::uint16_t{0x7fc1} : bfloat16(value));
+        self.push_back(double{BFloat16{bits.back()}.to_float()});
+      }
+      const Memory self_memory(bits);
+      const Memory out(static_cast<std::size_t>(rows * weight.columns) * 2);
+      const auto plan = on_device.plan(
+          tensor_at(self_memory.address(), ScalarType::BFloat16, {rows, weight.depth}));
+      const std::string what = "values to " + std::to_string(one.most) + " and " +
+                               std::to_string(one.special) + ", rows " + std::to_string(rows);
+      if (!plan.ok()) return fail(what + ": " + std::string(plan.text()));
+      const tenon::Status status =
+          run_kernel(*plan, tensor_at(out.address(), ScalarType::BFloat16, {rows, weight.columns}));
+      if (!status.ok()) return fail(what + ": " + std::string(status.text()));
+      const std::vector<std::uint16_t> found = out.read<std::uint16_t>();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const double value = double{BFloat16{found[i]}.to_float()};
+        const int column = static_cast<int>(i) % weight.columns;
+        const Product expected =
+            product(self, weight, static_cast<int>(i) / weight.columns, column);
+        const double allowed = 0.004 * std::abs(expected.value) + 1e-4 * expected.magnitude + 1e-36;
+        if (one.is_finite ? std::abs(value - expected.value) <= allowed : std::isnan(value)) {
+          continue;
+        }
+        return fail(what + ": expected " + std::to_string(expected.value) + ", found " +
+                    std::to_string(value));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void test_tiles_of_many_steps() {
@@ -161,6 +222,8 @@ void test_products() {
     }
   }
   test_tiles_of_many_steps();
+  test_deep_rows();
+  test_values_of_all_sizes();
 }
 
 }  // namespace gpu_test

@@ -139,6 +139,11 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertEqual(self.step("kernels")["outcome"], "not available")
         self.assertIn("no such device", self.step("kernels")["reason"])
+        self.script(self.pack / "bin/cuda-gpu-test",
+                    "#!/bin/sh\nprintf 'pass\\ta\\t\\nnot available\\tproducts by cuBLASLt\\tno such file\\n'\n")
+        self.assertEqual(self.run_suite("--only", "kernels").returncode, 2)
+        self.assertEqual(self.step("kernels")["outcome"], "not available")
+        self.assertIn("cuBLASLt: no such file", self.step("kernels")["reason"])
         (self.pack / "bin/cuda-programs").unlink()
         self.assertEqual(self.run_suite("--only", "programs").returncode, 1)
         self.assertIn("cannot start", self.step("programs/cuda_addmul")["reason"])
@@ -167,9 +172,13 @@ class SuiteTest(unittest.TestCase):
                 ("========= ERROR SUMMARY: 3 errors", 86, "fail", "ERROR SUMMARY: 3 errors"),
                 ("========= ERROR SUMMARY: 0 errors", 1, "fail", "exit code 1"),
                 ("========= ERROR SUMMARY: 0 errors", 77, "skip", "nothing was computed"),
-                ("========= ERROR SUMMARY: 0 errors", 0, "pass", "")):
-            self.script(tools / "compute-sanitizer", f"#!/bin/sh\necho '{text}'\nexit {code}\n")
-            self.run_suite("--only", "sanitizer/cuda_addmul-memcheck")
+                ("========= ERROR SUMMARY: 0 errors", 0, "pass", ""),
+                ("========= Invalid __global__ read of size 4 bytes\n=========     by thread (0,0,0)", "sleep 600", "fail",
+                 "it found something: no end within 3 s"),
+                ("========= COMPUTE-SANITIZER", "sleep 600", "skip", "cut: no end within 3 s")):
+            ends = f"exit {code}" if isinstance(code, int) else code
+            self.script(tools / "compute-sanitizer", f"#!/bin/sh\necho '{text}'\n{ends}\n")
+            self.run_suite("--only", "sanitizer/cuda_addmul-memcheck", "--step-seconds", "3")
             step = self.step("sanitizer/cuda_addmul-memcheck")
             self.assertEqual(step["outcome"], outcome, text)
             self.assertIn(reason, step["reason"])
@@ -245,6 +254,7 @@ class MakePackTest(unittest.TestCase):
         self.assertIn("expected 1,000 bytes at most, found ", errors)
         manifest = json.loads((self.out / "manifest.json").read_text())
         self.assertIn("libcuda.so.1", manifest["models"]["libraries"])
+        self.assertTrue({"binaries", "ptx"} <= set(manifest["driver"]) or "why" in manifest["driver"])
 
     def test_a_plugin_with_a_cxx_library_of_its_own_is_refused(self) -> None:
         self.make_pack.libraries_of = lambda path: ["libc.so.6"]

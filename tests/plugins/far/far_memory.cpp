@@ -37,6 +37,7 @@ using tenon::Error;
 using tenon::Result;
 using tenon::Status;
 using tenon::test::far_memory;
+using tenon::test::FarMemory;
 using tenon::test::FarStream;
 
 /// One block: pages of a memory file, mapped twice.
@@ -233,13 +234,31 @@ class Far final : public tenon::Backend<Far>,
     blocks_.erase(found);
   }
   Status copy_to_device(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
-    TENON_TRY(std::byte* const address, begin_copy(device, to, nbytes));
+    TENON_TRY(std::byte* const address, begin_copy(device, to, nbytes, &FarMemory::to_device));
     std::memcpy(address, from, nbytes);
     return tenon::ok();
   }
   Status copy_to_host(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
-    TENON_TRY(const std::byte* const address, begin_copy(device, from, nbytes));
+    TENON_TRY(const std::byte* const address,
+              begin_copy(device, from, nbytes, &FarMemory::to_host));
     std::memcpy(to, address, nbytes);
+    return tenon::ok();
+  }
+  Status copy_on(void* stream, tenon_dl_device to_device, void* to, tenon_dl_device from_device,
+                 const void* from, std::size_t nbytes) {
+    TENON_TRY(std::byte* const target, inside(to_device, to, nbytes));
+    if (!stream) {
+      TENON_TRY(const std::byte* const source,
+                begin_copy(from_device, from, nbytes, &FarMemory::between));
+      std::memcpy(target, source, nbytes);
+      return tenon::ok();
+    }
+    TENON_TRY(const std::byte* const source, inside(from_device, from, nbytes));
+    TENON_RETURN_IF_ERROR(count_copy(nbytes, &FarMemory::between));
+    auto* const on = static_cast<FarStream*>(stream);
+    on->enqueue([=] { std::memcpy(target, source, nbytes); });
+    const std::lock_guard lock(mutex_);
+    busy_.insert(on);
     return tenon::ok();
   }
 
@@ -269,22 +288,27 @@ class Far final : public tenon::Backend<Far>,
                         nbytes, " bytes at that address");
   }
 
+  static Status count_copy(std::size_t nbytes, int FarMemory::* direction) {
+    auto& record = far_memory();
+    const std::lock_guard all(record.mutex);
+    ++record.copies;
+    ++(record.*direction);
+    if (record.fail_copy != 0 && --record.fail_copy == 0) {
+      return tenon::error(Error::AccessFailed, "told to fail a copy of ", nbytes, " bytes");
+    }
+    return tenon::ok();
+  }
+
   /// A copy comes after all that is enqueued.
-  Result<std::byte*> begin_copy(tenon_dl_device device, const void* address, std::size_t nbytes) {
+  Result<std::byte*> begin_copy(tenon_dl_device device, const void* address, std::size_t nbytes,
+                                int FarMemory::* direction) {
     std::set<FarStream*> busy;
     {
       const std::lock_guard lock(mutex_);
       busy.swap(busy_);
     }
     for (FarStream* stream : busy) stream->finish();
-    {
-      auto& record = far_memory();
-      const std::lock_guard all(record.mutex);
-      ++record.copies;
-      if (record.fail_copy != 0 && --record.fail_copy == 0) {
-        return tenon::error(Error::AccessFailed, "told to fail a copy of ", nbytes, " bytes");
-      }
-    }
+    TENON_RETURN_IF_ERROR(count_copy(nbytes, direction));
     return inside(device, address, nbytes);
   }
 

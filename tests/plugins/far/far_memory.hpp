@@ -44,7 +44,10 @@ struct FarMemory {
   int allocations = 0;
   int live = 0;             ///< Blocks that are not freed.
   std::size_t bytes = 0;    ///< Requested bytes of the blocks that are not freed.
-  int copies = 0;           ///< In both directions.
+  int copies = 0;           ///< In all directions: the three below.
+  int to_device = 0;        ///< From the host.
+  int to_host = 0;          ///< From a device.
+  int between = 0;          ///< From device to device, one or two.
   int wrong_frees = 0;      ///< Of addresses that are not blocks.
   int left_at_close = 0;    ///< Blocks that were there when a backend was closed.
   int fail_allocation = 0;  ///< The Nth from now on fails; 0: none.

@@ -3,6 +3,7 @@
 // Memory of the stand-in: blocks, copies between them and the host, and the attributes of an
 // address.
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,9 +43,9 @@ Address as_address(const void* pointer) { return reinterpret_cast<std::uintptr_t
 constexpr std::size_t first_byte = 256;
 
 void unmap(const DeviceBlock& block) {
-  ::munmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(block.address - first_byte)),
+  ::munmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(block.address - block.before)),
            block.mapped);
-  ::munmap(block.bytes - first_byte, block.mapped);
+  ::munmap(block.bytes - block.before, block.mapped);
 }
 
 /// Null when the system has no memory.
@@ -64,6 +65,28 @@ DeviceBlock* new_block(std::size_t nbytes) {
   const Address address = as_address(theirs) + first_byte;
   const DeviceBlock block{address, nbytes, mapped, static_cast<std::byte*>(ours) + first_byte,
                           context_stack().back()->device};
+  return &state().blocks.emplace(address, block).first->second;
+}
+
+/// A block whose bytes are those of another owner; null when they cannot be mapped.
+DeviceBlock* new_imported_block(int file, std::uint64_t offset, std::size_t nbytes) {
+  constexpr std::size_t page = 4096;
+  const std::size_t before = offset % page;
+  const std::size_t mapped = (before + nbytes + page - 1) / page * page;
+  const auto at = static_cast<off_t>(offset - before);
+  void* const ours = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, at);
+  void* const theirs =
+      ::mmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(state().next_address)), mapped,
+             PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, at);
+  if (ours == MAP_FAILED || theirs == MAP_FAILED) return nullptr;
+  state().next_address += mapped + page;
+  const Address address = as_address(theirs) + before;
+  const DeviceBlock block{address,
+                          nbytes,
+                          mapped,
+                          static_cast<std::byte*>(ours) + before,
+                          context_stack().back()->device,
+                          before};
   return &state().blocks.emplace(address, block).first->second;
 }
 
@@ -114,6 +137,64 @@ EXPORT Result cuMemFree_v2(Address address) {
   run_everything();  // As the driver does.
   erase_block(address);
   shrink_pools();
+  return call.end(success);
+}
+
+/// The beginnings of CUDA_EXTERNAL_MEMORY_HANDLE_DESC, for a descriptor, and of
+/// CUDA_EXTERNAL_MEMORY_BUFFER_DESC.
+struct ExternalHandle {
+  int type;
+  union {
+    int file;
+    void* handles[2];
+  };
+  unsigned long long size;
+  unsigned flags;
+};
+struct ExternalRange {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned flags;
+};
+/// Takes over the descriptor, as the driver does, when it succeeds. A file in memory is what
+/// another interface of the GPU exported.
+EXPORT Result cuImportExternalMemory(ExternalObject** out, const ExternalHandle* from) {
+  const CallScope call("cuImportExternalMemory", CallScope::needs_context, nullptr, from->size);
+  if (call.code != success) return call.code;
+  struct stat status{};
+  if (from->type != 1 || ::fstat(from->file, &status) != 0 ||
+      static_cast<std::uint64_t>(status.st_size) < from->size) {
+    return invalid_value;
+  }
+  auto made = std::make_unique<ExternalObject>(ExternalObject{from->file, from->size});
+  *out = made.get();
+  state().external_objects.emplace(*out, std::move(made));
+  return success;
+}
+EXPORT Result cuExternalMemoryGetMappedBuffer(Address* out, ExternalObject* object,
+                                              const ExternalRange* range) {
+  const CallScope call("cuExternalMemoryGetMappedBuffer", CallScope::needs_context, nullptr,
+                       range->size);
+  if (call.code != success) return call.code;
+  if (!state().external_objects.contains(object)) {
+    return misuse(invalid_handle, "cuExternalMemoryGetMappedBuffer: memory that does not exist");
+  }
+  if (range->flags != 0 || range->size == 0 || range->offset + range->size > object->size) {
+    return misuse(invalid_value, "cuExternalMemoryGetMappedBuffer: a range outside of the object");
+  }
+  const DeviceBlock* const block = new_imported_block(object->file, range->offset, range->size);
+  if (!block) return out_of_memory;
+  *out = block->address;
+  return success;
+}
+EXPORT Result cuDestroyExternalMemory(ExternalObject* object) {
+  const CallScope call("cuDestroyExternalMemory", CallScope::gives_back);
+  const auto found = state().external_objects.find(object);
+  if (found == state().external_objects.end()) {
+    return misuse(invalid_handle, "cuDestroyExternalMemory: memory that does not exist");
+  }
+  ::close(object->file);
+  state().external_objects.erase(found);
   return call.end(success);
 }
 

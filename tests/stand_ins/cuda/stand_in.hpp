@@ -21,6 +21,7 @@
 /// - the parameters of a launch are read, where the kernel's own file has their sizes: an address
 ///   that is not of the device, or not aligned to 16 bytes as Triton's kernels expect, is a misuse,
 ///   when a kernel is launched and when its turn comes;
+/// - memory is imported from the descriptor of a file in memory, of any size and at any offset;
 /// - each call is recorded, the Nth one fails on request, and existing objects are counted;
 /// - a misuse (memory that does not exist, a handle that was destroyed, a stream in the context of
 ///   another device) is a failure of the call and kept as a text.
@@ -47,7 +48,7 @@ struct Machine {
 /// The objects that exist now.
 struct Live {
   long blocks;
-  long host_blocks;
+  long host_blocks;  ///< And objects that were imported.
   long streams;
   long events;
   long modules;

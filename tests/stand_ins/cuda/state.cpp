@@ -225,7 +225,7 @@ Live count_live() {
   const State& all = state();
   Live out{};
   out.blocks = static_cast<long>(all.blocks.size());
-  out.host_blocks = static_cast<long>(all.host_blocks.size());
+  out.host_blocks = static_cast<long>(all.host_blocks.size() + all.external_objects.size());
   out.streams = static_cast<long>(all.streams.size());
   out.events = static_cast<long>(all.events.size());
   out.modules = static_cast<long>(all.modules.size());

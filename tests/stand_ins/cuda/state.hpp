@@ -74,9 +74,16 @@ struct DeviceBlock {
   std::size_t mapped;
   std::byte* bytes;
   int device;
+  std::size_t before = 256;  ///< Bytes of the mappings in front of it.
   MemoryPool* pool = nullptr;
   bool is_ready = true;   ///< The stream of its allocation has reached that point.
   bool is_freed = false;  ///< Its stream has not come to the call that freed it.
+};
+
+/// Memory that was imported from a descriptor, and how many of its blocks there are.
+struct ExternalObject {
+  int file;
+  std::uint64_t size;
 };
 
 using Work = std::function<void()>;
@@ -135,6 +142,7 @@ struct State {
   Context contexts[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
   std::map<std::uint64_t, DeviceBlock> blocks;  ///< By address.
   std::map<const void*, std::size_t> host_blocks;
+  std::map<ExternalObject*, std::unique_ptr<ExternalObject>> external_objects;
   std::map<Stream*, std::unique_ptr<Stream>> streams;
   std::map<int, Stream> legacy_streams;  ///< One for each device.
   std::map<std::pair<std::thread::id, int>, Stream> thread_streams;

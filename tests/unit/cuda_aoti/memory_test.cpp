@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Device memory of tensors: how much is held when sizes change, and what happens when it runs out.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "cuda_fixture.hpp"
+#include "tenon/host/method/external_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -33,6 +38,39 @@ void run_with(CudaFixture& fixture, std::int64_t size) {
   fixture.pool->end_run();
   REQUIRE(fixture.pool->synchronize().ok());
 }
+
+/// What another interface of the GPU exported: for the stand-in, a file in memory.
+class Exported {
+ public:
+  Exported() : descriptor(::memfd_create("exported", MFD_CLOEXEC)) {
+    REQUIRE(::ftruncate(descriptor, nbytes) == 0);
+    void* const mapped = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    REQUIRE(mapped != MAP_FAILED);
+    bytes = static_cast<std::byte*>(mapped);
+  }
+  Exported(const Exported&) = delete;
+  Exported& operator=(const Exported&) = delete;
+  ~Exported() {
+    ::munmap(bytes, nbytes);
+    CHECK(::close(descriptor) == 0);
+  }
+
+  [[nodiscard]] ExternalMemory range(std::uint64_t offset) const {
+    ExternalMemory out;
+    out.kind = MemoryKind::OpaqueFd;
+    out.descriptor = descriptor;
+    out.object_size = nbytes;
+    out.offset = offset;
+    out.nbytes = 64;
+    out.is_written = true;
+    out.device = AppBlock::device;
+    return out;
+  }
+
+  static constexpr std::size_t nbytes = 8192;
+  int descriptor;
+  std::byte* bytes;
+};
 
 }  // namespace
 
@@ -156,4 +194,79 @@ TEST_CASE("running out of device memory is reported as such", "[cuda]") {
   CHECK_THAT(std::string(out.text()),
              ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
   CHECK(run(**method, 1, 2).ok());  // The delegate is usable.
+}
+
+TEST_CASE("memory that another interface exported is an input and an output of a method",
+          "[cuda][TN-EXM-3][TN-EXM-4]") {
+  CudaHost host;
+  const Exported exported;
+  const std::int64_t size = 16;
+  const auto in = host::ImportedMemory::import(host.backend(), exported.range(256));
+  const auto out = host::ImportedMemory::import(host.backend(), exported.range(4096));
+  INFO(in.text() << out.text() << misuses());
+  REQUIRE((in.ok() && out.ok()));
+  const AppBlock weight(host.backend(), 0);
+  const auto method = host.load({.input_on_device = true, .outputs_on_device = true});
+  REQUIRE(method.ok());
+  REQUIRE((*method)->set_input(0, {ScalarType::Float, {&size, 1}, in->bytes(), in->device()}).ok());
+  REQUIRE((*method)->set_output(0, weight.bytes(), AppBlock::device).ok());
+  REQUIRE((*method)->set_output(1, out->bytes(), out->device()).ok());
+  const auto state = [&] {
+    REQUIRE((*method)->execute().ok());
+    static_cast<void>(weight.first());  // Waits for the device.
+    return read_le<float>(std::span(exported.bytes, Exported::nbytes).subspan(4096, 4));
+  };
+  const auto write = [&](float value) {
+    std::memcpy(exported.bytes + 256, filled(value, 64).data(), 64);
+  };
+  write(7);
+  CHECK(state() == 10.0f);  // Of before the first run.
+  write(8);
+  CHECK(state() == 7.0f);
+  CHECK(state() == 8.0f);
+}
+
+TEST_CASE("memory that cannot be imported into a device is refused, and nothing is left",
+          "[cuda][TN-EXM-1][TN-EXM-2][TN-EXM-3]") {
+  CudaHost host;
+  const Exported exported;
+  const auto refusal = [&](ExternalMemory memory, Error code) {
+    const auto imported = host::ImportedMemory::import(host.backend(), memory);
+    INFO(imported.text());
+    CHECK(imported.error() == code);
+    return std::string(imported.text());
+  };
+  ExternalMemory memory = exported.range(0);
+  memory.object_size = 0;
+  CHECK_THAT(refusal(memory, Error::InvalidArgument),
+             ContainsSubstring("expected the size of the object, found 0"));
+  memory.object_size = 2 * Exported::nbytes;
+  CHECK_THAT(refusal(memory, Error::InvalidArgument),
+             ContainsSubstring("cuImportExternalMemory: CUDA_ERROR_INVALID_VALUE"));
+  memory = exported.range(Exported::nbytes - 63);
+  CHECK_THAT(refusal(memory, Error::InvalidArgument),
+             ContainsSubstring("64 bytes from 8129 of 8192"));
+  memory = exported.range(0);
+  memory.is_written = false;
+  CHECK_THAT(refusal(memory, Error::NotSupported),
+             ContainsSubstring("no mapping that can only be read"));
+  memory = exported.range(0);
+  memory.descriptor = 1'000'000;
+  CHECK_THAT(refusal(memory, Error::InvalidArgument), ContainsSubstring("Bad file descriptor"));
+  memory = exported.range(0);
+  memory.device = {TENON_DL_CPU, 0};
+  CHECK_THAT(refusal(memory, Error::InvalidArgument),
+             ContainsSubstring("expected memory for a device of CUDA"));
+  memory.kind = MemoryKind::DmaBuf;
+  CHECK_THAT(refusal(memory, Error::NotSupported), ContainsSubstring("(dma-buf)"));
+
+  for (const char* const name : {"cuImportExternalMemory", "cuExternalMemoryGetMappedBuffer"}) {
+    cuda().reset();
+    REQUIRE(host::ImportedMemory::import(host.backend(), exported.range(0)).ok());
+    long index = 0;
+    while (std::string_view(cuda().call(index).name) != name) ++index;
+    cuda().reset();
+    cuda().fail_at(index, 2);
+    CHECK_THAT(refusal(exported.range(0), Error::MemoryAllocationFailed), ContainsSubstring(name));
+  }
 }

@@ -11,6 +11,7 @@
 
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
+#include "tenon/host/method/device_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -298,3 +299,119 @@ TEST_CASE("a failure of the driver with a priority is that of the load", "[cuda]
     CHECK(std::string_view(cuda().failed_call()) == name);
   }
 }
+
+namespace cuda_copies_test {
+namespace {
+
+long copies_by_the_host() {
+  return count_calls("cuMemcpyHtoDAsync") + count_calls("cuMemcpyDtoHAsync") +
+         count_calls("cuMemHostAlloc");
+}
+
+/// A block of any device.
+class Block {
+ public:
+  Block(CudaHost& host, std::int32_t device, float value)
+      : memory(*host::DeviceMemory::of(host.backend(), {TENON_DL_CUDA, device})),
+        address(*memory.allocate(64, 256)) {
+    REQUIRE(memory.copy_to_device(address, filled(value, 64).data(), 64).ok());
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block() { memory.free(address); }
+
+  [[nodiscard]] float first() const {
+    std::vector<std::byte> bytes(64);
+    REQUIRE(memory.copy_to_host(bytes.data(), address, 64).ok());
+    const auto value = read_le<float>(bytes);
+    REQUIRE(value.has_value());
+    return *value;
+  }
+
+  host::DeviceMemory memory;
+  void* address;
+};
+
+}  // namespace
+
+TEST_CASE("a chain of three delegates on one device makes no copy through the host", "[cuda]") {
+  CudaHost host;
+  const Resident first(host), second(host), third(host);
+  // A delegate's state is the input of its run before, 10 at first.
+  REQUIRE(second.method->set_input(0, first.state.input(Resident::size)).ok());
+  REQUIRE(third.method->set_input(0, second.state.input(Resident::size)).ok());
+  const long before = copies_by_the_host();
+  for (int i = 0; i < 4; ++i) {
+    for (const Resident* each : {&first, &second, &third}) each->execute();
+  }
+  CHECK(copies_by_the_host() == before);
+  CHECK(third.state.first() == 1.0f);
+}
+
+TEST_CASE("a copy from device to device has no bytes on the host", "[cuda][TN-DEV-9]") {
+  CudaHost host({.num_devices = 2});
+  const std::int32_t target = GENERATE(0, 1);
+  const Block from(host, 0, 5), to(host, target, 6);
+  const long before = copies_by_the_host();
+  const Status copied =
+      to.memory.copy_on(nullptr, to.address, from.memory.device(), from.address, 64);
+  INFO(copied.text() << misuses());
+  REQUIRE(copied.ok());
+  CHECK(copies_by_the_host() == before);
+  CHECK(count_calls("cuMemcpyAsync") == 1);
+  CHECK(to.first() == 5.0f);
+  CHECK(from.first() == 5.0f);
+}
+
+TEST_CASE("a copy from device to device comes after runs on the caller's stream",
+          "[cuda][TN-DEV-7]") {
+  CudaHost host;
+  const AppStream stream;
+  const Resident model(host);
+  const Block to(host, 0, 6);
+  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
+  model.execute();
+  REQUIRE(to.memory.copy_on(nullptr, to.address, AppBlock::device, model.state.bytes().data(), 64)
+              .ok());
+  CHECK(to.first() == 10.0f);
+}
+
+TEST_CASE("a copy on the caller's stream is enqueued there, in order", "[cuda][TN-DEV-10]") {
+  CudaHost host;
+  const AppStream stream;
+  const Resident model(host);
+  const Block to(host, 0, 6);
+  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
+  model.execute();
+  const long waits = count_calls("cuStreamSynchronize");
+  REQUIRE(
+      to.memory.copy_on(stream.get(), to.address, AppBlock::device, model.state.bytes().data(), 64)
+          .ok());
+  model.execute();  // The state is another one after it.
+  CHECK(count_calls("cuStreamSynchronize") == waits);
+  CHECK(cuda().num_pending(stream.get()) > 0);
+  CHECK(to.first() == 10.0f);
+}
+
+TEST_CASE("a failed copy from device to device is an error, and a device that is none refused",
+          "[cuda]") {
+  CudaHost host;
+  const Block from(host, 0, 5), to(host, 0, 6);
+  const auto copy = [&](tenon_dl_device device) {
+    return to.memory.copy_on(nullptr, to.address, device, from.address, 64);
+  };
+  CHECK(copy({TENON_DL_CPU, 0}).error() == Error::InvalidArgument);
+  CHECK_FALSE(copy({TENON_DL_CUDA, 9}).ok());
+  for (const char* const name : {"cuMemcpyAsync", "cuStreamSynchronize"}) {
+    cuda().reset();
+    REQUIRE(copy({TENON_DL_CUDA, 0}).ok());
+    long index = 0;
+    while (std::string_view(cuda().call(index).name) != name) ++index;
+    cuda().reset();
+    cuda().fail_at(index, 1);
+    CHECK_FALSE(copy({TENON_DL_CUDA, 0}).ok());
+    cuda().fail_at(-1, 0);
+  }
+}
+
+}  // namespace cuda_copies_test

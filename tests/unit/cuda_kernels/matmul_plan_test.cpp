@@ -30,9 +30,9 @@ TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda
     std::int64_t rows;
     const char* function;
     std::array<unsigned, 3> grid, block;
-  } expected[] = {{1, "tenon_int4_plain_mm_one", {6, 1, 1}, {32, 4, 1}},
-                  {5, "tenon_int4_plain_mm_few", {6, 2, 1}, {32, 4, 1}},
-                  {16, "tenon_int4_plain_mm_few", {6, 4, 1}, {32, 4, 1}},
+  } expected[] = {{1, "tenon_int4_plain_mm_one", {2, 1, 1}, {32, 8, 1}},
+                  {5, "tenon_int4_plain_mm_few", {2, 2, 1}, {32, 8, 1}},
+                  {16, "tenon_int4_plain_mm_few", {2, 4, 1}, {32, 8, 1}},
                   {17, "tenon_int4_plain_mm_tiles", {1, 1, 1}, {128, 1, 1}},
                   {65, "tenon_int4_plain_mm_tiles", {2, 1, 1}, {128, 1, 1}}};
   for (const auto& e : expected) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Extension "tenon.device_memory/1" of a backend: memory on the devices that it lists, and copies
-// between that memory and the host's. A host uses it for the memory that a program plans on a
-// device, so that tensors pass from one delegate to the next without leaving the device.
+// between that memory, the host's and that of its other devices. A host uses it for the memory that
+// a program plans on a device, so that tensors pass from one delegate to the next without leaving
+// the device.
 
 #ifndef TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
 #define TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
@@ -64,6 +65,24 @@ typedef struct tenon_device_memory_v1 {
   /// rules of `copy_to_device`.
   tenon_status (*copy_to_host)(tenon_backend* backend, tenon_dl_device device, void* to,
                                const void* from, uint64_t nbytes);
+
+  /// Copies `nbytes` bytes from `from`, inside a block of `from_device`, to `to` inside a block of
+  /// `to_device`. Both are devices of this backend, and may be the same; the two ranges have no
+  /// byte in common. NULL in a backend that leaves it out: a host then copies by the two functions
+  /// above. 0 bytes are nothing to do, whatever the addresses.
+  ///
+  /// `stream` is the native handle of a stream of `to_device`, as `set_stream` of "tenon.streams/1"
+  /// takes it; `copy_on` may return before the copy is complete, which it is when the stream
+  /// reaches that point, and which a host waits for before it uses the bytes elsewhere. With NULL
+  /// the rules of `copy_to_device` hold. A backend without streams of others refuses any but NULL
+  /// with NOT_SUPPORTED.
+  ///
+  ///   TN-DEV-9  A complete copy of `copy_on` MUST have the bytes of its source, and leave the
+  ///             source and all bytes around the destination as they were.
+  ///   TN-DEV-10 A copy on a stream MUST come after all that was enqueued there before, and
+  ///             before what is enqueued there later.
+  tenon_status (*copy_on)(tenon_backend* backend, void* stream, tenon_dl_device to_device, void* to,
+                          tenon_dl_device from_device, const void* from, uint64_t nbytes);
 } tenon_device_memory_v1;
 
 #ifdef __cplusplus

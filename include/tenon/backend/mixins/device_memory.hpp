@@ -10,6 +10,7 @@
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/backend/mixins/devices.hpp"
+#include "tenon/backend/mixins/streams.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon {
@@ -24,7 +25,14 @@ namespace tenon {
 /// Each may be called at any time from any thread. `nbytes` is never 0, `alignment` a power of two,
 /// `block` never null. A device that is not listed is InvalidArgument, lack of memory is
 /// MemoryAllocationFailed. A copy runs after the work that earlier calls of `execute` enqueued on
-/// the device, and is complete when it returns.
+/// the device, and is complete when it returns. Optional is
+///
+///     Status copy_on(void* stream, tenon_dl_device to_device, void* to,
+///                    tenon_dl_device from_device, const void* from, std::size_t nbytes);
+///
+/// for copies from device to device that do not take the way over the host: of one device or two.
+/// With a stream of the application, which is one of `to_device`, the copy is enqueued there; with
+/// null it is like the others. A backend without WithStreams gets null alone.
 template <class Derived>
 class WithDeviceMemory {};
 
@@ -38,6 +46,15 @@ concept HasDeviceMemory =
       { backend.copy_to_device(device, to, from, size) } -> std::same_as<Status>;
       { backend.copy_to_host(device, to, from, size) } -> std::same_as<Status>;
     };
+
+template <class B>
+concept HasCopyOn =
+    requires(B& backend, void* stream, tenon_dl_device device, void* to, const void* from) {
+      { backend.copy_on(stream, device, to, device, from, std::size_t{}) } -> std::same_as<Status>;
+    };
+/// Whether there is a function of that name, with whatever parameters.
+template <class B>
+concept NamesCopyOn = requires { &B::copy_on; };
 
 template <class B>
 struct DeviceMemoryExtension {
@@ -56,6 +73,11 @@ struct DeviceMemoryExtension {
           "free_device(tenon_dl_device, void*) noexcept`, `tenon::Status "
           "copy_to_device(tenon_dl_device, void*, const void*, std::size_t)` and `copy_to_host` "
           "like it");
+    } else if constexpr (NamesCopyOn<B> && !HasCopyOn<B>) {
+      static_assert(always_false<B>,
+                    "tenon: `copy_on` of WithDeviceMemory is a public `tenon::Status copy_on(void* "
+                    "stream, tenon_dl_device to_device, void* to, tenon_dl_device from_device, "
+                    "const void* from, std::size_t nbytes)`");
     } else {
       return true;
     }
@@ -98,12 +120,34 @@ struct DeviceMemoryExtension {
     });
   }
 
-  static constexpr tenon_device_memory_v1 table = {sizeof(tenon_device_memory_v1),
-                                                   0,
-                                                   &allocate_device,
-                                                   &free_device,
-                                                   &copy_to_device,
-                                                   &copy_to_host};
+  static tenon_status copy_on(tenon_backend* backend, void* stream, tenon_dl_device to_device,
+                              void* to, tenon_dl_device from_device, const void* from,
+                              std::uint64_t nbytes) noexcept {
+    if (nbytes == 0) return TENON_STATUS_OK;
+    return guard(host_of<B>(backend), [&]() -> Status {
+      if constexpr (!HasMixin<B, tenon_streams_v1>) {
+        if (stream) {
+          return error(Error::NotSupported, "backend ", B::id,
+                       " copies on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+        }
+      }
+      return self<B>(backend).copy_on(stream, to_device, to, from_device, from,
+                                      static_cast<std::size_t>(nbytes));
+    });
+  }
+
+  static constexpr tenon_device_memory_v1 make_table() {
+    tenon_device_memory_v1 out{sizeof(tenon_device_memory_v1),
+                               0,
+                               &allocate_device,
+                               &free_device,
+                               &copy_to_device,
+                               &copy_to_host,
+                               nullptr};
+    if constexpr (HasCopyOn<B>) out.copy_on = &copy_on;
+    return out;
+  }
+  static constexpr tenon_device_memory_v1 table = make_table();
 };
 
 template <>

@@ -20,11 +20,42 @@
 
 namespace tenon::bridge {
 
+/// Headers after ExecuTorch 1.5: an allocator copies from device to device, too, for a runtime that
+/// is handed memory on a device for an input that is planned there.
+template <class Allocator>
+concept HasCopyBetween = requires { &Allocator::copy_device_to_device; };
+
+/// ExecuTorch's allocator, whose `copy_device_to_device` is `copy_between` where the headers have
+/// it. Where they do not, no library that is accepted calls it (layout_probe.hpp).
+template <class Allocator = et::DeviceAllocator>
+class AllocatorThatCopies : public Allocator {
+ public:
+  [[nodiscard]] virtual et::Error copy_between(void* to, et::etensor::DeviceIndex to_index,
+                                               const void* from,
+                                               et::etensor::DeviceIndex from_index,
+                                               std::size_t nbytes) = 0;
+};
+
+template <HasCopyBetween Allocator>
+class AllocatorThatCopies<Allocator> : public Allocator {
+ public:
+  [[nodiscard]] virtual et::Error copy_between(void* to, et::etensor::DeviceIndex to_index,
+                                               const void* from,
+                                               et::etensor::DeviceIndex from_index,
+                                               std::size_t nbytes) = 0;
+  [[nodiscard]] et::Error copy_device_to_device(void* to, et::etensor::DeviceIndex to_index,
+                                                const void* from,
+                                                et::etensor::DeviceIndex from_index,
+                                                std::size_t nbytes) final {
+    return copy_between(to, to_index, from, from_index, nbytes);
+  }
+};
+
 /// The memory of a backend's CUDA devices, for ExecuTorch, which has one allocator for each type of
 /// device and uses it for the memory that a program plans on a device and for its copy operators.
 ///
 /// Any thread. Failures are in `last_error` and in the log; ExecuTorch passes on the number.
-class PluginDeviceAllocator final : public et::DeviceAllocator {
+class PluginDeviceAllocator final : public AllocatorThatCopies<> {
  public:
   /// An allocator for the CUDA devices that `backend` lists and has memory on.
   ///
@@ -80,6 +111,20 @@ class PluginDeviceAllocator final : public et::DeviceAllocator {
                                               et::etensor::DeviceIndex index) override {
     return guard(index, [&](const host::DeviceMemory& memory) {
       return memory.copy_to_host(to, from, nbytes);
+    });
+  }
+
+  /// NotSupported by a backend without such copies: nothing takes the way over the host unseen.
+  [[nodiscard]] et::Error copy_between(void* to, et::etensor::DeviceIndex to_index,
+                                       const void* from, et::etensor::DeviceIndex from_index,
+                                       std::size_t nbytes) override {
+    return guard(to_index, [&](const host::DeviceMemory& memory) -> Status {
+      const tenon_dl_device source{TENON_DL_CUDA, from_index};
+      if (!memory.is_of_backend(source)) {
+        return error(Error::NotFound, "backend ", memory.backend().id(), " has no CUDA device ",
+                     static_cast<int>(from_index));
+      }
+      return memory.copy_on(nullptr, to, source, from, nbytes);
     });
   }
 

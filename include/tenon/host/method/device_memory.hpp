@@ -52,15 +52,32 @@ class DeviceMemory {
   [[nodiscard]] Status copy_to_device(void* to, const void* from, std::uint64_t nbytes) const;
   [[nodiscard]] Status copy_to_host(void* to, const void* from, std::uint64_t nbytes) const;
 
+  /// Whether `copy_on` works: the backend copies from device to device.
+  [[nodiscard]] bool has_copy_on() const noexcept { return table_.copy_on != nullptr; }
+  /// Whether `device` is this one or another that the backend listed when this was made.
+  [[nodiscard]] bool is_of_backend(tenon_dl_device device) const noexcept;
+
+  /// Copies to `to` in memory of this device from `from` in memory of `from_device`, which is this
+  /// one or another of the same backend, without the host's memory between. On `stream`, a stream
+  /// of this device as in `Method::set_stream`, the copy may be complete only when the stream is;
+  /// with null it is on return. The two ranges must not overlap.
+  ///
+  /// errors: NotSupported (no such function, see `has_copy_on`; a stream where the backend has none
+  ///         of others), and the backend's.
+  [[nodiscard]] Status copy_on(void* stream, void* to, tenon_dl_device from_device,
+                               const void* from, std::uint64_t nbytes) const;
+
  private:
-  DeviceMemory(BackendRef backend, tenon_dl_device device, const tenon_device_memory_v1& table)
-      : backend_(std::move(backend)), device_(device), table_(table) {}
+  DeviceMemory(BackendRef backend, tenon_dl_device device, const tenon_device_memory_v1& table,
+               std::vector<tenon_dl_device> listed)
+      : backend_(std::move(backend)), device_(device), table_(table), listed_(std::move(listed)) {}
 
   [[nodiscard]] Status check(tenon_status status, std::string_view function) const;
 
   BackendRef backend_;
   tenon_dl_device device_;
   tenon_device_memory_v1 table_;
+  std::vector<tenon_dl_device> listed_;
 };
 
 /// Any callable that returns the backend of an id. Refers to it; for arguments.

@@ -26,6 +26,7 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {
 #include "tenon/host/impl/method/estimate/estimate.hpp"
 #include "tenon/host/impl/method/kernel_backends.hpp"
 #include "tenon/host/impl/method/kernels.hpp"
+#include "tenon/host/impl/method/memory/external_memory.hpp"
 #include "tenon/host/impl/method/method.hpp"
 #include "tenon/host/impl/method/requirements.hpp"
 #include "tenon/host/impl/method/trace.hpp"

@@ -15,6 +15,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
+#include "tenon/host/method/external_memory.hpp"
 #include "tenon/host/method/inputs.hpp"
 #include "tenon/host/method/intermediates.hpp"
 #include "tenon/host/method/options.hpp"
@@ -213,6 +214,19 @@ class Method {
   ///         "tenon.streams/1"; a delegate that cannot), and whatever the backend fails with. All
   ///         delegates then have the streams that they had.
   [[nodiscard]] Status set_stream(std::string_view backend_id, void* stream);
+
+  /// From now on runs of the delegates of `backend_id` begin after `fence` of another owner is
+  /// signalled (a camera's frame is there); may wait for it. Holds for the session that is in use;
+  /// not while `execute` runs.
+  ///
+  /// errors: InvalidState (a run is pending), InvalidArgument (no delegate uses that backend; a
+  ///         fence that is none), NotSupported (the backend has no extension
+  ///         "tenon.external_memory/1", or does not know that kind of fence), and the backend's.
+  [[nodiscard]] Status wait_fence(std::string_view backend_id, const ExternalFence& fence);
+
+  /// Signals `fence` when the runs so far of the last delegate of `backend_id` are done. The same
+  /// otherwise.
+  [[nodiscard]] Status signal_fence(std::string_view backend_id, const ExternalFence& fence);
 
   /// Replaces `MethodOptions::scheduling` for later runs, of the session that is in use; not while
   /// `execute` runs. Backends that follow no hints (without extension "tenon.scheduling/1") are not

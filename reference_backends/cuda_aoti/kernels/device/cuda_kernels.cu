@@ -9,22 +9,22 @@
 
 namespace kernels = tenon::cuda_aoti::kernels;
 
-#define TENON_DEFINE_MATMUL(name, Format)                                      \
-  extern "C" __global__ void __launch_bounds__(kernels::few_rows_warps * 32)   \
-      tenon_##name##_one(const kernels::MatmulArguments arguments) {           \
-    kernels::one_row<kernels::Format>(arguments);                              \
-  }                                                                            \
-  extern "C" __global__ void __launch_bounds__(kernels::few_rows_warps * 32)   \
-      tenon_##name##_few(const kernels::MatmulArguments arguments) {           \
-    kernels::few_rows<kernels::Format, kernels::few_rows_per_warp>(arguments); \
-  }                                                                            \
-  extern "C" __global__ void __launch_bounds__(kernels::matmul_tile_threads)   \
-      tenon_##name##_tiles(const kernels::MatmulArguments arguments) {         \
-    kernels::tiles<kernels::Format>(arguments);                                \
-  }                                                                            \
-  extern "C" __global__ void __launch_bounds__(kernels::unpack_threads)        \
-      tenon_##name##_unpack(const kernels::MatmulArguments arguments) {        \
-    kernels::unpack_weight<kernels::Format>(arguments);                        \
+#define TENON_DEFINE_MATMUL(name, Format)                                               \
+  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::threads) \
+      tenon_##name##_one(const kernels::MatmulArguments arguments) {                    \
+    kernels::Rows<kernels::Format>::one(arguments);                                     \
+  }                                                                                     \
+  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::threads) \
+      tenon_##name##_few(const kernels::MatmulArguments arguments) {                    \
+    kernels::Rows<kernels::Format>::few(arguments);                                     \
+  }                                                                                     \
+  extern "C" __global__ void __launch_bounds__(kernels::matmul_tile_threads)            \
+      tenon_##name##_tiles(const kernels::MatmulArguments arguments) {                  \
+    kernels::tiles<kernels::Format>(arguments);                                         \
+  }                                                                                     \
+  extern "C" __global__ void __launch_bounds__(kernels::unpack_threads)                 \
+      tenon_##name##_unpack(const kernels::MatmulArguments arguments) {                 \
+    kernels::unpack_weight<kernels::Format>(arguments);                                 \
   }
 TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
 

@@ -3,9 +3,9 @@
 
 #include "../floats.hpp"
 
-// Instructions of sm_80 that the kernels for many rows use, as PTX ISA documents them: asynchronous
-// copies to shared memory ("cp.async"), loads of fragments ("ldmatrix"), and products of tensor
-// cores ("mma"). The tests have models of them for the host's compiler.
+// Instructions of sm_80 that the kernels use, as PTX ISA documents them: asynchronous copies to
+// shared memory ("cp.async"), loads of fragments ("ldmatrix"), products of tensor cores ("mma") and
+// of bytes ("dp4a"). The tests have models of them for the host's compiler.
 #ifdef __CUDACC__
 
 namespace tenon::cuda_aoti::kernels {
@@ -52,6 +52,12 @@ __device__ __forceinline__ void multiply(float (&sums)[4], const std::uint32_t (
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+}
+
+/// sum + the four products of the signed bytes of two words.
+__device__ __forceinline__ std::int32_t dot_bytes(std::uint32_t a, std::uint32_t b,
+                                                  std::int32_t sum) {
+  return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
 }
 
 /// Two bfloat16, rounded to nearest even; the first in the lower half.

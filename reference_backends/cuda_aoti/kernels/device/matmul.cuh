@@ -3,19 +3,9 @@
 
 #include "../weight_formats.hpp"
 #include "instructions.cuh"
+#include "plain_rows.cuh"
 
 namespace tenon::cuda_aoti::kernels {
-
-/// Eight values from `x` on. A load of 16 bytes needs an alignment that a view may lack.
-__device__ inline Words4 load_eight(const std::uint16_t* x, bool vector_loads) {
-  if (vector_loads) return load_words(x, 0);
-  Words4 words;
-  TENON_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    words.word[i] = x[2 * i] | static_cast<std::uint32_t>(x[2 * i + 1]) << 16;
-  }
-  return words;
-}
 
 /// Sum of 32 products.
 __device__ inline float dot_chunk(const std::uint16_t* x, const float (&weight)[weights_per_chunk],
@@ -64,16 +54,10 @@ __device__ inline void few_rows(const MatmulArguments& a) {
   }
 }
 
-template <class Format>
-__device__ inline void one_row(const MatmulArguments& a) {
-  few_rows<Format, 1>(a);
-}
-
 /// A block computes the eight columns of a row of tiles, whose words are adjacent in the order of a
 /// warp's lanes: lane L has a word of column L / 4 for each 32 of the depth. The warps share the
 /// depth.
-template <>
-__device__ inline void one_row<Int4Packed>(const MatmulArguments& a) {
+__device__ inline void packed_row(const MatmulArguments& a) {
   __shared__ float sums[few_rows_warps][packed_row_columns];
   const int lane = static_cast<int>(threadIdx.x);
   const int warp = static_cast<int>(threadIdx.y);
@@ -116,6 +100,23 @@ __device__ inline void one_row<Int4Packed>(const MatmulArguments& a) {
   for (int i = 0; i < few_rows_warps; ++i) sum += sums[i][lane];
   a.out[first_column + lane] = float_to_bfloat16(sum);
 }
+
+/// The kernels for one row and for a few, and the threads of a block of both.
+template <class Format>
+struct Rows {
+  static constexpr int threads = plain_rows_warps * 32;
+  static __device__ void one(const MatmulArguments& a) { plain_rows<Format, 1>(a); }
+  static __device__ void few(const MatmulArguments& a) { plain_rows<Format, few_rows_at_once>(a); }
+};
+
+template <>
+struct Rows<Int4Packed> {
+  static constexpr int threads = few_rows_warps * 32;
+  static __device__ void one(const MatmulArguments& a) { packed_row(a); }
+  static __device__ void few(const MatmulArguments& a) {
+    few_rows<Int4Packed, few_rows_at_once>(a);
+  }
+};
 
 /// Rows of shared memory are padded, so that the eight rows of a matrix of `load_matrices` are in
 /// different banks.

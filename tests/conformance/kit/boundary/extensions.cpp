@@ -156,6 +156,13 @@ struct ExtensionCalls {
                             [&] { self.extensions().events.destroy_event(self.opened(), event); });
   }
 
+  static void release_memory(tenon_backend* backend, tenon_imported_memory* memory) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    self.watch().nothing_of("release_memory", 0, [&] {
+      self.extensions().external_memory.release_memory(self.opened(), memory);
+    });
+  }
+
   static constexpr char create_event[] = "create_event";
   static constexpr char record[] = "record";
   static constexpr char wait[] = "wait";
@@ -181,6 +188,10 @@ struct ExtensionCalls {
   static constexpr char allocate[] = "allocate";
   static constexpr char copy_to_device[] = "copy_to_device";
   static constexpr char copy_to_host[] = "copy_to_host";
+  static constexpr char copy_on[] = "copy_on";
+  static constexpr char import_memory[] = "import_memory";
+  static constexpr char wait_fence[] = "wait_fence";
+  static constexpr char signal_fence[] = "signal_fence";
 };
 
 /// Keeps the plugin's table, completed, in `own` and returns `functions` for the host.
@@ -204,11 +215,17 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
   }
   if (id == TENON_EXTENSION_DEVICE_MEMORY) {
     using T = tenon_device_memory_v1;
-    return show_table(
-        own.device_memory, theirs, shown_device_memory_,
-        T{sizeof(T), 0, &C::of_backend<&W::device_memory, &T::allocate, C::allocate>,
-          &C::free_block, &C::of_backend<&W::device_memory, &T::copy_to_device, C::copy_to_device>,
-          &C::of_backend<&W::device_memory, &T::copy_to_host, C::copy_to_host>});
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),
+            0,
+            &C::of_backend<&W::device_memory, &T::allocate, C::allocate>,
+            &C::free_block,
+            &C::of_backend<&W::device_memory, &T::copy_to_device, C::copy_to_device>,
+            &C::of_backend<&W::device_memory, &T::copy_to_host, C::copy_to_host>,
+            &C::of_backend<&W::device_memory, &T::copy_on, C::copy_on>};
+    // A host sees which functions the backend leaves out.
+    if (!table.copy_on) shown.copy_on = nullptr;
+    return show_table(own.device_memory, theirs, shown_device_memory_, shown);
   }
   if (id == TENON_EXTENSION_DEVICES) {
     using T = tenon_devices_v1;
@@ -252,6 +269,22 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.import_handle) shown.import_handle = nullptr;
     if (!table.destroy_event) shown.destroy_event = nullptr;
     return show_table(own.events, theirs, shown_events_, shown);
+  }
+  if (id == TENON_EXTENSION_EXTERNAL_MEMORY) {
+    using T = tenon_external_memory_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),
+            0,
+            table.memory_kinds,
+            table.fence_kinds,
+            &C::of_backend<&W::external_memory, &T::import_memory, C::import_memory>,
+            &C::release_memory,
+            &C::of_delegate<&W::external_memory, &T::wait_fence, C::wait_fence>,
+            &C::of_delegate<&W::external_memory, &T::signal_fence, C::signal_fence>};
+    // A host sees which functions the backend leaves out.
+    if (!table.wait_fence) shown.wait_fence = nullptr;
+    if (!table.signal_fence) shown.signal_fence = nullptr;
+    return show_table(own.external_memory, theirs, shown_external_memory_, shown);
   }
   if (id == TENON_EXTENSION_INTERMEDIATES) {
     using T = tenon_intermediates_v1;

@@ -23,6 +23,7 @@ class WatchedExtensions {
   tenon_devices_v1 shown_devices_{};
   tenon_estimate_v1 shown_estimate_{};
   tenon_events_v1 shown_events_{};
+  tenon_external_memory_v1 shown_external_memory_{};
   tenon_intermediates_v1 shown_intermediates_{};
   tenon_kernels_v1 shown_kernels_{};
   tenon_memory_info_v1 shown_memory_info_{};

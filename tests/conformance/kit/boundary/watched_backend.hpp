@@ -16,6 +16,7 @@
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/estimate.h"
 #include "tenon/abi/extensions/events.h"
+#include "tenon/abi/extensions/external_memory.h"
 #include "tenon/abi/extensions/intermediates.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
@@ -71,6 +72,7 @@ struct ExtensionTables {
   tenon_devices_v1 devices{};
   tenon_estimate_v1 estimate{};
   tenon_events_v1 events{};
+  tenon_external_memory_v1 external_memory{};
   tenon_intermediates_v1 intermediates{};
   tenon_kernels_v1 kernels{};
   tenon_memory_info_v1 memory_info{};

@@ -74,6 +74,12 @@ class ListedDeviceMemory {
   tenon_status write(tenon_dl_device device, void* to, std::span<const std::byte> bytes) {
     return table_.copy_to_device(backend_.backend().raw(), device, to, bytes.data(), bytes.size());
   }
+  [[nodiscard]] bool has_copy_on() const noexcept { return table_.copy_on != nullptr; }
+  tenon_status copy(tenon_dl_device to_device, void* to, tenon_dl_device from_device,
+                    const void* from, std::uint64_t size) {
+    return table_.copy_on(backend_.backend().raw(), nullptr, to_device, to, from_device, from,
+                          size);
+  }
   tenon_status read(tenon_dl_device device, const void* from, std::span<std::byte> bytes) {
     return table_.copy_to_host(backend_.backend().raw(), device, bytes.data(), from, bytes.size());
   }
@@ -176,6 +182,50 @@ TENON_CONFORMANCE_TEST("device/memory-keeps-content",
       }
     }
     memory.free(device, nullptr);
+  }
+}
+
+TENON_CONFORMANCE_TEST("device/copies-between-blocks",
+                       "a copy from device to device copies its bytes and no others",
+                       "[device][level-4][backend][TN-DEV-9]") {
+  ListedDeviceMemory memory(kit);
+  if (!memory.has_copy_on()) kit.not_applicable("the backend has no copy_on");
+  constexpr std::size_t size = 5000;
+  for (const tenon_dl_device from_device : memory.devices()) {
+    for (const tenon_dl_device to_device : memory.devices()) {
+      void *from = nullptr, *to = nullptr;
+      if (memory.allocate(from_device, size, 256, &from) != TENON_STATUS_OK ||
+          memory.allocate(to_device, size, 256, &to) != TENON_STATUS_OK) {
+        kit.blocked("no memory of ", name_of_device(from_device));
+      }
+      std::vector<std::byte> source(size), target(size), found(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        source[i] = static_cast<std::byte>(kit.random()());
+        target[i] = ~source[i];
+      }
+      static_cast<void>(memory.write(from_device, from, source));
+      for (const auto& [begin, count] : {std::pair<std::size_t, std::size_t>{0, size},
+                                         {1, 1},
+                                         {17, 4099},
+                                         {size - 3, 3},
+                                         {9, 0}}) {
+        static_cast<void>(memory.write(to_device, to, target));
+        auto expected = target;
+        std::copy_n(source.begin(), count, expected.begin() + static_cast<std::ptrdiff_t>(begin));
+        const tenon_status copied =
+            memory.copy(to_device, static_cast<std::byte*>(to) + begin, from_device, from, count);
+        const bool read = memory.read(to_device, to, found) == TENON_STATUS_OK;
+        kit.expect("TN-DEV-9", copied == TENON_STATUS_OK && read && found == expected, "a copy of ",
+                   count, " bytes from ", name_of_device(from_device), " to ",
+                   name_of_device(to_device), " does not leave the bytes that it is to: ",
+                   copied == TENON_STATUS_OK ? "" : said_error().text);
+      }
+      kit.expect("TN-DEV-9",
+                 memory.read(from_device, from, found) == TENON_STATUS_OK && found == source,
+                 "copies from ", name_of_device(from_device), " change their source");
+      memory.free(to_device, to);
+      memory.free(from_device, from);
+    }
   }
 }
 

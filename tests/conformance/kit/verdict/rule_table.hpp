@@ -217,6 +217,14 @@ inline constexpr Rule rule_table[] = {
      "A copy to or from a device MUST be complete when it returns, and an `execute` called later "
      "MUST see its bytes. After a failure the destination is unspecified.",
      "tenon/abi/extensions/device_memory.h: tenon_device_memory_v1.copy_to_device"},
+    {"TN-DEV-9",
+     "A complete copy of `copy_on` MUST have the bytes of its source, and leave the source and "
+     "all bytes around the destination as they were.",
+     "tenon/abi/extensions/device_memory.h: tenon_device_memory_v1.copy_on"},
+    {"TN-DEV-10",
+     "A copy on a stream MUST come after all that was enqueued there before, and before what is "
+     "enqueued there later.",
+     "tenon/abi/extensions/device_memory.h: tenon_device_memory_v1.copy_on"},
     {"TN-EST-1",
      "`estimate` MUST NOT need the device, MUST NOT release `processed`, and MUST hold nothing "
      "more after it has returned.",
@@ -280,6 +288,36 @@ inline constexpr Rule rule_table[] = {
     {"TN-EVT-13",
      "A host MUST destroy every event before `close`.",
      "tenon/abi/extensions/events.h: tenon_events_v1.destroy_event"},
+    {"TN-EXM-1",
+     "A kind of memory or fence that the table does not list MUST be refused with NOT_SUPPORTED "
+     "and a text.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1"},
+    {"TN-EXM-2",
+     "Memory MUST be refused that is not what the struct says, with INVALID_ARGUMENT: a range "
+     "that the object does not have, an object that another process could make smaller, a "
+     "descriptor of another kind, write access to memory that refuses it.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-3",
+     "A call MUST leave the caller's descriptor open, and `release_memory` MUST leave nothing of "
+     "the memory in the process.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-4",
+     "`execute` MUST read the bytes that are there when it runs, and MUST write to the memory "
+     "itself, as it does with other memory of the same device.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-5",
+     "Memory without TENON_EXTERNAL_WRITE MUST NOT be written, whatever is done with its address.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-6",
+     "A host MUST release each imported memory before `close`, after the last run that has its "
+     "address.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.release_memory"},
+    {"TN-EXM-7",
+     "A run MUST NOT begin before each fence that `wait_fence` named is signalled.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.wait_fence"},
+    {"TN-EXM-8",
+     "`fence` MUST be signalled once the runs so far are done, and MUST NOT be before.",
+     "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.signal_fence"},
     {"TN-INT-1",
      "`list` MUST add each handle once, with a number that is not negative.",
      "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.list"},

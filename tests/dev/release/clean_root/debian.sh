@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# In a root of Debian: the packages are installed with what they recommend, run a model, make a plugin with pkg-config and with
-# CMake, run an application, and are removed without a trace.
+# In a root of Debian: the packages are installed with what they recommend, run a model, make a plugin with pkg-config, which
+# runs and is judged by the kit, and one with CMake, run an application, and are removed without a trace.
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq ./release/python3-tenon_*.deb ./release/tenon-tools_*.deb >/dev/null
@@ -22,6 +22,10 @@ apt-get install -y -qq --no-install-recommends ./release/libtenon-dev_*.deb g++ 
 c++ -std=c++20 samples/examples/backends/hello/hello.cpp -o /tmp/hello.so $(pkg-config --cflags tenon) \
   $(pkg-config --variable=plugin_cflags tenon) $(pkg-config --variable=plugin_ldflags tenon)
 tenon-inspect /tmp/hello.so
+cases=samples/tests/conformance/cases/hello
+tenon-run $cases/add/model.pte --plugin /tmp/hello.so --input $cases/add/a0.npy --input $cases/add/b0.npy \
+  --expect $cases/add/expected0.npy
+tenon-conformance /tmp/hello.so --cases $cases --level 5 --color never
 mkdir /tmp/project
 cp samples/examples/applications/embed/embed.cpp samples/examples/backends/demo_backend/demo_backend.cpp \
   samples/examples/backends/demo_backend/demo_blob.hpp /tmp/project

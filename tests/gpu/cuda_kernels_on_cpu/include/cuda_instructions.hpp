@@ -2,7 +2,7 @@
 //
 // Models of the instructions in the kernels' device/instructions.cuh, after PTX ISA 7.8: "Data
 // Movement and Conversion Instructions: cp.async" and "ldmatrix", "Warp Level Matrix Instructions:
-// mma.m16n8k16".
+// mma.m16n8k16", "Integer Arithmetic Instructions: dp4a".
 #pragma once
 
 #include <array>
@@ -130,6 +130,14 @@ inline void multiply(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_
                  cuda_threads::half_of(all[of_b].b[k / 8], k % 2);
     }
   }
+}
+
+inline std::int32_t dot_bytes(std::uint32_t a, std::uint32_t b, std::int32_t sum) {
+  for (int i = 0; i < 4; ++i) {
+    sum += static_cast<std::int8_t>(a >> (8 * i) & 0xffu) *
+           static_cast<std::int8_t>(b >> (8 * i) & 0xffu);
+  }
+  return sum;
 }
 
 inline std::uint32_t to_bfloat16_pair(float first, float second) {

@@ -66,8 +66,20 @@ T shuffle_xor(T value, int distance) {
 #define blockIdx (cuda_threads::index_of(cuda_threads::current->threadgroup_position_in_grid))
 
 inline void __syncthreads() { cuda_threads::synchronize(); }
-inline float __shfl_xor_sync(unsigned, float value, int distance) {
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
   return cuda_threads::shuffle_xor(value, distance);
+}
+
+/// Byte i of the result is the one of `high:low` that bits 4 i to 4 i + 2 of `selector` number.
+inline std::uint32_t __byte_perm(std::uint32_t low, std::uint32_t high, std::uint32_t selector) {
+  const std::uint64_t both = std::uint64_t{high} << 32 | low;
+  std::uint32_t out = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned byte = selector >> (4 * i) & 7u;
+    out |= static_cast<std::uint32_t>(both >> (8 * byte) & 0xffu) << (8 * i);
+  }
+  return out;
 }
 
 namespace cub {

@@ -56,6 +56,29 @@ TEST_CASE("memory of an absent device, and exhausted memory, is an error with a 
   CHECK(far_memory().live == 0);
 }
 
+TEST_CASE("a copy from device to device does not take the way over the host",
+          "[executorch][TN-DEV-9]") {
+  auto& plugin = static_cast<bridge::PluginDeviceAllocator&>(allocator());
+  const std::array<float, 3> values{1, 2, 3};
+  std::array<float, 3> back{};
+  const auto from = plugin.allocate(sizeof values, 0, 64);
+  const auto to = plugin.allocate(sizeof values, 1, 64);
+  REQUIRE((from.ok() && to.ok()));
+  REQUIRE(plugin.copy_host_to_device(*from, values.data(), sizeof values, 0) == et::Error::Ok);
+  const int to_host = far_memory().to_host;
+  const int between = far_memory().between;
+  CHECK(plugin.copy_between(*to, 1, *from, 0, sizeof values) == et::Error::Ok);
+  CHECK(far_memory().to_host == to_host);
+  CHECK(far_memory().between == between + 1);
+  REQUIRE(plugin.copy_device_to_host(back.data(), *to, sizeof back, 1) == et::Error::Ok);
+  CHECK(back == values);
+  CHECK(plugin.copy_between(*to, 1, *from, 7, 4) == et::Error::NotFound);
+  CHECK_THAT(last_text(), ContainsSubstring("no CUDA device 7"));
+  CHECK(plugin.copy_between(*to, 1, values.data(), 0, 4) == et::Error::InvalidArgument);
+  plugin.deallocate(*from, 0);
+  plugin.deallocate(*to, 1);
+}
+
 TEST_CASE("a method of ExecuTorch with memory on a device runs on a plugin's", "[executorch]") {
   adapted();
   const AlignedBytes bytes = program_on_device();

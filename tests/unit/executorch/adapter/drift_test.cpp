@@ -3,6 +3,7 @@
 // Classes of ExecuTorch that are longer in a library than in the headers of the bridge: what shows
 // it, and what is called then.
 #include "later_executorch.hpp"
+#include "tenon/executorch/adapter/device_allocator.hpp"
 #include "tenon/executorch/adapter/plugin_adapter.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 #include "unit/executorch/adapter/stock.hpp"
@@ -20,6 +21,39 @@ class LaterInterface : public et::BackendInterface {
  public:
   [[nodiscard]] virtual et::Error initialize_backend_data(Context&, Writer&) const {
     return et::Error::Internal;
+  }
+};
+
+/// The allocator of headers that have the function, in front of `device_type`.
+class LaterAllocator : public et::DeviceAllocator {
+ public:
+  [[nodiscard]] virtual et::Error copy_device_to_device(void*, et::etensor::DeviceIndex,
+                                                        const void*, et::etensor::DeviceIndex,
+                                                        std::size_t) {
+    return et::Error::NotSupported;
+  }
+};
+
+class CopyingAllocator final : public bridge::AllocatorThatCopies<LaterAllocator> {
+ public:
+  et::Result<void*> allocate(std::size_t, et::etensor::DeviceIndex, std::size_t) override {
+    return et::Error::NotSupported;
+  }
+  void deallocate(void*, et::etensor::DeviceIndex) override {}
+  et::Error copy_host_to_device(void*, const void*, std::size_t,
+                                et::etensor::DeviceIndex) override {
+    return et::Error::NotSupported;
+  }
+  et::Error copy_device_to_host(void*, const void*, std::size_t,
+                                et::etensor::DeviceIndex) override {
+    return et::Error::NotSupported;
+  }
+  et::Error copy_between(void*, et::etensor::DeviceIndex to_index, const void*,
+                         et::etensor::DeviceIndex from_index, std::size_t nbytes) override {
+    return to_index == 1 && from_index == 2 && nbytes == 3 ? et::Error::Ok : et::Error::Internal;
+  }
+  [[nodiscard]] et::etensor::DeviceType device_type() const override {
+    return et::etensor::DeviceType::CUDA;
   }
 };
 
@@ -71,6 +105,17 @@ TEST_CASE("a library that calls another function of an allocator is refused", "[
                ContainsSubstring("DeviceAllocator is laid out otherwise") &&
                    ContainsSubstring(library.called));
   }
+}
+
+TEST_CASE(
+    "with headers that have copy_device_to_device, an allocator's copies are those of the plugin",
+    "[executorch]") {
+  static_assert(!bridge::HasCopyBetween<et::DeviceAllocator>);
+  static_assert(bridge::HasCopyBetween<LaterAllocator>);
+  CopyingAllocator made;
+  LaterAllocator& allocator = made;
+  CHECK(allocator.copy_device_to_device(nullptr, 1, nullptr, 2, 3) == et::Error::Ok);
+  CHECK(allocator.device_type() == et::etensor::DeviceType::CUDA);
 }
 
 TEST_CASE("a library with initialize_backend_data is answered that nothing is stored",

@@ -213,14 +213,14 @@ TEST_CASE("bytes on the wrong side are refused as inputs and outputs", "[device]
 
   const auto planned = load_ok(resident_program(true), far.options());
   const host::InputTensor elsewhere{ScalarType::Float, two_by_three, std::as_bytes(std::span(ones)),
-                                    cuda(1)};
+                                    cuda(7)};
   CHECK_THAT(refusal(planned->set_input(0, elsewhere)),
              ContainsSubstring("expected data on CUDA device 0 or the CPU, found data on CUDA "
-                               "device 1"));
+                               "device 7"));
 
   const auto around = load_ok(device_program(), far.options());
   CHECK_THAT(refusal(around->set_input(0, elsewhere)),
-             ContainsSubstring("expected data on CPU, found data on CUDA device 1"));
+             ContainsSubstring("expected data on CPU, found data on CUDA device 7"));
 }
 
 TEST_CASE("reading an output says what is wrong with it", "[device]") {

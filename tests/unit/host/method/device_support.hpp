@@ -28,6 +28,7 @@ class FarRegistry {
   explicit FarRegistry(std::string name = "") {
     auto& record = far_memory();
     record.allocations = record.copies = 0;
+    record.to_device = record.to_host = record.between = 0;
     record.fail_allocation = record.fail_copy = 0;
     record.misaligned = false;
     REQUIRE(registry.register_backend(tenon_static_plugin_Far, {std::move(name), {}}).ok());

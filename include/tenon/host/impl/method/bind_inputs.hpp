@@ -66,7 +66,7 @@ struct MethodInput {
     const bool here = is_same_device(from.device, to.dl.device);
     const bool fits = planned != nullptr && nbytes <= capacity;
     const bool copies = fits && (is_aliased || !here);
-    if (!here && nbytes <= capacity && (!copies || !is_cpu(from.device) || !memory)) {
+    if (!here && nbytes <= capacity && (!copies || !memory || !can_copy_from(from.device))) {
       return error(Error::InvalidArgument, "expected data on ", device_name(to.dl.device),
                    planned && memory ? " or the CPU" : "", ", found data on ",
                    device_name(from.device));
@@ -130,9 +130,17 @@ struct MethodInput {
     return ok();
   }
 
-  /// A copy from one address of a device to another takes the way over the host.
+  /// Whether bytes on `device`, which is not the input's, can be copied to it.
+  [[nodiscard]] bool can_copy_from(tenon_dl_device device) const {
+    return is_cpu(device) || (memory->has_copy_on() && memory->is_of_backend(device));
+  }
+
+  /// A copy from a device takes the way over the host only where the backend has no other.
   [[nodiscard]] Status copy_to_device(const InputTensor& from) const {
     const std::byte* bytes = from.bytes.data();
+    if (!is_cpu(from.device) && memory->has_copy_on()) {
+      return memory->copy_on(nullptr, planned, from.device, bytes, from.bytes.size());
+    }
     std::vector<std::byte> staged;
     if (!is_cpu(from.device)) {
       staged.resize(from.bytes.size());

@@ -31,9 +31,11 @@ Result<DeviceMemory> DeviceMemory::of(BackendRef backend, tenon_dl_device device
   }
   TENON_TRY(const std::vector<BackendDevice> devices, list_devices(*backend));
   std::string others;
+  std::vector<tenon_dl_device> all;
+  for (const BackendDevice& listed : devices) all.push_back(listed.device);
   for (const BackendDevice& listed : devices) {
     if (is_same_device(listed.device, device)) {
-      return DeviceMemory(std::move(backend), device, *table);
+      return DeviceMemory(std::move(backend), device, *table, std::move(all));
     }
     others += concat(others.empty() ? "" : ", ", device_name(listed.device));
   }
@@ -64,6 +66,24 @@ Status DeviceMemory::copy_to_device(void* to, const void* from, std::uint64_t nb
 Status DeviceMemory::copy_to_host(void* to, const void* from, std::uint64_t nbytes) const {
   if (nbytes == 0) return ok();
   return check(table_.copy_to_host(backend_->raw(), device_, to, from, nbytes), "copy_to_host");
+}
+
+Status DeviceMemory::copy_on(void* stream, void* to, tenon_dl_device from_device, const void* from,
+                             std::uint64_t nbytes) const {
+  if (!table_.copy_on) {
+    return error(Error::NotSupported, "backend ", backend_->id(),
+                 " does not copy from device to device");
+  }
+  if (nbytes == 0) return ok();
+  return check(table_.copy_on(backend_->raw(), stream, device_, to, from_device, from, nbytes),
+               "copy_on");
+}
+
+bool DeviceMemory::is_of_backend(tenon_dl_device device) const noexcept {
+  for (const tenon_dl_device each : listed_) {
+    if (is_same_device(each, device)) return true;
+  }
+  return false;
 }
 
 Status DeviceMemory::check(tenon_status status, std::string_view function) const {

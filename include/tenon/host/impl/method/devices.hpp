@@ -10,6 +10,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/external_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
@@ -93,6 +94,27 @@ namespace tenon::host::detail {
   }
   if (!before.empty()) return ok();
   return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
+}
+
+/// Has each delegate of `backend_id` wait for a fence, or the last of them signal it.
+[[nodiscard]] inline Status use_fence(std::span<const LoadedDelegate> delegates,
+                                      std::string_view backend_id, const ExternalFence& fence,
+                                      bool waits) {
+  const tenon_external_fence raw = tenon::detail::to_abi(fence);
+  const LoadedDelegate* last = nullptr;
+  for (const LoadedDelegate& delegate : delegates) {
+    if (delegate.use->id != backend_id) continue;
+    last = &delegate;
+    if (!waits) continue;
+    if (Status used = delegate.use_fence(raw, waits); !used.ok()) {
+      return std::move(used).with_context(concat("delegate ", &delegate - delegates.data()));
+    }
+  }
+  if (!last) {
+    return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
+  }
+  if (waits) return ok();
+  return last->use_fence(raw, waits).with_context(concat("delegate ", last - delegates.data()));
 }
 
 }  // namespace tenon::host::detail

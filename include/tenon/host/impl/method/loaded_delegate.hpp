@@ -13,6 +13,7 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/external_memory.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
@@ -188,6 +189,22 @@ struct LoadedDelegate {
     }
     active->stream = stream;
     return ok();
+  }
+
+  /// Runs of the active delegate begin after `fence`, or `fence` is signalled after those so far
+  /// (extension "tenon.external_memory/1").
+  [[nodiscard]] Status use_fence(const tenon_external_fence& fence, bool waits) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
+    const auto call = !table ? nullptr : waits ? table->wait_fence : table->signal_fence;
+    if (!call) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " knows no fences of others (extension " TENON_EXTENSION_EXTERNAL_MEMORY ")");
+    }
+    const tenon_status status = call(backend.raw(), active->handle, &fence);
+    if (status == TENON_STATUS_OK) return ok();
+    return take_last_error(backend.host(), status)
+        .with_context(waits ? "wait_fence" : "signal_fence");
   }
 };
 

@@ -175,6 +175,16 @@ Status Method::set_stream(std::string_view backend_id, void* stream) {
   return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
 }
 
+Status Method::wait_fence(std::string_view backend_id, const ExternalFence& fence) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
+  return detail::use_fence(detail::loaded(*this).delegates(), backend_id, fence, true);
+}
+
+Status Method::signal_fence(std::string_view backend_id, const ExternalFence& fence) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
+  return detail::use_fence(detail::loaded(*this).delegates(), backend_id, fence, false);
+}
+
 Status Method::set_scheduling(const Scheduling& scheduling) {
   TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
   const tenon_scheduling hints = tenon::detail::to_abi(scheduling);
