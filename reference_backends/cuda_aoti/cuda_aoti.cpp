@@ -271,8 +271,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::error(tenon::Error::InvalidState,
                         "the event has no handle before it is recorded");
   }
+  /// An event is asked in any context: that of a device which is open, or of the caller, as opening
+  /// another one would take memory there.
   tenon::Result<Event> import_event(void* handle) {
-    TENON_TRY(auto device, keep_device(0));
+    TENON_TRY(const std::int32_t index, device_for_events());
+    TENON_TRY(auto device, keep_device(index));
     return Event(std::move(device), static_cast<cuda::CUevent>(handle));
   }
 
@@ -379,6 +382,27 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_RETURN_IF_ERROR(cuda::check_device_index(*driver, index));
     TENON_RETURN_IF_ERROR(cuda::check_own_kernels(library, *driver, index));
     return cuda::check_kernels(cuda::KernelImages::find(library), *driver, index);
+  }
+
+  /// An open device, else that of the context which is current on this thread, else the first.
+  tenon::Result<std::int32_t> device_for_events() {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [index, device] : devices_) {
+        if (device) return index;
+      }
+    }
+    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
+    cuda::CUdevice current = 0;
+    if (driver->cuCtxGetDevice(&current) != cuda::CUDA_SUCCESS) return 0;
+    int count = 0;
+    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGetCount, &count));
+    for (std::int32_t index = 0; index < count; ++index) {
+      cuda::CUdevice device = 0;
+      TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGet, &device, index));
+      if (device == current) return index;
+    }
+    return 0;
   }
 
   /// A device, which stays open for the life of the backend: closing one destroys its context.

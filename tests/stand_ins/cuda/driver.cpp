@@ -167,6 +167,13 @@ EXPORT Result cuDevicePrimaryCtxRelease_v2(int device) {
   --context.retained;
   return call.end(success);
 }
+EXPORT Result cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  const CallScope call("cuDevicePrimaryCtxGetState", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  *flags = 0;
+  *active = state().contexts[device].retained > 0 ? 1 : 0;
+  return success;
+}
 EXPORT Result cuCtxPushCurrent_v2(Context* context) {
   const CallScope call("cuCtxPushCurrent", CallScope::needs_nothing);
   if (call.code != success) return call.code;

@@ -14,23 +14,39 @@
 /// its memory.
 namespace tenon::test {
 
-/// The driver as an application uses it, in the context of device 0.
+/// The driver as an application uses it, in the context of a device.
 class AppDriver {
  public:
-  AppDriver() : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    REQUIRE(call("cuDevicePrimaryCtxRetain", &context_, 0) == 0);
+  explicit AppDriver(int device = 0)
+      : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)), device_(device) {
+    REQUIRE(call("cuInit", 0u) == 0);
+    REQUIRE(call("cuDevicePrimaryCtxRetain", &context_, device) == 0);
   }
   AppDriver(const AppDriver&) = delete;
   AppDriver& operator=(const AppDriver&) = delete;
-  ~AppDriver() { static_cast<void>(call("cuDevicePrimaryCtxRelease_v2", 0)); }
+  ~AppDriver() { static_cast<void>(call("cuDevicePrimaryCtxRelease_v2", device_)); }
+
+  /// Whether anything uses the context of a device.
+  [[nodiscard]] bool is_open(int device) const {
+    unsigned flags = 0;
+    int active = 0;
+    REQUIRE(call("cuDevicePrimaryCtxGetState", device, &flags, &active) == 0);
+    return active != 0;
+  }
+
+  /// Makes the context current, and what was before.
+  void enter() const { REQUIRE(call("cuCtxPushCurrent_v2", context_) == 0); }
+  void leave() const {
+    void* popped = nullptr;
+    static_cast<void>(call("cuCtxPopCurrent_v2", &popped));
+  }
 
   /// Calls a function with the context current.
   template <class... Arguments>
   int in_context(const char* name, Arguments... arguments) const {
-    REQUIRE(call("cuCtxPushCurrent_v2", context_) == 0);
+    enter();
     const int result = call(name, arguments...);
-    void* popped = nullptr;
-    static_cast<void>(call("cuCtxPopCurrent_v2", &popped));
+    leave();
     return result;
   }
 
@@ -50,6 +66,7 @@ class AppDriver {
   }
 
   void* library_;
+  int device_;
   void* context_ = nullptr;
 };
 

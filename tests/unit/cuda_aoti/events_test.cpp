@@ -229,6 +229,28 @@ TEST_CASE("a call of the driver that fails in an asynchronous run leaves nothing
   }
 }
 
+TEST_CASE("an event is imported without opening another device", "[cuda][async][TN-EVT-11]") {
+  CudaHost host({.num_devices = 2});
+  const AppDriver app(1);
+  void* handle = nullptr;
+  REQUIRE(app.in_context("cuEventCreate", &handle, 2u) == 0);
+  const auto table = host.backend()->extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
+  REQUIRE(table.has_value());
+  tenon_backend* const backend = host.backend()->raw();
+  const auto import = [&](bool is_current) {
+    if (is_current) app.enter();
+    tenon_event* event = nullptr;
+    CHECK(table->import_handle(backend, handle, &event) == TENON_STATUS_OK);
+    if (is_current) app.leave();
+    table->destroy_event(backend, event);
+  };
+  import(true);  // The caller's device.
+  CHECK_FALSE(app.is_open(0));
+  import(false);  // The one that is open since.
+  CHECK_FALSE(app.is_open(0));
+  CHECK(app.in_context("cuEventDestroy_v2", handle) == 0);
+}
+
 TEST_CASE("an event of the application is imported by its handle", "[cuda][async][TN-EVT-11]") {
   CudaHost host;
   const AppDriver app;
