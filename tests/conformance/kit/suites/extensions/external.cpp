@@ -24,6 +24,8 @@
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/application/external_memory.hpp"
+#include "tenon/core/scalar_type.hpp"
+#include "tenon/core/tensor.hpp"
 
 /// Suite "external": memory and fences of another owner (abi/extensions/external_memory.h).
 /// Of the kinds, a process can make files in memory and counters of events by itself.
@@ -168,18 +170,23 @@ class ForeignArguments {
     for (std::uint32_t i = 0; i < call.num_args; ++i) {
       if (call.args[i]->kind != TENON_VALUE_TENSOR) continue;
       tenon_tensor& tensor = *call.args[i]->as.tensor;
-      const std::uint64_t room = std::max(tensor.capacity, tensor.nbytes);
+      // A later run may have the largest sizes.
+      std::uint64_t room = size_of(static_cast<ScalarType>(tensor.scalar_type));
+      for (const std::int64_t bound : TensorView(tensor).bounds()) {
+        room *= static_cast<std::uint64_t>(bound);
+      }
+      room = std::max(room, tensor.nbytes);
       const bool fits = tensor.dl.device.device_type == TENON_DL_CPU && tensor.dl.data &&
                         tensor.dl.byte_offset == 0 && room != 0 &&
                         (tensor.flags & TENON_TENSOR_CONSTANT) == 0;
       if (!fits || std::ranges::find(tensors_, &tensor) != tensors_.end()) continue;
       tensors_.push_back(&tensor);
-      places_.push_back({end, tensor.nbytes});
+      places_.push_back({end, room});
       end += (room + 63) / 64 * 64;
     }
     file_.emplace(kit_, static_cast<std::size_t>((end + page - 1) / page * page));
     for (Place& place : places_) {
-      importer_.need(kit_, file_->range(place.offset, std::max<std::uint64_t>(place.nbytes, 1)));
+      importer_.need(kit_, file_->range(place.offset, place.nbytes));
       place.address = importer_.address();
       place.imported = importer_.imported();
     }
