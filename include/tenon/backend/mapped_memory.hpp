@@ -71,8 +71,8 @@ class MappedMemory {
     const std::uint64_t before = memory.offset % page;
     const auto size = static_cast<std::size_t>(before + memory.nbytes);
     const int protection = memory.is_written ? PROT_READ | PROT_WRITE : PROT_READ;
-    // Bytes that no process can change are the same in a private mapping; Linux before 6.7 has no other
-    // for them.
+    // Bytes that no process can change are the same in a private mapping; Linux before 6.7 has no
+    // other for them.
     const bool is_fixed = !memory.is_written && (seals & F_SEAL_WRITE) != 0;
     void* const begin = ::mmap(nullptr, size, protection, is_fixed ? MAP_PRIVATE : MAP_SHARED,
                                memory.descriptor, static_cast<off_t>(memory.offset - before));
