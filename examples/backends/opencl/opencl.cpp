@@ -96,6 +96,8 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
+  /// What PoCL's CPU holds is memory of the process. Without a driver that is not known, and the
+  /// answer is that of a device with memory of its own.
   Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
                                          tenon::CompileSpecs) {
     using opencl_backend::Model;
@@ -103,10 +105,13 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     TENON_TRY(const auto number, values.get<std::int64_t>("device"));
     TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
     const std::uint64_t session = Model::session_bytes(graph);
-    return tenon::MemoryEstimate{{Model::constant_bytes(graph),
-                                  session,
-                                  session,
-                                  {opencl_backend::dl_opencl, static_cast<std::int32_t>(number)}}};
+    tenon_dl_device device{opencl_backend::dl_opencl, static_cast<std::int32_t>(number)};
+    const auto records = devices_.list();
+    const auto index = static_cast<std::size_t>(number);
+    if (records.ok() && number >= 0 && index < (*records)->size() && (**records)[index].is_cpu) {
+      device = {TENON_DL_CPU, 0};
+    }
+    return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device}};
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) {
@@ -114,8 +119,9 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     tenon::MemoryInfo out;
     if (delegate) {
       const graph_backend::Graph& graph = *delegate->model()->graph;
-      out.device_weights = Model::constant_bytes(graph);
-      out.device_scratch = Model::session_bytes(graph);
+      const bool is_cpu = delegate->model()->device->record().is_cpu;
+      (is_cpu ? out.host_weights : out.device_weights) = Model::constant_bytes(graph);
+      (is_cpu ? out.host_scratch : out.device_scratch) = Model::session_bytes(graph);
     }
     return out;
   }

@@ -41,6 +41,7 @@ inline constexpr cl_int CL_INVALID_BUFFER_SIZE = -61;
 inline constexpr cl_int CL_PLATFORM_NOT_FOUND_KHR = -1001;
 
 inline constexpr cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF;
+inline constexpr cl_bitfield CL_DEVICE_TYPE_CPU = 1 << 1;
 inline constexpr cl_bitfield CL_DEVICE_TYPE_CUSTOM = 1 << 4;
 inline constexpr cl_uint CL_FALSE = 0;
 inline constexpr cl_uint CL_TRUE = 1;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "driver/kept_process.hpp"
 #include "run/kernel_source.hpp"
 
 namespace opencl_backend {
@@ -16,6 +17,7 @@ using tenon::Status;
 
 Result<std::shared_ptr<Device>> Device::open(const Api& api, DeviceRecord record,
                                              std::int32_t number) {
+  const KeptProcess kept;
   cl_int code = CL_SUCCESS;
   Owned<cl_context_of> context(api.CreateContext(nullptr, 1, &record.id, nullptr, nullptr, &code),
                                {api.ReleaseContext});
@@ -135,6 +137,7 @@ Result<cl_program> Device::program(const tenon::Prepared& prepared) {
     if (loaded.ok()) program_ = *std::move(loaded);
   }
   if (!program_) {
+    const KeptProcess kept;
     TENON_TRY(program_, compile());
   }
   if (prepared.exists() && prepared.bytes().empty()) {

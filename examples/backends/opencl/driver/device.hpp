@@ -42,6 +42,7 @@ struct DeviceRecord {
   std::uint64_t memory_bytes = 0;
   std::uint64_t most_bytes = 0;  ///< Of one buffer.
   std::size_t most_items = 1;    ///< In a work-group.
+  bool is_cpu = false;           ///< Its memory is that of this process.
 };
 
 /// One device with a context of its own, and everything that delegates share on it. Threads: any.

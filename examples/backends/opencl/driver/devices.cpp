@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "driver/device.hpp"
+#include "driver/kept_process.hpp"
 
 namespace opencl_backend {
 
@@ -48,6 +49,8 @@ DeviceRecord describe(const Api& api, cl_device_id id, const std::string& platfo
   out.memory_bytes = number(CL_DEVICE_GLOBAL_MEM_SIZE);
   out.most_bytes = number(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   out.most_items = ask<std::size_t>(api.GetDeviceInfo, id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  const auto type = ask<cl_bitfield>(api.GetDeviceInfo, id, CL_DEVICE_TYPE);
+  out.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   return out;
 }
 
@@ -55,6 +58,7 @@ DeviceRecord describe(const Api& api, cl_device_id id, const std::string& platfo
 
 Result<const std::vector<DeviceRecord>*> Devices::list_locked() {
   if (!records_.empty()) return &records_;
+  const KeptProcess kept;
   if (!is_loaded_) {
     TENON_TRY(api_, load_api());
     is_loaded_ = true;
