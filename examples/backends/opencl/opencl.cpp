@@ -96,7 +96,7 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
-  /// What PoCL's CPU holds is memory of the process. Without a driver that is not known, and the
+  /// Memory of a device that is the CPU is that of the process. Without a driver that is not known: the
   /// answer is that of a device with memory of its own.
   Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
                                          tenon::CompileSpecs) {

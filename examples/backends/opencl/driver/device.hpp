@@ -78,10 +78,10 @@ class Device {
   ///
   /// errors: Internal with the driver's build log
   [[nodiscard]] tenon::Result<cl_program> program(const tenon::Prepared& prepared);
-  /// What binaries of the kernels depend on.
+  /// All that binaries of the kernels depend on.
   [[nodiscard]] std::string identity() const;
 
-  // Memory for hosts. An address is in a range of pages that nobody may touch, so that a host may
+  // Memory for hosts. An address is in a range of pages that no code may touch, so that a host may
   // compute with it, and finds its buffer here: a buffer of OpenCL has none.
 
   [[nodiscard]] tenon::Result<void*> allocate(std::uint64_t nbytes, std::size_t alignment);

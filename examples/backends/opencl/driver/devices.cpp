@@ -11,7 +11,7 @@ using tenon::Result;
 
 namespace {
 
-/// What a platform or a device says about itself; a 0 or an empty text when it says nothing.
+/// An answer of a platform or a device about itself; a 0 or an empty text when there is none.
 template <class T, class Call, class Object>
 T ask(Call call, Object object, cl_uint what) {
   T out{};

@@ -8,7 +8,7 @@
 
 namespace opencl_backend {
 
-/// What a process has in common, as it was when this object was made: its destructor puts back the
+/// State that all of a process shares, as it was when this object was made: its destructor puts back the
 /// treatment of signals and the environment. Drivers change both when they are first used: the
 /// compiler in PoCL handles every signal that ends a process, in place of the application, and PoCL
 /// sets a variable for a library of its own.
