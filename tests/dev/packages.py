@@ -28,6 +28,9 @@ FILES = {
     "libsleef3": ("/usr/lib/*/libsleef.so.3",),
     "libkissfft-float131": ("/usr/lib/*/libkissfft-float.so.131",),
     "liblapack3": ("/usr/lib/*/liblapack.so.3",),
+    # A driver that runs on every machine, for the OpenCL example.
+    "ocl-icd-libopencl1": ("/usr/lib/*/libOpenCL.so.1",),
+    "pocl-opencl-icd": ("/etc/OpenCL/vendors/pocl.icd",),
 }
 MODULES = {
     "ensurepip": "python3-venv", "pip": "python3-pip", "jsonschema": "python3-jsonschema",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes the cases of the example GraphBackend into a directory: archives of PyTorch
-// (tests/fixtures/pt2), compiled by the plugin itself. Inputs and what eager PyTorch computes of
+// Writes the cases of a backend that compiles GraphBackend's graphs into a directory: archives of
+// PyTorch (tests/fixtures/pt2), compiled by the plugin itself. Inputs and what eager PyTorch computes of
 // them stay where they are. A test compares the directories next to this file with its output.
 
 #include <cstdio>
@@ -48,11 +48,12 @@ std::string describe(const GraphCase& one) {
 }
 
 Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path& directory,
-                  const tenon::host::BackendRegistry& registry) {
+                  const tenon::host::BackendRegistry& registry, std::string_view backend_id) {
   TENON_TRY(const auto archive, tenon::aot::read_pt2(fixtures / one.fixture / "model.pt2"));
   TENON_TRY(const auto compiled,
             tenon::test::compile_archive(
-                archive, registry, {{"weights", tenon::aot::SharedBytes::copy_of(one.weights)}}));
+                archive, registry, {{"weights", tenon::aot::SharedBytes::copy_of(one.weights)}},
+                backend_id));
   fs::create_directories(directory / one.name);
   std::ofstream(directory / one.name / "case.json") << describe(one);
   TENON_RETURN_IF_ERROR(
@@ -63,15 +64,15 @@ Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: make-graph-cases PLUGIN FIXTURES DIR\n");
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: make-graph-cases PLUGIN BACKEND FOLDER FIXTURES DIR\n");
     return 2;
   }
   tenon::host::BackendRegistry registry;
   Status status = registry.register_backend(argv[1]);
   for (const GraphCase& one : cases) {
     if (!status.ok()) break;
-    status = write_case(one, argv[2], fs::path(argv[3]) / "graph_backend", registry);
+    status = write_case(one, argv[4], fs::path(argv[5]) / argv[3], registry, argv[2]);
   }
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", tenon::describe(status).c_str());

@@ -17,6 +17,11 @@
 #include "tenon/aot/edge_program_builder.hpp"
 #include "tenon/host.hpp"
 
+// Another backend for the same graphs is tested by the same tests.
+#ifndef TENON_GRAPH_BACKEND_ID
+#define TENON_GRAPH_BACKEND_ID "GraphBackend"
+#endif
+
 /// From a graph to numbers: compiled by the ahead-of-time half, written as a `.pte`, and run by a
 /// host that loads the plugin from its file.
 namespace tenon::test {
@@ -68,7 +73,7 @@ inline aot::ProgramData one_delegate(const aot::EdgeProgram& edge,
     method.outputs.push_back(method.add(tensor_value(edge.value(edge.output(i).value))));
   }
   aot::DelegateCall call;
-  call.delegate_index = method.add_delegate({"GraphBackend", compiled.processed_bytes, {}});
+  call.delegate_index = method.add_delegate({TENON_GRAPH_BACKEND_ID, compiled.processed_bytes, {}});
   call.args = method.inputs;
   call.args.insert(call.args.end(), method.outputs.begin(), method.outputs.end());
   method.instructions.emplace_back(std::move(call));

@@ -256,8 +256,8 @@ TEST_CASE("each operator has an event whose handle the handle map knows", "[grap
   CHECK(names == "Reshape 0; Unary 1; Binary 2; Reduce 3; ");
 }
 
-TEST_CASE("scratch memory is counted while a method holds it", "[graph_backend]") {
-  const auto backend = graph_registry().lookup_backend("GraphBackend");
+TEST_CASE("scratch memory is counted while a method holds it", "[graph_backend][cpu-memory]") {
+  const auto backend = graph_registry().lookup_backend(TENON_GRAPH_BACKEND_ID);
   REQUIRE(backend.ok());
   const auto table = (*backend)->extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
   REQUIRE(table);

@@ -35,7 +35,7 @@ aot::PartitionResult partition_ok(const aot::OwnedEdgeProgram& program, const Sp
 std::size_t compile_all(const aot::OwnedEdgeProgram& program) {
   auto partitions = partition_ok(program);
   // What the boundary does with what a plugin returns.
-  for (auto& [tag, spec] : partitions.partition_tags) spec.backend_id = "GraphBackend";
+  for (auto& [tag, spec] : partitions.partition_tags) spec.backend_id = TENON_GRAPH_BACKEND_ID;
   const auto lowered = aot::lower(program.view(), partitions);
   INFO(lowered.text());
   REQUIRE(lowered.ok());

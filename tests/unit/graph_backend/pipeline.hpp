@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,11 +25,12 @@ struct CompiledArchive {
 };
 
 /// From an archive of PyTorch to the description of a `.pte`, by the ahead-of-time half of the
-/// plugin that `registry` finds. `archive` must outlive the result.
+/// backend `backend_id` that `registry` finds. `archive` must outlive the result.
 inline Result<CompiledArchive> compile_archive(const aot::Pt2Program& archive,
                                                const host::BackendRegistry& registry,
-                                               const std::vector<aot::CompileSpecData>& options) {
-  TENON_TRY(const auto plugin, aot::PluginPreprocess::find(registry, "GraphBackend"));
+                                               const std::vector<aot::CompileSpecData>& options,
+                                               std::string_view backend_id) {
+  TENON_TRY(const auto plugin, aot::PluginPreprocess::find(registry, backend_id));
   CompiledArchive out;
   std::vector<aot::CompiledMethod> methods;
   for (const aot::Pt2Method& method : archive.methods) {

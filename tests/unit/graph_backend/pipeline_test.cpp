@@ -47,7 +47,7 @@ host::NpyArray array(const fs::path& path) {
 void check_fixture(const std::string& name, const Specs& specs) {
   INFO(name);
   const auto archive = read_archive(name);
-  const auto compiled = compile_archive(archive, graph_registry(), specs_of(specs));
+  const auto compiled = compile_archive(archive, graph_registry(), specs_of(specs), TENON_GRAPH_BACKEND_ID);
   INFO(compiled.text());
   REQUIRE(compiled.ok());
   CHECK(compiled->partitions == 1);
@@ -98,7 +98,7 @@ TEST_CASE("a vision model that PyTorch exported runs as a whole in the plugin, f
 
 TEST_CASE("the plugin compiles all that it takes of every archive",
           "[graph_backend][pt2][TN-AOT-5]") {
-  const auto plugin = aot::PluginPreprocess::find(graph_registry(), "GraphBackend");
+  const auto plugin = aot::PluginPreprocess::find(graph_registry(), TENON_GRAPH_BACKEND_ID);
   REQUIRE(plugin.ok());
   std::size_t partitions = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(TENON_TEST_FIXTURES) / "pt2")) {

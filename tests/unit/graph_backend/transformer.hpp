@@ -138,7 +138,7 @@ class Transformer {
 /// alone.
 inline aot::ProgramData compile_whole(const aot::OwnedEdgeProgram& program, bool debug_handles,
                                       bool delegated = true) {
-  auto plugin = aot::PluginPreprocess::find(graph_registry(), "GraphBackend");
+  auto plugin = aot::PluginPreprocess::find(graph_registry(), TENON_GRAPH_BACKEND_ID);
   REQUIRE(plugin.ok());
   const aot::BackendToUse use{*std::move(plugin), {}, false};
   const aot::EdgeProgram view = program.view();

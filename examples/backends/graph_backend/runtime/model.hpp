@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <tenon/backend/cancel_flag.hpp>
 #include <tenon/tenon.hpp>
+#include <utility>
 #include <vector>
 
 #include "common/graph.hpp"
-#include "common/shape.hpp"
+#include "common/run_shapes.hpp"
 
 namespace graph_backend {
 
@@ -39,32 +39,20 @@ class Model {
   /// Bytes that `load` takes for a graph: scratch, and lists by tensor and by node.
   [[nodiscard]] static std::uint64_t bytes_for(const Graph& graph) noexcept;
 
-  [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return graph_.scratch_bytes; }
+  [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
+    return shapes_.graph().scratch_bytes;
+  }
 
  private:
-  struct Node {
-    std::size_t first_input, num_inputs;  ///< In `inputs_of_nodes_`.
-  };
+  Model(RunShapes shapes, std::vector<tenon::NamedData> named_data)
+      : shapes_(std::move(shapes)), named_data_(std::move(named_data)) {}
 
-  explicit Model(Graph graph) : graph_(std::move(graph)) {}
-
-  tenon::Status find_constants(const tenon::InitContext& context);
-  [[nodiscard]] Operands inputs_of(std::size_t node) const;
-
-  tenon::Status take_input(const tenon::Args& args, std::size_t index);
-  tenon::Status take_sizes(std::size_t index, const blob::TensorT& expected,
-                           const tenon::TensorView& found);
-  tenon::Status infer_shapes();
-  tenon::Status take_output(const tenon::Args& args, std::size_t index);
+  tenon::Status take_arguments(const tenon::Args& args);
   tenon::Status place_tensors();
 
-  Graph graph_;
+  RunShapes shapes_;
   std::vector<tenon::NamedData> named_data_;
   std::byte* scratch_ = nullptr;
-
-  std::vector<Operand> operands_;  ///< By tensor: sizes and address in this run.
-  std::vector<Node> nodes_;
-  std::vector<const Operand*> inputs_of_nodes_;
   std::vector<TensorId> moving_;  ///< Tensors that are stored in arguments.
 
   /// The result of a run.
@@ -72,9 +60,7 @@ class Model {
     std::byte* data = nullptr;
     std::uint64_t nbytes = 0;
   };
-  std::vector<Argument> arguments_;         ///< Inputs, then outputs.
-  std::vector<std::int64_t> symbol_sizes_;  ///< By symbol; -1 before it was seen in this run.
-  bool shapes_are_current_ = false;         ///< `operands_` have the sizes of these inputs.
+  std::vector<Argument> arguments_;  ///< Inputs, then outputs.
 };
 
 }  // namespace graph_backend

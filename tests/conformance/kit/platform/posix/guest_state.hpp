@@ -60,7 +60,10 @@ class SignalState {
   static constexpr int num_signals = 65;
 
   static bool same_handler(const struct sigaction& a, const struct sigaction& b) noexcept {
-    return a.sa_flags == b.sa_flags &&
+    // Linux: SA_RESTORER, which the C library adds to every action that it sets. A plugin that puts
+    // back the default action after a library has changed it has put back everything.
+    constexpr int of_libc = 0x04000000;
+    return ((a.sa_flags ^ b.sa_flags) & ~of_libc) == 0 &&
            ((a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction
                                            : a.sa_handler == b.sa_handler);
   }

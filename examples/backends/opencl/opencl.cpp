@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs the graphs of GraphBackend on devices of OpenCL, by a driver of others: PoCL's for the CPU,
+// or that of a GPU. docs/backends/opencl.md walks through it.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+#include <utility>
+#include <vector>
+
+#include "aot/preprocess.hpp"
+#include "common/blob.hpp"
+#include "driver/device.hpp"
+#include "run/event.hpp"
+#include "run/model.hpp"
+
+namespace {
+
+using tenon::Error;
+using tenon::Result;
+using tenon::Status;
+
+class OpenClBackend final : public tenon::Backend<OpenClBackend>,
+                            public tenon::WithOptions<OpenClBackend>,
+                            public tenon::WithCheckBlob<OpenClBackend>,
+                            public tenon::WithEstimate<OpenClBackend>,
+                            public tenon::WithMemoryInfo<OpenClBackend>,
+                            public tenon::WithSessions<OpenClBackend>,
+                            public tenon::WithDevices<OpenClBackend>,
+                            public tenon::WithDeviceMemory<OpenClBackend>,
+                            public tenon::WithStreams<OpenClBackend>,
+                            public tenon::WithEvents<OpenClBackend>,
+                            public tenon::aot::BackendDetails<OpenClBackend> {
+ public:
+  static constexpr std::string_view id = "OpenClBackend";
+  static constexpr std::string_view tags = "example,opencl,gpu,cpu";
+  static constexpr std::string_view description =
+      "example on a driver of others: runs GraphBackend's float32 graphs with OpenCL";
+  static constexpr tenon::PayloadVersions payload_versions = {graph_backend::payload_version,
+                                                              graph_backend::payload_version};
+  static constexpr std::array options{tenon::OptionSpec{
+      "device", std::int64_t{0}, "number of the device among those of all drivers"}};
+
+  // Ahead of time: that of GraphBackend.
+
+  static Result<tenon::aot::PreprocessResult> preprocess(const tenon::aot::EdgeProgram& program,
+                                                         tenon::CompileSpecs specs) {
+    return graph_backend::preprocess(program, specs);
+  }
+  static Result<tenon::aot::PartitionResult> partition(const tenon::aot::EdgeProgram& program,
+                                                       tenon::CompileSpecs specs) {
+    return graph_backend::partition(program, specs);
+  }
+  static Result<std::vector<std::string>> ops_to_not_decompose(
+      const tenon::aot::EdgeProgram& program) {
+    return graph_backend::ops_to_not_decompose(program);
+  }
+
+  // At run time.
+
+  using Delegate = opencl_backend::Session;
+
+  Status is_available() {
+    TENON_TRY(const auto device, option_values().get<std::int64_t>("device"));
+    return devices_.open(device).status();
+  }
+
+  Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed, tenon::CompileSpecs) {
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto number, values.get<std::int64_t>("device"));
+    TENON_TRY(graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
+    TENON_TRY(auto device, devices_.open(number));
+    const tenon::Prepared prepared(*this, context, device->identity());
+    TENON_TRY(auto model,
+              opencl_backend::Model::load(std::move(device), std::move(graph), context, prepared));
+    processed.release();
+    return Delegate::create(std::move(model));
+  }
+
+  Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    return delegate.execute(context, args, tenon::CancelFlag(*this, context));
+  }
+
+  Result<Delegate> create_session(const Delegate& delegate) {
+    return Delegate::create(delegate.model());
+  }
+
+  Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
+                                        tenon::CompileSpecs) {
+    const auto graph = graph_backend::read_graph(processed.bytes());
+    if (graph.ok()) return tenon::BlobVerdict{};
+    return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
+  }
+
+  /// Memory of a device that is the CPU is that of the process. Without a driver that is not known: the
+  /// answer is that of a device with memory of its own.
+  Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                         tenon::CompileSpecs) {
+    using opencl_backend::Model;
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto number, values.get<std::int64_t>("device"));
+    TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
+    const std::uint64_t session = Model::session_bytes(graph);
+    tenon_dl_device device{opencl_backend::dl_opencl, static_cast<std::int32_t>(number)};
+    const auto records = devices_.list();
+    const auto index = static_cast<std::size_t>(number);
+    if (records.ok() && number >= 0 && index < (*records)->size() && (**records)[index].is_cpu) {
+      device = {TENON_DL_CPU, 0};
+    }
+    return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device}};
+  }
+
+  tenon::MemoryInfo memory_info(const Delegate* delegate) {
+    using opencl_backend::Model;
+    tenon::MemoryInfo out;
+    if (delegate) {
+      const graph_backend::Graph& graph = *delegate->model()->graph;
+      const bool is_cpu = delegate->model()->device->record().is_cpu;
+      (is_cpu ? out.host_weights : out.device_weights) = Model::constant_bytes(graph);
+      (is_cpu ? out.host_scratch : out.device_scratch) = Model::session_bytes(graph);
+    }
+    return out;
+  }
+
+  // Devices, and their memory.
+
+  Result<std::vector<tenon::DeviceInfo>> devices() {
+    std::vector<tenon::DeviceInfo> out;
+    TENON_TRY(const auto* records, devices_.list());
+    for (const auto& record : *records) {
+      out.push_back({{opencl_backend::dl_opencl, static_cast<std::int32_t>(out.size())},
+                     record.name,
+                     tenon::concat(record.platform, ", driver ", record.driver_version),
+                     record.memory_bytes});
+    }
+    return out;
+  }
+
+  Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes, std::size_t alignment) {
+    TENON_TRY(const auto opened, devices_.open(device));
+    return opened->allocate(nbytes, alignment);
+  }
+  void free_device(tenon_dl_device device, void* block) noexcept {
+    if (const auto opened = devices_.find(device.device_id)) opened->free(block);
+  }
+  Status copy_to_device(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
+    TENON_TRY(const auto opened, devices_.open(device));
+    return opened->copy_to_device(to, from, nbytes);
+  }
+  Status copy_to_host(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
+    TENON_TRY(const auto opened, devices_.open(device));
+    return opened->copy_to_host(to, from, nbytes);
+  }
+
+  // Queues, and events.
+
+  /// `stream` is a `cl_command_queue` in the context of the delegate's device.
+  Status set_stream(Delegate& delegate, void* stream) {
+    return delegate.set_queue(static_cast<opencl_backend::cl_command_queue>(stream));
+  }
+
+  using Event = opencl_backend::Event;
+  static constexpr const char* event_kind = "khronos.cl_event";
+
+  Result<Event> create_event() { return Event(); }
+  Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    return delegate.start(context, args, tenon::CancelFlag(*this, context));
+  }
+  Status record_event(Delegate& delegate, Event& event) {
+    event.record(delegate);
+    return tenon::ok();
+  }
+  Status wait_event(Event& event) { return event.wait(); }
+  Result<bool> query_event(Event& event) { return event.query(); }
+  Status wait_on_event(Delegate& delegate, Event& event) { return event.hold(delegate); }
+  Result<void*> export_event(Event& event) {
+    TENON_TRY(const auto number, option_values().get<std::int64_t>("device"));
+    return event.handle(devices_, number);
+  }
+  Result<Event> import_event(void* handle) {
+    TENON_TRY(const auto number, option_values().get<std::int64_t>("device"));
+    TENON_TRY(auto device, devices_.open(number));
+    TENON_TRY(auto mark, device->share(static_cast<opencl_backend::cl_event>(handle)));
+    return Event(std::move(device), std::move(mark));
+  }
+
+ private:
+  opencl_backend::Devices devices_;
+};
+
+}  // namespace
+
+TENON_PLUGIN(OpenClBackend);

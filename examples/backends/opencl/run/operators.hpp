@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <tenon/core/result.hpp>
+
+#include "common/run_shapes.hpp"
+#include "run/launcher.hpp"
+
+namespace opencl_backend {
+
+/// Where the tensors of a graph are in one run, and on which queue it is.
+struct Place {
+  cl_command_queue queue = nullptr;
+  std::span<const Slice> tensors;  ///< By their numbers in the graph.
+  ElementSlice failure{};          ///< Four numbers, of Embedding; see its kernel.
+};
+
+/// Enqueues one node, whose sizes are those of `shapes`.
+[[nodiscard]] tenon::Status enqueue_node(Launcher& launch, const graph_backend::RunShapes& shapes,
+                                         std::size_t node, const Place& place);
+
+}  // namespace opencl_backend
