@@ -96,8 +96,8 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
-  /// Memory of a device that is the CPU is that of the process. Without a driver that is not known: the
-  /// answer is that of a device with memory of its own.
+  /// Memory of a device that is the CPU is that of the process. Without a driver that is not known:
+  /// the answer is that of a device with memory of its own.
   Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
                                          tenon::CompileSpecs) {
     using opencl_backend::Model;

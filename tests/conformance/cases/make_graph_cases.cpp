@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Writes the cases of a backend that compiles GraphBackend's graphs into a directory: archives of
-// PyTorch (tests/fixtures/pt2), compiled by the plugin itself. Inputs and what eager PyTorch computes of
-// them stay where they are. A test compares the directories next to this file with its output.
+// PyTorch (tests/fixtures/pt2), compiled by the plugin itself. Inputs and what eager PyTorch
+// computes of them stay where they are. A test compares the directories next to this file with its
+// output.
 
 #include <cstdio>
 #include <filesystem>

@@ -47,7 +47,8 @@ host::NpyArray array(const fs::path& path) {
 void check_fixture(const std::string& name, const Specs& specs) {
   INFO(name);
   const auto archive = read_archive(name);
-  const auto compiled = compile_archive(archive, graph_registry(), specs_of(specs), TENON_GRAPH_BACKEND_ID);
+  const auto compiled =
+      compile_archive(archive, graph_registry(), specs_of(specs), TENON_GRAPH_BACKEND_ID);
   INFO(compiled.text());
   REQUIRE(compiled.ok());
   CHECK(compiled->partitions == 1);

@@ -8,10 +8,10 @@
 
 namespace opencl_backend {
 
-/// State that all of a process shares, as it was when this object was made: its destructor puts back the
-/// treatment of signals and the environment. Drivers change both when they are first used: the
-/// compiler in PoCL handles every signal that ends a process, in place of the application, and PoCL
-/// sets a variable for a library of its own.
+/// State that all of a process shares, as it was when this object was made: its destructor puts
+/// back the treatment of signals and the environment. Drivers change both when they are first used:
+/// the compiler in PoCL handles every signal that ends a process, in place of the application, and
+/// PoCL sets a variable for a library of its own.
 ///
 /// Threads: an application that changes the same things meanwhile loses its change, as it would to
 /// the driver.
