@@ -393,8 +393,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       }
     }
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
+    cuda::CUcontext context = nullptr;
+    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuCtxGetCurrent, &context));
+    if (!context) return 0;
     cuda::CUdevice current = 0;
-    if (driver->cuCtxGetDevice(&current) != cuda::CUDA_SUCCESS) return 0;
+    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuCtxGetDevice, &current));
     int count = 0;
     TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGetCount, &count));
     for (std::int32_t index = 0; index < count; ++index) {

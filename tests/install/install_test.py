@@ -73,7 +73,7 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     assert found <= {f"{name}.so" for name in ("cpu_aoti", "cuda_aoti", "metal_aoti")}, found
     examples = prefix / "share/doc/tenon/examples"
     there = {path.name for path in examples.iterdir()}
-    assert there == {f"{name}.so" for name in ("hello", "demo_backend", "graph_backend", "openvino")}, there
+    assert there == {f"{name}.so" for name in ("hello", "demo_backend", "graph_backend", "opencl", "openvino")}, there
     lister = prefix / "bin/tenon-list"
     if lister.is_file():
         names = run(lister, "--all", env=dict(os.environ, TENON_PLUGIN_PATH=plugins))
