@@ -143,7 +143,7 @@ class ForeignArguments {
       tenon_tensor& tensor = *tensors_[i];
       before.push_back(tensor.dl.data);
       std::memcpy(file_->bytes() + places_[i].offset, tensor.dl.data,
-                  std::min(tensor.nbytes, places_[i].nbytes));
+                  static_cast<std::size_t>(std::min(tensor.nbytes, places_[i].nbytes)));
       tensor.dl.data = places_[i].address;
     }
     const tenon_status status = call.forward();
@@ -151,7 +151,7 @@ class ForeignArguments {
       tenon_tensor& tensor = *tensors_[i];
       tensor.dl.data = before[i];
       std::memcpy(before[i], file_->bytes() + places_[i].offset,
-                  std::min(tensor.nbytes, places_[i].nbytes));
+                  static_cast<std::size_t>(std::min(tensor.nbytes, places_[i].nbytes)));
     }
     return status;
   }

@@ -44,8 +44,9 @@ struct PartLister : tenon_state_list {
 
   static tenon_status add_entry(const tenon_state_list* to, const tenon_state_part* part) {
     const_cast<PartLister*>(static_cast<const PartLister*>(to))
-        ->parts.push_back({std::string(part->name ? part->name : "", part->name_size),
-                           static_cast<std::byte*>(part->data), part->nbytes});
+        ->parts.push_back(
+            {std::string(part->name ? part->name : "", static_cast<std::size_t>(part->name_size)),
+             static_cast<std::byte*>(part->data), part->nbytes});
     return TENON_STATUS_OK;
   }
 };
