@@ -62,7 +62,8 @@ Status PlannedMemory::copy_on(void* stream, tenon_dl_device to_device, void* to,
   const CudaDevice& device = *model_context(memory).device;
   if (!stream) {
     TENON_RETURN_IF_ERROR(wait_for_callers(device));
-    TENON_RETURN_IF_ERROR(wait_for_callers(*model_context(source).device));
+    const CudaDevice& other = *model_context(source).device;
+    if (&other != &device) TENON_RETURN_IF_ERROR(wait_for_callers(other));
   }
   const ContextScope scope(device);
   TENON_RETURN_IF_ERROR(scope.status());

@@ -132,6 +132,21 @@ struct Chunks {
                                       std::int32_t chunk, float (&out)[weights_per_chunk]) {
     Format::unpack(weights, Format::load(weights, column, chunk), out);
   }
+
+  /// Of the plain formats: their numbers, scaled.
+  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
+                                       float (&out)[weights_per_chunk]) {
+    const PackedNumbers numbers = Format::numbers(raw);
+    scale_chunk(
+        weights, [&](int eight) { return Format::scaling(raw, eight); },
+        [&](int eight, int i) {
+          const int byte = byte_of_weight(Format::even_first, i);
+          const std::uint32_t word = numbers.word[2 * eight + byte / 4];
+          return static_cast<std::int32_t>(
+              static_cast<std::int8_t>(word >> (8 * (byte % 4)) & 0xffu));
+        },
+        out);
+  }
 };
 
 /// low: uint8 [columns, depth / 2], the even weight in the lower four bits; scale and zero: uint8
@@ -151,15 +166,6 @@ struct Int4Plain : Chunks<Int4Plain> {
   }
   static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
     return coded_scaling(raw, eight);
-  }
-  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
-                                       float (&out)[weights_per_chunk]) {
-    scale_chunk(
-        weights, [&](int eight) { return scaling(raw, eight); },
-        [&](int eight, int i) {
-          return static_cast<std::int32_t>(raw.low[0].word[eight] >> (4 * i) & 0xfu);
-        },
-        out);
   }
 };
 
@@ -188,17 +194,6 @@ struct Int5Plain : Chunks<Int5Plain> {
   }
   static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
     return coded_scaling(raw, eight);
-  }
-  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
-                                       float (&out)[weights_per_chunk]) {
-    scale_chunk(
-        weights, [&](int eight) { return scaling(raw, eight); },
-        [&](int eight, int i) {
-          const std::uint32_t four = raw.low[0].word[eight] >> (4 * i) & 0xfu;
-          const std::uint32_t fifth = raw.high[0] >> (8 * eight + (i & 1) * 4 + i / 2) & 1u;
-          return static_cast<std::int32_t>(four | fifth << 4);
-        },
-        out);
   }
 };
 
@@ -233,17 +228,6 @@ struct Int6Plain : Chunks<Int6Plain> {
     const auto code = static_cast<std::int32_t>(raw.scale[eight]);
     return {static_cast<float>(code) * half_to_float(raw.scale_step), 32.0f};
   }
-  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
-                                       float (&out)[weights_per_chunk]) {
-    scale_chunk(
-        weights, [&](int eight) { return scaling(raw, eight); },
-        [&](int eight, int i) {
-          const std::uint32_t four = raw.low[0].word[eight] >> (4 * i) & 0xfu;
-          const std::uint32_t two = raw.high[i & 1] >> (8 * eight + i / 2 * 2) & 3u;
-          return static_cast<std::int32_t>(four | two << 4);
-        },
-        out);
-  }
 };
 
 /// low: int8 [columns, depth]; scale: bfloat16 and zero: int8 [columns, depth / group].
@@ -272,16 +256,6 @@ struct Int8Plain : Chunks<Int8Plain> {
   static TENON_HOST_DEVICE Scaling scaling(const RawChunk& raw, int eight) {
     return {bfloat16_to_float(static_cast<std::uint16_t>(raw.scale[eight])),
             static_cast<float>(static_cast<std::int32_t>(raw.zero[eight]))};
-  }
-  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
-                                       float (&out)[weights_per_chunk]) {
-    scale_chunk(
-        weights, [&](int eight) { return scaling(raw, eight); },
-        [&](int eight, int i) {
-          const std::uint32_t word = raw.low[eight / 2].word[eight % 2 * 2 + i / 4];
-          return static_cast<std::int32_t>(static_cast<std::int8_t>(word >> (8 * (i % 4)) & 0xffu));
-        },
-        out);
   }
 };
 

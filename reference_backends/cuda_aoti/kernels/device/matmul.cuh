@@ -23,20 +23,20 @@ __device__ inline float dot_chunk(const std::uint16_t* x, const float (&weight)[
   return sum;
 }
 
-/// A warp computes `kRows` elements of one column: each weight is unpacked once, by one lane.
-template <class Format, int kRows>
-__device__ inline void few_rows(const MatmulArguments& a) {
+/// A warp computes `few_rows_at_once` elements of one column: each weight is unpacked once, by one
+/// lane.
+__device__ inline void packed_rows(const MatmulArguments& a) {
   const int column = static_cast<int>(blockIdx.x) * few_rows_warps + static_cast<int>(threadIdx.y);
   if (column >= a.weights.columns) return;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * kRows;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * few_rows_at_once;
   const std::uint16_t* self = a.self + first * a.self_row_stride;
   const int lane = static_cast<int>(threadIdx.x);
-  float sums[kRows] = {};
+  float sums[few_rows_at_once] = {};
   for (int chunk = lane; chunk < a.weights.depth / weights_per_chunk; chunk += 32) {
     float weight[weights_per_chunk];
-    Format::chunk(a.weights, column, chunk, weight);
+    Int4Packed::chunk(a.weights, column, chunk, weight);
     TENON_UNROLL
-    for (int row = 0; row < kRows; ++row) {
+    for (int row = 0; row < few_rows_at_once; ++row) {
       if (first + row < a.rows) {
         sums[row] += dot_chunk(self + row * a.self_row_stride + chunk * weights_per_chunk, weight,
                                a.self_vector_loads != 0);
@@ -44,7 +44,7 @@ __device__ inline void few_rows(const MatmulArguments& a) {
     }
   }
   TENON_UNROLL
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < few_rows_at_once; ++row) {
     for (int distance = 16; distance > 0; distance /= 2) {
       sums[row] += __shfl_xor_sync(0xffffffffu, sums[row], distance);
     }
@@ -113,9 +113,7 @@ template <>
 struct Rows<Int4Packed> {
   static constexpr int threads = few_rows_warps * 32;
   static __device__ void one(const MatmulArguments& a) { packed_row(a); }
-  static __device__ void few(const MatmulArguments& a) {
-    few_rows<Int4Packed, few_rows_at_once>(a);
-  }
+  static __device__ void few(const MatmulArguments& a) { packed_rows(a); }
 };
 
 /// Rows of shared memory are padded, so that the eight rows of a matrix of `load_matrices` are in
