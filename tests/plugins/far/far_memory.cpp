@@ -294,7 +294,7 @@ class Far final : public tenon::Backend<Far>,
     ++record.copies;
     ++(record.*direction);
     if (record.fail_copy != 0 && --record.fail_copy == 0) {
-      return tenon::error(Error::AccessFailed, "told to fail a copy of ", nbytes, " bytes");
+      return tenon::error(Error::AccessFailed, "set to fail a copy of ", nbytes, " bytes");
     }
     return tenon::ok();
   }

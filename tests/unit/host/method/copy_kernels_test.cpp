@@ -165,7 +165,7 @@ TEST_CASE("each copy that fails while running names its instruction, and the nex
     CHECK_THAT(std::string(failed.text()),
                ContainsSubstring(wheres[static_cast<std::size_t>(nth) - 1]) &&
                    ContainsSubstring("backend FarBackend: copy_to_") &&
-                   ContainsSubstring("told to fail a copy of 24 bytes"));
+                   ContainsSubstring("set to fail a copy of 24 bytes"));
     check_adds(*method);
   }
 }

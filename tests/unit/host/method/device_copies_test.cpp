@@ -159,7 +159,7 @@ TEST_CASE("an input on another device of the backend is copied from there", "[de
   const Status failed = method->set_input(0, block.tensor());
   CHECK(failed.error() == Error::AccessFailed);
   CHECK_THAT(std::string(failed.text()),
-             ContainsSubstring("input 0: backend FarBackend: copy_on: told to fail a copy of 24"));
+             ContainsSubstring("input 0: backend FarBackend: copy_on: set to fail a copy of 24"));
 }
 
 TEST_CASE("a copy from device to device is complete on return, or in the order of a stream",

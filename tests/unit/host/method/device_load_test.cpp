@@ -68,7 +68,7 @@ TEST_CASE("each copy that fails while loading fails the load, and nothing is lef
     far_memory().fail_copy = nth;
     const auto text =
         refusal(host::Method::load(program, "forward", far.options()), Error::AccessFailed);
-    CHECK_THAT(text, ContainsSubstring("backend FarBackend: copy_to_device: told to fail"));
+    CHECK_THAT(text, ContainsSubstring("backend FarBackend: copy_to_device: set to fail"));
     CHECK_THAT(text, ContainsSubstring(nth == 1   ? "planned buffer 2"
                                        : nth == 2 ? "planned buffer 3"
                                                   : "value 4"));
