@@ -56,7 +56,8 @@ tool::Outcome check_certificate(const Arguments& arguments) {
   terms.sha256 = tenon::sha256_of(file->bytes()).to_hex();
   terms.level = arguments.certificate_level;
   if (const auto record = host::peek(arguments.plugin); record.ok()) {
-    for (const host::BackendRecord& backend : record->backends) terms.backends.push_back(backend.id);
+    for (const host::BackendRecord& backend : record->backends)
+      terms.backends.push_back(backend.id);
   }
   auto certificate = conformance::certificate_of(*report, terms);
   if (!certificate.ok()) return failed(ExitCode::failed, std::move(certificate).status());

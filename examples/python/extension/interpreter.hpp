@@ -10,7 +10,7 @@ namespace tenon::python {
 
 /// For a thread that asked for the GIL when the interpreter had been finalized: up to CPython 3.13
 /// such a thread is ended by pthread_exit, which on Linux unwinds its stack as an exception does.
-/// What is on the stack here may not be unwound, destructors among it: the process would end by
+/// The stack here may not be unwound, as destructors are on it: the process would end by
 /// std::terminate. So the thread sleeps until the process ends, as CPython 3.14 itself has it.
 [[noreturn]] inline void wait_for_the_end() noexcept {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
