@@ -10,6 +10,7 @@
 #include "kit/report/json_reader.hpp"
 #include "printable.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/sha256.hpp"
@@ -54,6 +55,10 @@ tool::Outcome check_certificate(const Arguments& arguments) {
   conformance::CertificateTerms terms;
   terms.sha256 = tenon::sha256_of(file->bytes()).to_hex();
   terms.level = arguments.certificate_level;
+  if (const auto record = host::peek(arguments.plugin); record.ok()) {
+    for (const host::BackendRecord& backend : record->backends)
+      terms.backends.push_back(backend.id);
+  }
   auto certificate = conformance::certificate_of(*report, terms);
   if (!certificate.ok()) return failed(ExitCode::failed, std::move(certificate).status());
   return {.output = statement(arguments, terms, *certificate)};

@@ -13,6 +13,7 @@
 
 #include "dlpack.hpp"
 #include "error.hpp"
+#include "interpreter.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/arrays/element.hpp"
 #include "tenon/host/method/device_memory.hpp"
@@ -127,9 +128,10 @@ struct Exported {
 
 template <class Managed>
 void delete_exported(Managed* managed) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  Py_DECREF(static_cast<PyObject*>(managed->manager));
-  PyGILState_Release(state);
+  {
+    const HeldGil held;
+    Py_DECREF(static_cast<PyObject*>(managed->manager));
+  }
   delete reinterpret_cast<Exported<Managed>*>(managed);
 }
 
@@ -256,9 +258,8 @@ nb::object to_numpy(nb::handle self) {
   bits->sizes = array.sizes;
   bits->strides = array.strides;
   bits->owner = std::shared_ptr<PyObject>(self.inc_ref().ptr(), [](PyObject* held) {
-    const PyGILState_STATE state = PyGILState_Ensure();
+    const HeldGil gil;
     Py_DECREF(held);
-    PyGILState_Release(state);
   });
   const nb::object view = nb::cast(bits.release(), nb::rv_policy::take_ownership);
   return numpy.attr("asarray")(view).attr("view")(kind);

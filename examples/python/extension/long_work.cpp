@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "interpreter.hpp"
+
 namespace tenon::python {
 
 namespace nb = nanobind;
@@ -33,7 +35,7 @@ class Job {
 
   /// Whether it has ended, at the latest after `time`. Without the GIL.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds time) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     std::unique_lock lock(mutex_);
     return ended_.wait_for(lock, time, [this] { return is_done_; });
   }
@@ -83,7 +85,7 @@ void run_cancellably(const std::function<void()>& work, const std::function<void
   if (was_interrupted) {
     const nb::python_error raised;  // Taken, since `cancel` may call into Python's runtime.
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil release;
       cancel();
       thread.join();
     }
@@ -94,7 +96,7 @@ void run_cancellably(const std::function<void()>& work, const std::function<void
 }
 
 void wait_for_interrupted_work() {
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   std::vector<std::thread> threads;
   {
     const std::scoped_lock lock(interrupted_mutex);

@@ -17,9 +17,10 @@
 #include "busy.hpp"
 #include "error.hpp"
 #include "intermediates.hpp"
+#include "interpreter.hpp"
 #include "long_work.hpp"
 #include "outputs.hpp"
-#include "released_gil.hpp"
+
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
@@ -281,7 +282,7 @@ void cancel(const MethodObject& method) {
   // Not `Busy`: it is for another thread than the one that runs the method.
   const std::shared_ptr<MethodState> state = method.state;
   if (!state) return;
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   static_cast<void>(state->method->cancel());  // It is cancellable.
 }
 

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "array.hpp"
+#include "interpreter.hpp"
 #include "long_work.hpp"
 #include "method.hpp"
 #include "program.hpp"
@@ -12,9 +13,11 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_tenon, module) {
+TENON_PYTHON_MODULE(_tenon, module) {
   module.doc() = "The parts of the package tenon that are written in C++.";
   module.attr("__version__") = TENON_VERSION_STRING;
+  // Objects of daemon threads are alive when the interpreter ends, which is no news to a user.
+  nb::set_leak_warnings(nb::cast<bool>(nb::module_::import_("sys").attr("flags").attr("dev_mode")));
   tenon::python::bind_array(module);
   tenon::python::bind_registry(module);
   tenon::python::bind_method(module);

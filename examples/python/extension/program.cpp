@@ -24,6 +24,7 @@
 #include "array.hpp"
 #include "budget.hpp"
 #include "error.hpp"
+#include "interpreter.hpp"
 #include "long_work.hpp"
 #include "method.hpp"
 #include "tenon/core/args.hpp"
@@ -69,9 +70,8 @@ class HeldBytes {
     }
     /// Programs are also destroyed by threads without the GIL.
     ~Buffer() {
-      const PyGILState_STATE state = PyGILState_Ensure();
+      const HeldGil held;
       PyBuffer_Release(&view);
-      PyGILState_Release(state);
     }
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
@@ -373,7 +373,7 @@ void bind_program(nb::module_& module) {
 A run costs more while its events are recorded.)");
   trace.attr("__module__") = "tenon";
   trace.def(nb::init<>(), "Starts the clock: all times are relative to this moment.")
-      .def("json", &host::Trace::json, nb::call_guard<nb::gil_scoped_release>(),
+      .def("json", &host::Trace::json, nb::call_guard<ReleasedGil>(),
            "The events so far as JSON trace events.")
       .def(
           "write",

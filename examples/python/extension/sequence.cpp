@@ -16,8 +16,9 @@
 
 #include "busy.hpp"
 #include "error.hpp"
+#include "interpreter.hpp"
 #include "method.hpp"
-#include "released_gil.hpp"
+
 #include "tenon/core/concat.hpp"
 #include "tenon/host/sequence.hpp"
 

@@ -20,9 +20,17 @@ struct Row {
   std::int64_t step;
 };
 
+/// The norm `p` as a number of the elements' type, which PyTorch chooses the formula by: a float
+/// takes 1e300 for infinity, and 1e-300 for 0.
+template <class T>
+[[nodiscard]] T norm_of(double p) noexcept {
+  return p > double{std::numeric_limits<T>::max()} ? std::numeric_limits<T>::infinity()
+                                                   : static_cast<T>(p);
+}
+
 /// The p-norm of the difference of two rows. For 0 it is the number of elements that differ.
 template <class T>
-[[nodiscard]] T distance(Row<T> a, Row<T> b, std::int64_t count, double p) noexcept {
+[[nodiscard]] T distance(Row<T> a, Row<T> b, std::int64_t count, T p) noexcept {
   T sum = 0;
   const auto add = [&](const auto& term) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -45,9 +53,8 @@ template <class T>
     add([](T so_far, T x) { return x > so_far || x != x ? x : so_far; });
     return sum;
   }
-  const auto exponent = static_cast<T>(p);
-  add([&](T so_far, T x) { return so_far + std::pow(x, exponent); });
-  return std::pow(sum, 1 / exponent);
+  add([&](T so_far, T x) { return so_far + std::pow(x, p); });
+  return std::pow(sum, 1 / p);
 }
 
 Status check_norm(const ModelTensor& x, double p) {
@@ -97,6 +104,7 @@ Status cdist(const ModelTensor& x1, const ModelTensor& x2, double p, ModelTensor
   const std::int64_t count = x1.sizes[last(x1, 1)];
   with_float(x1.scalar_type, [&]<class T>(T) {
     T* to = out->template as<T>();
+    const T norm = norm_of<T>(p);
     for_positions<2>(batch.shape(), no_dim, {batch.a_strides.data(), batch.b_strides.data()},
                      [&](const auto& at) {
                        for (std::int64_t i = 0; i < rows; ++i) {
@@ -105,7 +113,7 @@ Status cdist(const ModelTensor& x1, const ModelTensor& x2, double p, ModelTensor
                          for (std::int64_t j = 0; j < columns; ++j) {
                            const Row<T> b{x2.as<const T>() + at[1] + j * x2.strides[last(x2, 2)],
                                           x2.strides[last(x2, 1)]};
-                           *to++ = distance(a, b, count, p);
+                           *to++ = distance(a, b, count, norm);
                          }
                        }
                      });
@@ -126,12 +134,13 @@ Status pdist(const ModelTensor& self, double p, ModelTensor** ret0) {
   TENON_TRY(OwnedTensor out, new_tensor(Sizes(&pairs, 1), nullptr, self.scalar_type));
   with_float(self.scalar_type, [&]<class T>(T) {
     T* to = out->template as<T>();
+    const T norm = norm_of<T>(p);
     const auto row = [&](std::int64_t i) {
       return Row<T>{self.as<const T>() + i * self.strides[0], self.strides[1]};
     };
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = i + 1; j < rows; ++j) {
-        *to++ = distance(row(i), row(j), self.sizes[1], p);
+        *to++ = distance(row(i), row(j), self.sizes[1], norm);
       }
     }
   });

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/products/few_rows.hpp"
@@ -57,6 +59,23 @@ Result<Scratch> packed_floats(const MatrixView& from, ScalarType type, MatrixVie
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
+/// A factor as a number of the elements' type; integers drop what is behind the point. Fails, as
+/// PyTorch does, when they do not have the number.
+template <class T>
+Result<T> factor(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    // Also of types without a sign: -1 is the largest number.
+    if (!(value >= -end && value < end)) {
+      return error(Error::InvalidArgument, "a factor ", value, " of elements of ",
+                   name_of(*scalar_type_of<T>), ": expected a number of that type");
+    }
+    return static_cast<T>(static_cast<std::int64_t>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 /// Products of double and of integers, by blocks of columns of B that fit the cache. Integers wrap
 /// around, as PyTorch's do.
 template <class T>
@@ -64,9 +83,10 @@ Status by_loops(const Product& p) {
   const CancelFlag cancelled = aoti::cancel_flag();
   using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   constexpr std::int64_t width = 64;
-  using Factor = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
-  const auto alpha = static_cast<Sum>(static_cast<Factor>(p.alpha));
-  const auto beta = static_cast<Sum>(static_cast<Factor>(p.beta));
+  TENON_TRY(const T whole_alpha, factor<T>(p.alpha));
+  TENON_TRY(const T whole_beta, factor<T>(p.beta));
+  const auto alpha = static_cast<Sum>(whole_alpha);
+  const auto beta = static_cast<Sum>(whole_beta);
   for (std::int64_t first = 0; first < p.c.cols; first += width) {
     const std::int64_t count = std::min(width, p.c.cols - first);
     for (std::int64_t row = 0; row < p.c.rows; ++row) {

@@ -79,6 +79,53 @@ inline constexpr Rule rule_table[] = {
   return out;
 }
 
+/// tests/conformance/kit/verdict/test_table.hpp.
+[[nodiscard]] inline std::string render_tests(const Survey& survey) {
+  std::string out = R"(// SPDX-License-Identifier: MIT
+//
+// Made by `./dev rules` from the suites of the kit; a test holds it equal to them.
+#pragma once
+
+#include <string_view>
+
+#include "tenon/conformance/test.hpp"
+
+namespace tenon::conformance {
+
+/// One test of the kit, for readers of reports, who have no suites.
+struct KitTest {
+  std::string_view id;     ///< "arguments/leaves-inputs-unchanged".
+  int level;               ///< The lowest that runs it.
+  Scope scope;             ///< Once, for each backend or case.
+  std::string_view rules;  ///< "TN-EXE-2 TN-EXE-3".
+};
+
+namespace detail {
+// clang-format off
+inline constexpr KitTest test_table[] = {
+)";
+  for (const ConformanceTest& test : survey.tests) {
+    std::string scope = "plugin", level = "1", rules;
+    for (const std::string& tag : test.tags) {
+      if (tag == "backend") scope = tag;
+      if (tag == "case") scope = "of_case";
+      if (tag.starts_with("level-")) level = tag.substr(6);
+      if (tag.starts_with("TN-")) rules += (rules.empty() ? "" : " ") + tag;
+    }
+    const std::string head = "    {\"" + test.id + "\", " + level + ", Scope::" + scope + ",";
+    const std::string tail = detail::literals(rules, 5) + "},";
+    const bool fits = head.size() + 1 + tail.size() <= 100 && std::ranges::count(tail, '\n') == 0;
+    out += head + (fits ? " " : "\n     ") + tail + "\n";
+  }
+  out += R"(};
+// clang-format on
+}  // namespace detail
+
+}  // namespace tenon::conformance
+)";
+  return out;
+}
+
 /// tests/conformance/test_ids.txt.
 [[nodiscard]] inline std::string render_ids(const Survey& survey) {
   std::string out =

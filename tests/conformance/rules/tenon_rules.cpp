@@ -3,8 +3,8 @@
 // Collects the numbered rules of the boundary and the tests that name them.
 //
 //     tenon-rules ROOT check   fails if a rule or a test is wrong, or the files below are outdated
-//     tenon-rules ROOT write   writes tests/conformance/kit/verdict/rule_table.hpp and
-//                              tests/conformance/test_ids.txt
+//     tenon-rules ROOT write   writes tests/conformance/kit/verdict/rule_table.hpp, test_table.hpp
+//                              beside it and tests/conformance/test_ids.txt
 //
 // ROOT is the directory of the repository. Exit codes: 0 success, 1 a problem was found, 2 usage.
 #include <algorithm>
@@ -97,6 +97,7 @@ int run(const fs::path& root, bool write) {
   const Survey survey = read_repository(root, problems);
   const std::pair<std::string_view, std::string> files[] = {
       {"tests/conformance/kit/verdict/rule_table.hpp", render_table(survey)},
+      {"tests/conformance/kit/verdict/test_table.hpp", render_tests(survey)},
       {"tests/conformance/test_ids.txt", render_ids(survey)}};
   if (write) {
     for (const auto& [name, text] : files) write_file(root / name, text);

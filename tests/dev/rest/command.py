@@ -21,7 +21,7 @@ from dev.rest.slices import SLICES
 def number_of(text):
     """The slices that --slice names."""
     if text == "auto":
-        return [automatic()]
+        return automatic()
     if text.isdecimal() and int(text) < len(SLICES):
         return [SLICES[int(text)]]
     for each in SLICES:
@@ -32,15 +32,21 @@ def number_of(text):
 
 
 def automatic():
-    """The slice that is this commit's turn: of those that ran without a failure once, the one with the number of commits
-    modulo their number. Where the history is not here, the commit's hash is that number. One that never ran so fails
-    for another reason than this commit; age_test.py names it."""
+    """The slice that is this commit's turn, or none: of those that ran without a failure once, and for which `.ci/run` has
+    the time, the one with the number of commits modulo their number. Where the history is not here, the commit's hash is
+    that number. One that never ran so fails for another reason than this commit; age_test.py names it."""
     count = record.commits()
     if count is None:
         count = int(record.git("rev-parse", "HEAD") or "0", 16)
     known = record.read()
     proven = [each for each in SLICES if known.get(each.name, {}).get("green") is not None] or SLICES
-    return proven[count % len(proven)]
+    left = runner.time_left()
+    fitting = [each for each in proven if each.minutes * 60 <= left]
+    if not fitting:
+        print(f"rest: no slice: {runner.CI_SECONDS // 60} minutes after the start of .ci/run are in {left:.0f} s, and the "
+              f"shortest slice takes {min(each.minutes for each in proven):g} minutes", file=sys.stderr)
+        return []
+    return [fitting[count % len(fitting)]]
 
 
 def as_json(each):
@@ -118,7 +124,7 @@ def add_arguments(parser):
     choice.add_argument("--list", action="store_true", help="print the slices, with the last result of each, and leave")
     choice.add_argument("--slice", action="append", metavar="auto|N|NAME", type=number_of, dest="slices",
                         help="run this slice; repeatable; auto: the one of this commit's turn, of those that ran without a "
-                        "failure once")
+                        "failure once and fit into what is left of .ci/run's 20 minutes")
     choice.add_argument("--take", metavar="LOG", type=argparse.FileType(encoding="utf-8"),
                         help="add the results in a log of CI to the record")
     parser.add_argument("--json", action="store_true", help="print results, or the list, as JSON; all else to stderr")

@@ -7,6 +7,7 @@ usage: rest_test.py BUILD SOURCE
 
 import io
 import json
+import math
 import os
 import pathlib
 import re
@@ -121,9 +122,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(outcome.totals, Totals(1, 0, 0))
 
     def test_nothing_is_started_when_ci_has_no_time_left(self):
-        self.assertFalse(runner.time_is_up({}, 10_000))
-        self.assertFalse(runner.time_is_up({runner.CI_STARTED: "1000"}, 1000 + runner.CI_SECONDS))
-        self.assertTrue(runner.time_is_up({runner.CI_STARTED: "1000"}, 1001 + runner.CI_SECONDS))
+        self.assertEqual(runner.time_left({}, 10_000), math.inf)
+        self.assertEqual(runner.time_left({runner.CI_STARTED: "1000"}, 1100), runner.CI_SECONDS - 100)
         os.environ[runner.CI_STARTED] = str(time.time() - runner.CI_SECONDS - 1)
         self.addCleanup(os.environ.pop, runner.CI_STARTED)
         outcome, shown = self.run_slice("echo no")
@@ -194,7 +194,8 @@ class CommandLine(unittest.TestCase):
                              for what in ("NAME", "EMAIL")}
 
     def slices(self, *rows):
-        text = "".join(f"    Slice({name!r}, 'about', ({command!r},), 1),\n" for name, command in rows)
+        text = "".join(f"    Slice({name!r}, 'about', ({command!r},), {minutes}),\n"
+                       for name, command, minutes in (row if len(row) == 3 else (*row, 1) for row in rows))
         path = self.root / "tests/dev/rest/slices.py"
         head = path.read_text().split("\ndef _models")[0]
         path.write_text(f"{head}\nSLICES = (\n{text})\n")
@@ -253,6 +254,20 @@ class CommandLine(unittest.TestCase):
         for _ in range(2):
             self.commit()
             self.assertIn("== rest: two:", self.run_it("./dev", "rest", "--slice", "auto"))
+
+    def test_only_a_slice_for_which_ci_has_the_time_has_a_turn(self):
+        self.slices(("long", "true", 12), ("one", "true", 4), ("two", "true", 5))
+        self.commit()
+        self.run_it("./dev", "rest")
+        started = {runner.CI_STARTED: str(time.time() - runner.CI_SECONDS + 6 * 60)}
+        seen = set()
+        for _ in range(3):
+            self.commit()
+            seen |= set(re.findall(r"== rest: (\w+):", self.run_it("./dev", "rest", "--slice", "auto", **started)))
+        self.assertEqual(seen, {"one", "two"})
+        late = {runner.CI_STARTED: str(time.time() - runner.CI_SECONDS + 3 * 60)}
+        self.assertEqual(self.run_it("./dev", "rest", "--slice", "auto", **late).split("\n")[-2],
+                         "0 passed, 0 failed, 0 skipped")
 
     def test_slices_are_listed_and_named(self):
         listed = json.loads(self.run_it("./dev", "rest", "--list", "--json"))

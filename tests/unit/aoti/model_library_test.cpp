@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/mount.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -62,6 +68,35 @@ TEST_CASE("a model is loaded, bound to the backend's shims, and unloaded on dest
   }
   CHECK(num_model_mappings() == before);
 }
+
+#if defined(__linux__)
+TEST_CASE("without /proc a model's library is refused with that reason", "[aoti]") {
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    // Of a mount namespace of its own, which takes rights that a container may not have.
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::umount2("/proc", MNT_DETACH) != 0) {
+      ::_exit(77);
+    }
+    const auto library = load("good");
+    const std::string text(library.text());
+    ::_exit(library.error() == Error::AccessFailed &&
+                    text.find("expected /proc to be mounted") != std::string::npos
+                ? 0
+                : 1);
+  }
+  REQUIRE(child > 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) {
+    WARN("this process may not have a mount namespace of its own, so that nothing is tested here");
+    return;
+  }
+  CHECK(WEXITSTATUS(status) == 0);
+}
+#endif
 
 TEST_CASE("a thread-local object of the model does not keep it in memory", "[aoti]") {
   const std::size_t before = num_model_mappings();

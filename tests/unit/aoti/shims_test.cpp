@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -115,6 +116,17 @@ TEST_CASE("a view's offset counts from the tensor that it is made of", "[aoti]")
   CHECK(second->storage_offset == 7);
   ModelTensor* outside = nullptr;
   CHECK(aoti_torch__reinterpret_tensor(second, 1, two, step, 6, &outside) == shim_failed);
+  // 2^62 elements of 4 bytes are 2^64 bytes: none, in the arithmetic of a machine.
+  for (const std::int64_t offset : {std::int64_t{1} << 62, (std::int64_t{1} << 62) - 5,
+                                    std::numeric_limits<std::int64_t>::max(), std::int64_t{-8}}) {
+    CAPTURE(offset);
+    CHECK(aoti_torch__reinterpret_tensor(second, 1, two, step, offset, &outside) == shim_failed);
+    if (offset > 0) {
+      CHECK(aoti_torch_create_tensor_from_blob(whole->data, 1, two, step, offset,
+                                               static_cast<std::int32_t>(ScalarType::Float), 0, 0,
+                                               &outside) == shim_failed);
+    }
+  }
   CHECK_FALSE(shims.pool.take_failure().empty());
   for (ModelTensor* tensor : {whole, first, second}) aoti_torch_delete_tensor_object(tensor);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel_support.hpp"
@@ -427,6 +428,93 @@ TEST_CASE("addbmm: no matrices", "[cpu_aoti]") {
   Handle refused;
   CHECK(aoti_torch_cpu_addbmm(self.get(), a.get(), other.get(), 1, 1, refused.out()) == 1);
   CHECK_THAT(fixture.pool.take_failure(), ContainsSubstring("batches [0, 2, 3] and [0, 4, 2]"));
+}
+
+TEST_CASE("products of whole numbers refuse factors that are none of the type", "[cpu_aoti]") {
+  Fixture fixture;
+  for (const ScalarType type : {ScalarType::Long, ScalarType::Int, ScalarType::Byte}) {
+    Handle ones = filled({2, 2}, type, {1, 1, 1, 1});
+    for (const double factor : {nan, inf, 1e300, -1e19, 0x1p63}) {
+      CAPTURE(name_of(type), factor);
+      for (const auto& [alpha, beta] : {std::pair{factor, 1.0}, std::pair{1.0, factor}}) {
+        Handle refused;
+        CHECK(aoti_torch_cpu_addmm_out(ones.get(), ones.get(), ones.get(), ones.get(), beta,
+                                       alpha) == 1);
+        CHECK_THAT(fixture.pool.take_failure(),
+                   ContainsSubstring("expected a number of that type"));
+      }
+    }
+    Handle out = make({2, 2}, type);
+    REQUIRE(aoti_torch_cpu_addmm_out(out.get(), ones.get(), ones.get(), ones.get(), 1, 1.5) == 0);
+    CHECK(out.values() == Values{3, 3, 3, 3});
+  }
+}
+
+TEST_CASE("mode: NaN is equal to nothing, and counts where the sort left it", "[cpu_aoti]") {
+  Fixture fixture;
+  const struct {
+    Values line;
+    double value;
+    double index;
+  } cases[] = {
+      {{nan, 1, 1, 2}, 1, 2},
+      {{nan, nan, 1}, nan, 0},
+      {{1, nan, nan}, 1, 0},
+      {{nan, 1}, nan, 0},
+      {{1, nan}, 1, 0},
+      {{nan, nan}, nan, 0},
+      {{nan}, nan, 0},
+      {{2, nan, nan, 1, 1}, 1, 3},
+      {{nan, 2, 2, nan, 1, nan}, 2, 2},
+      {{3, 3, nan, nan, nan, 1, 1}, 3, 1},
+      {{nan, nan, nan, 1, 1, 1, 1}, 1, 6},
+  };
+  for (const auto& each : cases) {
+    for (const ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16}) {
+      Handle values, indices;
+      const auto size = static_cast<std::int64_t>(each.line.size());
+      Handle line = filled({size}, type, each.line);
+      CAPTURE(name_of(type), each.line);
+      REQUIRE(aoti_torch_cpu_mode(line.get(), 0, 0, values.out(), indices.out()) == 0);
+      CHECK(unequal(values.values(), {each.value}) == "");
+      CHECK(indices.values() == Values{each.index});
+    }
+  }
+  // Of a line with NaN that PyTorch has no result for: the most frequent number.
+  Values line(40, nan);
+  for (const std::size_t at : {3U, 30U}) line[at] = 5;
+  line[8] = 1;
+  Handle values, indices, longer = filled({40}, ScalarType::Float, line);
+  REQUIRE(aoti_torch_cpu_mode(longer.get(), 0, 0, values.out(), indices.out()) == 0);
+  CHECK(values.values() == Values{5});
+  CHECK(indices.values() == Values{30});
+}
+
+TEST_CASE("_cdist_forward and _pdist_forward: norms that a float has not", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle a = filled({2, 3}, ScalarType::Float, {1, 2, 3, 0.5, 0.25, 0.1});
+  Handle b = filled({2, 3}, ScalarType::Float, {1.5, 2, 0, 9, 9, 9});
+  const struct {
+    double norm;
+    Values expected;
+  } cases[] = {{1e300, {3, 8, 1.75, 8.9}}, {3.5e38, {3, 8, 1.75, 8.9}}, {1e-300, {2, 3, 3, 3}}};
+  for (const auto& each : cases) {
+    CAPTURE(each.norm);
+    Handle between, within;
+    REQUIRE(aoti_torch_cpu__cdist_forward(a.get(), b.get(), each.norm, nullptr, between.out()) ==
+            0);
+    CHECK(unequal(between.values(), each.expected) == "");
+    REQUIRE(aoti_torch_cpu__pdist_forward(b.get(), each.norm, within.out()) == 0);
+    CHECK(unequal(within.values(), {each.norm < 1 ? 3.0 : 9.0}) == "");
+  }
+}
+
+TEST_CASE("nonzero_static: any number of rows of a tensor without dimensions", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle one = filled({}, ScalarType::Float, {1}), places;
+  REQUIRE(aoti_torch_cpu_nonzero_static(one.get(), std::int64_t{1} << 62, -1, places.out()) == 0);
+  CHECK(places->sizes[0] == std::int64_t{1} << 62);
+  CHECK(places->numel == 0);
 }
 
 }  // namespace special_values_test

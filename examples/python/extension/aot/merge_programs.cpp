@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../interpreter.hpp"
 #include "raise.hpp"
 #include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/variants/variants.hpp"
@@ -43,7 +44,7 @@ void write(const std::string& path, const Result<aot::ProgramData>& described,
   options.segment_alignment = alignment;
   if (!described.ok()) raise(error(described.error(), described.text()));
   const Status written = [&] {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     return aot::write_pte(*described, std::filesystem::path(path), options);
   }();
   if (!written.ok()) raise(written);

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "../interpreter.hpp"
 #include "merge_programs.hpp"
 #include "pack_program.hpp"
 #include "program_builder.hpp"
@@ -101,7 +102,7 @@ nb::list named_data_of(const aot::NamedDataStoreOutput& data) {
 
 template <class Call>
 auto without_gil(const Call& call) {
-  const nb::gil_scoped_release released;
+  const ReleasedGil released;
   return call();
 }
 
@@ -176,7 +177,7 @@ class Backend {
 
 }  // namespace tenon::python
 
-NB_MODULE(_aot, module) {
+TENON_PYTHON_MODULE(_aot, module) {
   using tenon::python::Backend;
   using tenon::python::Program;
   using tenon::python::ProgramBuilder;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../interpreter.hpp"
 #include "pack.hpp"
 #include "raise.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
@@ -49,7 +50,7 @@ void write_program(nb::handle blob, const std::string& backend, const std::strin
     call.data.emplace_back(nb::cast<std::string>(pair[0]), read(pair[1]));
   }
   const Status written = [&]() -> Status {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     TENON_TRY(const aot::ProgramData described, pack::make_program(call));
     return aot::write_pte(described, std::filesystem::path(program));
   }();

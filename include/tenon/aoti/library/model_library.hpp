@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <new>
@@ -151,6 +152,12 @@ class ModelLibrary {
     void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char* reason = ::dlerror();
+      // The loader's own words are about a file of that name.
+      if (::access(path.c_str(), F_OK) != 0) {
+        return error(Error::AccessFailed, "cannot load the model's library: ",
+                     "the dynamic loader opens a file in memory by its name in /proc, and ", path,
+                     " is not there: expected /proc to be mounted");
+      }
       return error(Error::AccessFailed, "cannot load the model's library: ",
                    std::string_view(reason ? reason : "no reason given"));
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -245,7 +246,12 @@ inline ShimError aoti_torch__reinterpret_tensor(ModelTensor* self, std::int64_t 
                                                 const std::int64_t* strides, std::int64_t offset,
                                                 ModelTensor** out) noexcept {
   return detail::give_new("aoti_torch__reinterpret_tensor", out, [&](TensorPool& pool) {
-    return pool.view(*self, detail::list(sizes, rank), strides, self->storage_offset + offset);
+    std::int64_t from_storage = 0;
+    if (__builtin_add_overflow(self->storage_offset, offset, &from_storage)) {
+      from_storage =
+          std::numeric_limits<std::int64_t>::max();  // Refused by name, as any too large.
+    }
+    return pool.view(*self, detail::list(sizes, rank), strides, from_storage);
   });
 }
 inline ShimError aoti_torch_as_strided(ModelTensor* self, const std::int64_t* sizes,

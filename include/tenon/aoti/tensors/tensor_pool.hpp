@@ -118,20 +118,17 @@ class TensorPool {
                                        std::int32_t device_index) {
     ModelTensor* out = describe(sizes, strides, type, device, device_index);
     if (!out) return nullptr;
-    const auto nbytes = extent(*out);
-    if (!nbytes || storage_offset < 0) {
+    const auto placed = place(*out, storage_offset);
+    if (!placed) {
       fail("a tensor of given memory: its sizes or its offset are out of range");
       return abandon(out);
     }
     out->storage = take(storages_);
     if (!out->storage) return abandon(out);
-    const std::size_t skipped =
-        static_cast<std::size_t>(storage_offset) * std::max<std::size_t>(size_of(type), 1);
     *out->storage = {
-        this, static_cast<std::byte*>(data), *nbytes + skipped, 1, Storage::borrowed, nullptr, 0,
-        false};
+        this, static_cast<std::byte*>(data), placed->end, 1, Storage::borrowed, nullptr, 0, false};
     out->storage_offset = storage_offset;
-    out->data = data ? out->storage->data + skipped : nullptr;
+    out->data = data ? out->storage->data + placed->begin : nullptr;
     return out;
   }
 
@@ -142,10 +139,8 @@ class TensorPool {
     ModelTensor* out =
         describe(sizes, strides, self.scalar_type, self.device_type, self.device_index);
     if (!out) return nullptr;
-    const auto nbytes = extent(*out);
-    const std::size_t element = size_of(self.scalar_type);
-    if (!nbytes || storage_offset < 0 ||
-        *nbytes + static_cast<std::size_t>(storage_offset) * element > self.storage->nbytes) {
+    const auto placed = place(*out, storage_offset);
+    if (!placed || placed->end > self.storage->nbytes) {
       fail(concat("a view ", shape_text(sizes), " at element ", storage_offset,
                   ": expected it inside a storage of ", self.storage->nbytes, " bytes"));
       return abandon(out);
@@ -153,7 +148,7 @@ class TensorPool {
     out->storage = self.storage;
     ++out->storage->references;
     out->storage_offset = storage_offset;
-    out->data = out->storage->data + static_cast<std::size_t>(storage_offset) * element;
+    out->data = out->storage->data + placed->begin;
     return out;
   }
 
@@ -329,6 +324,26 @@ class TensorPool {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
     if (last >= most / element) return std::nullopt;
     return static_cast<std::size_t>((last + 1) * element);
+  }
+
+  /// Bytes from the beginning of a storage to the first element, and to the end of the last one.
+  struct Place {
+    std::size_t begin;
+    std::size_t end;
+  };
+  /// Of a tensor at element `storage_offset`; empty on overflow.
+  static std::optional<Place> place(const ModelTensor& tensor,
+                                    std::int64_t storage_offset) noexcept {
+    const auto nbytes = extent(tensor);
+    Place out{};
+    if (!nbytes || storage_offset < 0 ||
+        __builtin_mul_overflow(static_cast<std::size_t>(storage_offset),
+                               size_of(tensor.scalar_type), &out.begin) ||
+        __builtin_add_overflow(out.begin, *nbytes, &out.end) ||
+        out.end > std::size_t{std::numeric_limits<std::ptrdiff_t>::max()}) {
+      return std::nullopt;
+    }
+    return out;
   }
 
   static constexpr std::uint32_t num_sizes = 64 * 8;

@@ -100,7 +100,8 @@ Status write_nonzero(const ModelTensor& self, std::int64_t rows, std::int64_t fi
     }
     ++row;
   }));
-  for (; row < rows; ++row) {
+  // A row of rank 0 has nothing to be filled, and there may be 2^62 of them.
+  for (; rank != 0 && row < rows; ++row) {
     for (std::int64_t d = 0; d < self.rank; ++d) to[row * strides[0] + d * strides[1]] = fill;
   }
   *ret0 = out.take();

@@ -70,15 +70,32 @@ Status kthvalue(const ModelTensor& self, std::int64_t k, std::int64_t dim, bool 
       });
 }
 
-/// The most frequent element, of several the smallest, at its last place.
+/// Sorts a line for `most_frequent`. PyTorch's std::sort compares by `<`, for which NaN is in order
+/// anywhere. Up to 16 elements it inserts one after the other, and the order that NaN gives then is
+/// followed here. Longer lines with NaN have no defined order there; here NaN is last.
+template <class Key>
+void sort_by_less(Item<Key>* items, std::int64_t count) {
+  constexpr std::int64_t inserted = 16;
+  if (count > inserted) return std::sort(items, items + count, before<Key>);
+  for (std::int64_t i = 1; i < count; ++i) {
+    std::int64_t to = 0;
+    if (!(items[i].key < items[0].key)) {
+      for (to = i; items[i].key < items[to - 1].key;) --to;
+    }
+    std::rotate(items + to, items + i, items + i + 1);
+  }
+}
+
+/// The most frequent element, of several the first one of the sorted line, at its last place. No
+/// NaN is equal to another.
 template <class Key>
 Item<Key> most_frequent(Item<Key>* items, std::int64_t count) {
-  std::sort(items, items + count, before<Key>);
+  sort_by_less(items, count);
   Item<Key> best = items[0];
   std::int64_t most = 0;
   for (std::int64_t i = 0; i < count;) {
     std::int64_t end = i + 1;
-    while (end < count && !less(items[i].key, items[end].key)) ++end;
+    while (end < count && items[i].key == items[end].key) ++end;
     if (end - i > most) {
       most = end - i;
       best = items[end - 1];

@@ -41,10 +41,17 @@ Result<Certificate> certificate_of(const Report& report, const CertificateTerms&
     return error(Error::InvalidArgument, "the report is of level ", report.level,
                  ", expected level ", terms.level, " or above");
   }
+  if (report.level > highest_level) {
+    return error(Error::InvalidArgument, "the report is of level ", report.level,
+                 ", expected level ", highest_level, " or below");
+  }
   if (!report.all_tests) {
     return error(Error::InvalidArgument,
                  "the report has some tests of its level only, expected all: it was made with "
                  "--only, --rule, --test or --shard");
+  }
+  for (const SubjectReport& subject : about.subjects) {
+    TENON_RETURN_IF_ERROR(check_complete(subject, report.level, terms.backends, terms.tests));
   }
   const ReportView view = view_of(about);
   if (!view.good) {

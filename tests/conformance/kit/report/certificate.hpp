@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "kit/verdict/complete.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/result.hpp"
@@ -19,6 +21,8 @@ struct CertificateTerms {
   std::string sha256;                              ///< Of the plugin's file, 64 hexadecimal digits.
   int level = 5;                                   ///< The lowest level of the run.
   std::string kit_version = TENON_VERSION_STRING;  ///< The rules are those of one version.
+  std::vector<std::string> backends;               ///< Of the plugin's own record.
+  std::span<const KitTest> tests = kit_tests();    ///< Those of that version.
 };
 
 /// The statement of a report about one plugin.
@@ -39,9 +43,10 @@ struct Certificate {
 /// the verdict of the file and its states of rules are not.
 ///
 /// errors: NotSupported for a report of another version of the kit; NotFound when the report has no
-///         plugin with that SHA-256; InvalidArgument for a lower level, or when not all tests of
-///         the level were selected; InvalidState when a rule is broken, tests could not be
-///         judged, or no delegate was executed.
+///         plugin with that SHA-256; InvalidArgument for a lower level or one that the kit does not
+///         have, when not all tests of the level were selected, or when a test is missing, there
+///         twice or not the kit's (`check_complete`); InvalidState when a rule is broken, tests
+///         could not be judged, or no delegate was executed.
 [[nodiscard]] Result<Certificate> certificate_of(const Report& report,
                                                  const CertificateTerms& terms);
 

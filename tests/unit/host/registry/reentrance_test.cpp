@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // Code of others that a registry calls: it throws, and it calls the registry.
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <new>
 #include <optional>
@@ -260,6 +266,38 @@ TEST_CASE("whatever a factory throws is an error of the look-up, and it is calle
   CHECK(registry.lookup_backend("Made").error() == Error::Internal);
   CHECK(registry.lookup_backend("Made").ok());
 }
+
+#if !defined(_WIN32)
+TEST_CASE("a fork made while a thread loads a backend is refused it, and does not wait for ever",
+          "[loader]") {
+  BackendRegistry registry;
+  std::promise<void> started, forked;
+  const auto make = [&]() -> Result<Backend> {
+    started.set_value();
+    forked.get_future().wait();
+    return open_variant();
+  };
+  REQUIRE(registry.register_backend(BackendFactory(make), {.name = "Made"}).ok());
+  std::thread loading([&] { static_cast<void>(registry.lookup_backend("Made")); });
+  started.get_future().wait();
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const Status refused = registry.lookup_backend("Made").status();
+    const bool good = refused.error() == Error::InvalidState &&
+                      refused.text() ==
+                          "backend 'Made' is looked up by what loads it in a thread that this "
+                          "process, a fork, does not have";
+    ::_exit(good ? 0 : 1);
+  }
+  forked.set_value();
+  loading.join();
+  REQUIRE(child > 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+#endif
 
 TEST_CASE("a factory that uses its own id is refused by name and may go on", "[loader]") {
   BackendRegistry registry;

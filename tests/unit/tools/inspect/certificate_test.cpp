@@ -2,11 +2,14 @@
 //
 // tenon-inspect --certificate: a report of the conformance kit, and the plugin that it is about.
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "conformance/kit/verdict/test_table.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/abi/version.h"
@@ -26,23 +29,45 @@ std::string write(const TemporaryDirectory& directory, const std::string& text) 
   return directory.write("report.json", text).native();
 }
 
-Json good_report() {
+/// The rules of a test, as the kit's list has them.
+Json rules_of(const tenon::conformance::KitTest& test) {
+  std::istringstream words{std::string(test.rules)};
+  return std::vector<std::string>{std::istream_iterator<std::string>(words), {}};
+}
+
+/// Of each test of the level, where the first one that runs a case was passed and no other applies.
+Json good_report(int level = 5) {
   const auto bytes = tenon::test::read_bytes(TENON_TEST_HELLO);
-  const Json test = {{"name", "inputs"},
-                     {"suite", "arguments"},
-                     {"level", 4},
-                     {"backend", "Add"},
-                     {"case", "add"},
-                     {"repeat", 0},
-                     {"rules", {"TN-EXE-2"}},
-                     {"outcome", "passed"},
-                     {"reason", ""},
-                     {"executed", true},
-                     {"findings", Json::array()},
-                     {"measurements", Json::array()},
-                     {"crashes", Json::array()},
-                     {"output", ""},
-                     {"seconds", 0.5}};
+  Json tests = Json::array();
+  bool is_first = true;
+  for (const tenon::conformance::KitTest& each : tenon::conformance::detail::test_table) {
+    if (each.level > level) continue;
+    const bool is_of_case = each.scope == tenon::conformance::Scope::of_case;
+    const bool is_of_plugin = each.scope == tenon::conformance::Scope::plugin;
+    const bool has_run = is_first && (is_of_case || level == 1);
+    is_first = is_first && !has_run;
+    const Json test = {{"id", each.id},
+                       {"name", each.id},
+                       {"suite", each.id.substr(0, each.id.find('/'))},
+                       {"level", each.level},
+                       {"backend", is_of_plugin ? "" : "Add"},
+                       {"case", is_of_case ? "add" : ""},
+                       {"repeat", 0},
+                       {"rules", rules_of(each)},
+                       {"outcome", has_run ? "passed" : "not_applicable"},
+                       {"reason", has_run ? "" : "nothing to judge"},
+                       {"executed", has_run},
+                       {"findings", Json::array()},
+                       {"measurements", Json::array()},
+                       {"crashes", Json::array()},
+                       {"output", ""},
+                       {"seconds", 0.5}};
+    if (has_run) {
+      tests.insert(tests.begin(), test);  // The tests below change it.
+    } else {
+      tests.push_back(test);
+    }
+  }
   const Json subject = {{"path", "/opt/acme/\x1b[31mhello.so"},
                         {"sha256", tenon::sha256_of(bytes).to_hex()},
                         {"name", "Add"},
@@ -50,11 +75,11 @@ Json good_report() {
                         {"vendor", ""},
                         {"sdk_version", "0.1.0"},
                         {"backends", {"Add"}},
-                        {"tests", {test}}};
+                        {"tests", tests}};
   return {{"format", 1},          {"kit_version", TENON_VERSION_STRING},
           {"abi_version", "1.1"}, {"started", "2026-11-21T15:30:00Z\x1b[31m"},
           {"machine", "Linux"},   {"seed", 1},
-          {"level", 5},           {"all_tests", true},
+          {"level", level},       {"all_tests", true},
           {"seconds", 1.5},       {"subjects", {subject}}};
 }
 
@@ -85,7 +110,7 @@ TEST_CASE("a plugin is checked against a report about it") {
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.out.starts_with(file + " vouches for " TENON_TEST_HELLO "\n  SHA-256 "));
   CHECK_THAT(outcome.out, ContainsSubstring("level 5, seed 1, 2026-11-21T15:30:00Z\\x1b[31m\n"));
-  CHECK_THAT(outcome.out, ContainsSubstring("1 of 1 tests judged, 1 rules kept\n"));
+  CHECK_THAT(outcome.out, ContainsSubstring(" tests judged, 2 rules kept\n"));
   CHECK_THAT(outcome.out, ContainsSubstring("  not judged: TN-"));
   CHECK(check(file, {"--level", "4"}).exit_code == 0);
 }
@@ -111,15 +136,35 @@ TEST_CASE("a report about another file, level, version or a failure does not vou
 TEST_CASE("a report of a run that executed no delegate does not vouch, at no level") {
   Json report = good_report();
   report["subjects"][0]["tests"][0]["executed"] = false;
-  check_refused(report.dump(), 1,
-                "does not vouch for the plugin: INCOMPLETE: 1 rule kept; 1 of 1 test judged; no "
-                "delegate was executed");
+  check_refused(report.dump(), 1, "does not vouch for the plugin: INCOMPLETE: 2 rules kept; 1 of ");
+  check_refused(report.dump(), 1, " tests judged; no delegate was executed");
   // The verdict of a run of level 1 is PASS.
-  report["level"] = 1;
+  report = good_report(1);
+  report["subjects"][0]["tests"][0]["executed"] = false;
   check_refused(report.dump(), 1, "does not vouch for the plugin: no delegate was executed",
                 {"--level", "1"});
   report["subjects"][0]["tests"][0].erase("executed");
   check_refused(report.dump(), 1, "no delegate was executed", {"--level", "1"});
+}
+
+TEST_CASE(
+    "a report that was changed to have fewer tests, other ones or a higher level does not vouch") {
+  Json report = good_report();
+  auto* tests = &report["subjects"][0]["tests"];
+  tests->erase(3);
+  check_refused(report.dump(), 1, "the report lacks the test '");
+  report = good_report();
+  tests = &report["subjects"][0]["tests"];
+  tests->push_back(tests->at(3));
+  check_refused(report.dump(), 1, " twice, expected once");
+  report = good_report();
+  report["level"] = 10;
+  check_refused(report.dump(), 1, "expected each test of level 10");
+  report["level"] = 99;
+  check_refused(report.dump(), 1, "is of level 99, expected level 10 or below");
+  report = good_report();
+  report["subjects"][0]["backends"] = {"Sub"};
+  check_refused(report.dump(), 1, "the report does not name backend 'Add', which the plugin has");
 }
 
 TEST_CASE("a damaged report is reported as one") {

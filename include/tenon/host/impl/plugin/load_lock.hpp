@@ -6,6 +6,12 @@
 #include <condition_variable>
 #include <mutex>
 
+#if defined(_WIN32)
+#include "tenon/host/impl/platform/windows/process_number.hpp"
+#else
+#include "tenon/host/impl/platform/posix/process_number.hpp"
+#endif
+
 namespace tenon::host::detail {
 
 /// A thread in `lock`, on its stack.
@@ -42,8 +48,10 @@ bool LoadLock::lock() noexcept {
   const void* const self = thread_token();
   Shared& all = shared();
   std::unique_lock guard(all.mutex);
+  const long process = platform::process_number();
   if (waits_for(self)) return false;
   if (holder_) {
+    if (process_ != process) return false;
     Waiter waiter{self, this, all.waiters};
     all.waiters = &waiter;
     all.released.wait(guard, [&] { return !holder_; });
@@ -52,7 +60,13 @@ bool LoadLock::lock() noexcept {
     *entry = waiter.next;
   }
   holder_ = self;
+  process_ = process;
   return true;
+}
+
+bool LoadLock::is_left_by_fork() const noexcept {
+  const std::lock_guard guard(shared().mutex);
+  return holder_ && process_ != platform::process_number();
 }
 
 void LoadLock::unlock() noexcept {

@@ -46,9 +46,8 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
   [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> open(std::size_t index) {
     const ScopedLoadLock load_lock(load_lock_);
     if (!load_lock) {
-      return error(
-          Error::InvalidState, name(), ": backend ", record_.backends[index].id,
-          " is opened by what opens a backend of this plugin, which would wait for itself");
+      return error(Error::InvalidState, name(), ": backend ", record_.backends[index].id,
+                   " is opened by what opens a backend of this plugin", load_lock.refusal());
     }
     std::optional<LoadedBackend>& slot = opened_[index];
     if (!slot) {

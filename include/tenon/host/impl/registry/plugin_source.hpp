@@ -80,8 +80,8 @@ BackendOpener plugin_opener(Load load) {
       const ScopedLoadLock load_lock(slot->load_lock);
       if (!load_lock) {
         return error(Error::InvalidState, source.origin(),
-                     ": a backend of this plugin is looked up by ",
-                     "what loads the plugin, which would wait for itself");
+                     ": a backend of this plugin is looked up by what loads the plugin",
+                     load_lock.refusal());
       }
       plugin = slot->loaded.lock();
       if (!plugin) {

@@ -301,8 +301,8 @@ void BackendRegistry::run_searches() const {
     if (detail::BackendEntry* entry = table_.find(id)) {
       const detail::ScopedLoadLock load_lock(entry->slot.load_lock());
       if (!load_lock) {
-        return error(Error::InvalidState, "backend '", id,
-                     "' is looked up by what loads it, which would wait for itself");
+        return error(Error::InvalidState, "backend '", id, "' is looked up by what loads it",
+                     load_lock.refusal());
       }
       bool usable = false;
       Status loaded = entry->slot.acquire([&] { return open_chosen(*entry, usable); });

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "kit/verdict/complete.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/files/quoted.hpp"
+
+namespace tenon::conformance {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+/// The cases of each backend that any test was run with.
+std::map<std::string_view, Names> cases_of(const SubjectReport& subject) {
+  std::map<std::string_view, Names> out;
+  for (const std::string& backend : subject.backends) out[backend];
+  for (const TestResult& test : subject.tests) {
+    if (!test.backend.empty() && !test.of_case.empty()) out[test.backend].insert(test.of_case);
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& rules) {
+  std::string out;
+  for (const std::string& rule : rules) out += (out.empty() ? "" : " ") + rule;
+  return out;
+}
+
+Status check_test(const SubjectReport& subject, const TestResult& test, int level,
+                  std::span<const KitTest> tests) {
+  const auto wrong = [&](const auto&... parts) {
+    return error(Error::InvalidArgument, "the report has the test ", host::quoted(test.path()),
+                 ", ", parts...);
+  };
+  const auto known = std::ranges::find(tests, std::string_view(test.id), &KitTest::id);
+  if (known == tests.end()) return wrong("which is none of this version of the kit");
+  if (known->level > level) return wrong("which is of level ", known->level);
+  if (joined(test.rules) != known->rules) {
+    return wrong("with the rules ", host::quoted(joined(test.rules)), ", expected ", known->rules);
+  }
+  const bool has_backend =
+      std::ranges::find(subject.backends, test.backend) != subject.backends.end();
+  if (known->scope == Scope::plugin ? !test.backend.empty() : !has_backend) {
+    return wrong("for backend ", host::quoted(test.backend), ", expected ",
+                 known->scope == Scope::plugin ? "none: it is of the plugin" : "one of the report");
+  }
+  if (known->scope != Scope::of_case && !test.of_case.empty()) {
+    return wrong("for case ", host::quoted(test.of_case), ", expected none");
+  }
+  return ok();
+}
+
+}  // namespace
+
+Status check_complete(const SubjectReport& subject, int level,
+                      std::span<const std::string> backends, std::span<const KitTest> tests) {
+  for (const std::string& backend : backends) {
+    if (std::ranges::find(subject.backends, backend) == subject.backends.end()) {
+      return error(Error::InvalidArgument, "the report does not name backend ",
+                   host::quoted(backend), ", which the plugin has");
+    }
+  }
+  std::set<std::string> paths;
+  for (const TestResult& test : subject.tests) {
+    TENON_RETURN_IF_ERROR(check_test(subject, test, level, tests));
+    if (!paths.insert(test.path()).second) {
+      return error(Error::InvalidArgument, "the report has the test ", host::quoted(test.path()),
+                   " twice, expected once");
+    }
+  }
+  const std::map<std::string_view, Names> cases = cases_of(subject);
+  for (const KitTest& each : tests) {
+    if (each.level > level) continue;
+    TestResult wanted;
+    wanted.id = each.id;
+    const auto check = [&] {
+      if (paths.contains(wanted.path())) return ok();
+      return error(Error::InvalidArgument, "the report lacks the test ",
+                   host::quoted(wanted.path()), ", expected each test of level ", level);
+    };
+    if (each.scope == Scope::plugin) {
+      TENON_RETURN_IF_ERROR(check());
+      continue;
+    }
+    for (const auto& [backend, of_backend] : cases) {
+      wanted.backend = backend;
+      wanted.of_case.clear();
+      if (each.scope == Scope::backend || of_backend.empty()) {
+        TENON_RETURN_IF_ERROR(check());
+        continue;
+      }
+      for (const std::string_view of_case : of_backend) {
+        wanted.of_case = of_case;
+        TENON_RETURN_IF_ERROR(check());
+      }
+    }
+  }
+  return ok();
+}
+
+}  // namespace tenon::conformance

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kit/verdict/test_table.hpp"
+#include "tenon/conformance/result.hpp"
+#include "tenon/core/status.hpp"
+
+/// Whether a report has the tests that its run must have had.
+namespace tenon::conformance {
+
+/// All tests of the kit. Generated from the suites by `tenon-rules` (tests/conformance/rules); a
+/// test holds the table equal to them.
+[[nodiscard]] constexpr std::span<const KitTest> kit_tests() noexcept { return detail::test_table; }
+
+/// The highest level.
+inline constexpr int highest_level = 10;
+
+/// Whether `subject` has each of `tests` up to `level` exactly once for its plugin, for each of its
+/// backends, or for each case of a backend, whichever the test is of, with the rules of the kit,
+/// and no other test. The cases are those that the report has tests of. Further repetitions
+/// (`--repeat`) may be there. `backends` are those of the plugin's own record.
+///
+/// errors: InvalidArgument, with the path of the first test that is missing, there twice, or not
+///         the kit's, or with the backend that the report leaves out.
+[[nodiscard]] Status check_complete(const SubjectReport& subject, int level,
+                                    std::span<const std::string> backends,
+                                    std::span<const KitTest> tests = kit_tests());
+
+}  // namespace tenon::conformance
