@@ -127,6 +127,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     std::optional<cuda::CallerStream>
         started_stream;  ///< Its own one, from the first `start` there.
     bool is_graph_failure_logged = false;
+    bool has_run = false;
   };
 
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
@@ -199,8 +200,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    TENON_TRY(const bool captured, delegate.caller_stream.is_captured());
     tenon::Status status = execute_with(context, delegate.model, [&](aoti::Instance& instance) {
+      if (captured) return run_captured(delegate, instance, args);
       tenon::Status ran = delegate.graph ? delegate.graph->run(args) : instance.run(args);
+      delegate.has_run = delegate.has_run || ran.ok();
       if (!delegate.caller_stream.is_of_thread()) return ran;
       tenon::Status done = instance.pool().synchronize();
       return ran.ok() ? std::move(done) : std::move(ran);
@@ -341,6 +345,31 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
  private:
+  /// A run that the application captures on its stream, for a graph that it launches later. Nothing
+  /// is recorded of one that cannot be captured. From here on the delegate keeps its working
+  /// memory, which the graph uses.
+  static tenon::Status run_captured(const Delegate& delegate, aoti::Instance& instance,
+                                    const tenon::Args& args) {
+    constexpr std::string_view what = "the application captures its stream: ";
+    if (!delegate.has_run) {
+      return tenon::error(tenon::Error::NotSupported, what,
+                          "the model's first run loads its kernels and constants, which is no part "
+                          "of a graph; run it once before cuStreamBeginCapture");
+    }
+    const std::size_t count = instance.num_inputs() + instance.num_outputs();
+    TENON_RETURN_IF_ERROR(args.expect(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      TENON_TRY(const tenon::TensorView tensor, args.tensor(i));
+      TENON_RETURN_IF_ERROR(instance.check_place(i, tensor));
+      if (instance.is_on_device(tensor)) continue;
+      return tenon::error(tenon::Error::NotSupported, what, "argument ", i,
+                          " is in the host's memory, which a run waits for; give inputs and "
+                          "outputs on the device, or run after cuStreamEndCapture");
+    }
+    instance.pool().hold_blocks(true);
+    return instance.run(args);
+  }
+
   static bool is_of_cuda(std::string_view name) noexcept {
     const std::size_t prefix = name.starts_with("cuda") ? 4 : name.starts_with("cu") ? 2 : 0;
     return prefix != 0 && name.size() > prefix &&
@@ -489,7 +518,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static tenon::Result<Delegate> make_delegate(Model model,
                                                std::shared_ptr<cuda::CudaDevice> device,
                                                bool as_graph) {
-    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false};
+    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false, false};
     if (as_graph) {
       out.graph = std::make_unique<cuda::CudaGraph>(*out.model.instances().front(), *out.device);
     }

@@ -166,6 +166,7 @@ struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
   X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned flags))                    \
   X(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int* status))                            \
   X(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream, int mode))                          \
+  X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int* mode))            \
   X(cuStreamEndCapture, cuStreamEndCapture, (CUstream, CUgraph*))                                 \
   X(cuEventCreate, cuEventCreate, (CUevent*, unsigned flags))                                     \
   X(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                 \

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/capture.hpp"
+
 namespace tenon::cuda_aoti {
 
 Status Staging::allocate(const Driver& driver) {
   for (Block& block : blocks_) {
     if (!block.data) {
+      const RelaxedCapture relaxed(driver);
       TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuMemHostAlloc, &block.data, block_size, 0u));
     }
     if (!block.read) {
@@ -52,6 +55,7 @@ Status Staging::upload(const Driver& driver, CUdeviceptr to, Bytes from, CUstrea
 void Staging::clear(const Driver& driver) noexcept {
   for (Block& block : blocks_) {
     if (block.read) static_cast<void>(driver.cuEventDestroy(block.read));
+    const RelaxedCapture relaxed(driver);
     if (block.data) static_cast<void>(driver.cuMemFreeHost(block.data));
     block = {};
   }

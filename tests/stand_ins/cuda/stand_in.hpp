@@ -14,6 +14,10 @@
 /// - streams keep work until a call waits for it, copies to and from the host included, so that a
 ///   wait that is missing shows as old data. The legacy default stream and blocking streams wait
 ///   for each other, others for nothing but events;
+/// - a block that is allocated in a capture is the graph's: it is there from the turn of its
+///   allocation in a launch to that of its free node. Nothing else may be freed in a capture;
+/// - calls that are potentially unsafe in a capture (cuMemAlloc, cuMemFree, and those of pinned
+///   memory) are refused, and invalidate captures, by the modes of captures and threads;
 /// - a call that waits for the device, or uses the legacy default stream, invalidates the captures
 ///   that the driver's documentation says it does;
 /// - blocks are aligned to 256 bytes and no more; those of a pool exist from their allocation's
