@@ -55,6 +55,8 @@ struct DeviceSettings {
   bool as_graph = false;
   tenon::Priority priority = tenon::Priority::Any;
   std::shared_ptr<const cuda::kernels::CublasLtHandle> cublaslt{};  ///< May be null.
+  /// Of the delegate and its sessions.
+  std::shared_ptr<cuda::LoadedModules> modules = std::make_shared<cuda::LoadedModules>();
 };
 
 class CudaBackend final : public tenon::Backend<CudaBackend>,
@@ -141,7 +143,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                                ? cuda::CudaDevice::shared_stream(device)
                                : cuda::Stream::create(device, kind, priority));
     return cuda::device_memory(std::move(device), std::move(stream),
-                               settings ? settings->cublaslt : nullptr);
+                               settings ? settings->cublaslt : nullptr,
+                               settings ? settings->modules : nullptr);
   }
 
   static const void* find_shim(std::string_view name) {
@@ -410,6 +413,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
     TENON_RETURN_IF_ERROR(cuda::check_device_index(*driver, index));
     TENON_RETURN_IF_ERROR(cuda::check_own_kernels(library, *driver, index));
+    TENON_RETURN_IF_ERROR(cuda::check_shared_memory(library, *driver, index));
     return cuda::check_kernels(cuda::KernelImages::find(library), *driver, index);
   }
 

@@ -11,6 +11,7 @@
 
 #include "driver/caller_streams.hpp"
 #include "driver/driver.hpp"
+#include "driver/modules.hpp"
 #include "driver/upload.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/core/application/scheduling.hpp"
@@ -137,11 +138,12 @@ class Stream {
 /// Device and stream of a delegate's instances; the context of their `aoti::DeviceMemoryApi`.
 struct ModelContext {
   ModelContext(std::shared_ptr<CudaDevice> of_device, std::shared_ptr<Stream> on_stream,
-               std::unique_ptr<Staging> with_staging,
+               std::unique_ptr<Staging> with_staging, std::shared_ptr<LoadedModules> with_modules,
                std::shared_ptr<const kernels::CublasLtHandle> with_cublaslt) noexcept
       : device(std::move(of_device)),
         stream(std::move(on_stream)),
         staging(std::move(with_staging)),
+        modules(std::move(with_modules)),
         cublaslt(std::move(with_cublaslt)) {}
   ModelContext(const ModelContext&) = delete;
   ModelContext& operator=(const ModelContext&) = delete;
@@ -150,14 +152,19 @@ struct ModelContext {
   std::shared_ptr<CudaDevice> device;
   std::shared_ptr<Stream> stream;
   std::unique_ptr<Staging> staging;
+  std::shared_ptr<LoadedModules> modules;                   ///< Of all instances of the model.
   std::shared_ptr<const kernels::CublasLtHandle> cublaslt;  ///< For large products; may be null.
 };
 
 /// The memory functions of `device`, on `stream`, for the shared layer. Tensors are allocated in
 /// the order of the stream where the device can do that, except for graphs. `cublaslt` may be null.
+/// `modules` are those of the model; null for none.
 [[nodiscard]] aoti::DeviceMemoryApi device_memory(
     std::shared_ptr<CudaDevice> device, std::shared_ptr<Stream> stream,
-    std::shared_ptr<const kernels::CublasLtHandle> cublaslt = nullptr);
+    std::shared_ptr<const kernels::CublasLtHandle> cublaslt = nullptr,
+    std::shared_ptr<LoadedModules> modules = nullptr);
+/// Bytes of shared memory that a block can have on a device. Needs no context.
+[[nodiscard]] Result<std::uint64_t> shared_memory_of(const Driver& driver, std::int32_t index);
 
 /// The context of a pool's memory.
 [[nodiscard]] inline const ModelContext& model_context(

@@ -198,7 +198,8 @@ ModelContext::~ModelContext() { static_cast<void>(end_uploads(this)); }
 
 aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
                                     std::shared_ptr<Stream> stream,
-                                    std::shared_ptr<const kernels::CublasLtHandle> cublaslt) {
+                                    std::shared_ptr<const kernels::CublasLtHandle> cublaslt,
+                                    std::shared_ptr<LoadedModules> modules) {
   aoti::DeviceMemoryApi out;
   out.device_type = aoti::TorchDeviceType::cuda;
   out.device_index = device->index();
@@ -221,8 +222,10 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
   out.synchronize = &synchronize;
   out.enter = &enter;
   out.leave = &leave;
+  if (!modules) modules = std::make_shared<LoadedModules>();
   out.context = std::make_shared<ModelContext>(std::move(device), std::move(stream),
-                                               std::make_unique<Staging>(), std::move(cublaslt));
+                                               std::make_unique<Staging>(), std::move(modules),
+                                               std::move(cublaslt));
   return out;
 }
 

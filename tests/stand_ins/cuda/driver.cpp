@@ -148,10 +148,12 @@ EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int device) {
   constexpr int major = 75;
   constexpr int minor = 76;
   constexpr int memory_pools_supported = 115;
+  constexpr int shared_memory_of_block = 97;
   const int capability = state().capability_of(device);
   *out = attribute == major                    ? capability / 10
          : attribute == minor                  ? capability % 10
          : attribute == memory_pools_supported ? state().has_memory_pools
+         : attribute == shared_memory_of_block ? state().shared_bytes_of(device)
                                                : 0;
   return success;
 }

@@ -47,6 +47,7 @@ struct Machine {
   int capability = 90;
   int other_capability = 0;  ///< Of all devices but the first; 0 for that of the first.
   bool has_memory_pools = true;
+  int shared_bytes = 0;  ///< That a block can have; 0 for what devices of the capability have.
 };
 
 /// The objects that exist now.

@@ -289,6 +289,7 @@ void set_machine(const Machine& machine) {
   state().other_capability =
       machine.other_capability == 0 ? machine.capability : machine.other_capability;
   state().has_memory_pools = machine.has_memory_pools;
+  state().shared_bytes = machine.shared_bytes;
 }
 
 void after_call(const char* name, void (*hook)(void* context), void* context) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -146,7 +147,8 @@ struct Event {
 
 struct Function {
   std::string name;
-  std::vector<std::uint32_t> parameter_sizes;
+  KernelLayout layout;
+  std::optional<std::uint64_t> max_dynamic_bytes{};  ///< As it was set.
 };
 
 struct Module {
@@ -178,6 +180,18 @@ struct State {
   int other_capability = 90;  ///< Of all devices but the first.
   [[nodiscard]] int capability_of(int device) const {
     return device == 0 ? capability : other_capability;
+  }
+  int shared_bytes = 0;  ///< Of a block; 0 for what devices of the capability have.
+  static constexpr std::uint64_t default_shared_bytes = 48 << 10;
+  /// The most that a kernel can have (CUDA C++ Programming Guide, "Compute Capabilities").
+  [[nodiscard]] int shared_bytes_of(int device) const {
+    if (shared_bytes != 0) return shared_bytes;
+    const int number = capability_of(device);
+    const int kib = number < 80                    ? 64
+                    : number == 80 || number == 87 ? 163
+                    : number < 90 || number >= 120 ? 99
+                                                   : 227;
+    return kib << 10;
   }
   bool has_memory_pools = true;
   std::string hooked;  ///< Name of a call; empty for none.
