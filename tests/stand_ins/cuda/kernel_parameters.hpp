@@ -8,7 +8,7 @@
 
 namespace tenon::stand_in_cuda {
 
-/// What a kernel's file says of it.
+/// The layout of a kernel, from its file.
 struct KernelLayout {
   std::vector<std::uint32_t> sizes;  ///< Of its parameters, in their order.
   std::uint64_t shared_bytes = 0;    ///< That a block has without those of a launch.

@@ -17,7 +17,7 @@ namespace {
 constexpr int global_mode = 0;
 constexpr int relaxed_mode = 2;
 
-/// What an application captured on its stream.
+/// A capture on a stream of the application, and its graph.
 class AppGraph {
  public:
   AppGraph(const AppStream& stream, int mode) : stream_(stream.get()) {
