@@ -55,6 +55,7 @@ struct DeviceSettings {
   bool as_graph = false;
   tenon::Priority priority = tenon::Priority::Any;
   std::shared_ptr<const cuda::kernels::CublasLtHandle> cublaslt{};  ///< May be null.
+  std::optional<std::uint64_t> seed{};
   /// Of the delegate and its sessions.
   std::shared_ptr<cuda::LoadedModules> modules = std::make_shared<cuda::LoadedModules>();
 };
@@ -114,17 +115,44 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                         "deprecated, without effect: a program says where its outputs are"},
       tenon::OptionSpec{"memory_pool_release_threshold", std::int64_t{0},
                         "bytes of free device memory that are kept for later runs"},
+      tenon::OptionSpec{"seed", std::int64_t{-1},
+                        "of random numbers; -1 for another one in each load and session"},
       tenon::OptionSpec{"cublaslt", "auto",
                         "library for large products: auto (if there is one), off, or its file"}};
 
   static constexpr tenon::SchedulingUse scheduling_use{
       .priority = "that of the delegate's CUDA stream, unless it shares one"};
 
+  /// Writes to the host's log how much memory a delegate had, when it is destroyed.
+  struct MemoryReport {
+    MemoryReport(const tenon::HostServices& services, const aoti::Instance& of, std::string method,
+                 std::size_t num_weights)
+        : host(services), instance(of), method_name(std::move(method)), weights(num_weights) {}
+    MemoryReport(const MemoryReport&) = delete;
+    MemoryReport& operator=(const MemoryReport&) = delete;
+    ~MemoryReport() {
+      try {
+        host.log(tenon::LogLevel::Debug, "method '", std::string_view(method_name),
+                 "' had at most ", instance.peak_scratch(), " bytes of working memory and ",
+                 weights, " bytes of weights on CUDA device ",
+                 instance.pool().memory().device_index);
+      } catch (...) {
+        // No memory for a line.
+      }
+    }
+
+    tenon::HostServices host;
+    const aoti::Instance& instance;
+    std::string method_name;
+    std::size_t weights;
+  };
+
   struct Delegate {
     Model model;
     std::shared_ptr<cuda::CudaDevice> device;
     std::unique_ptr<cuda::CudaGraph>
         graph;  ///< Null for ordinary runs. Destroyed before the model.
+    std::unique_ptr<MemoryReport> report;
     cuda::CallerStream caller_stream;
     std::optional<cuda::CallerStream>
         started_stream;  ///< Its own one, from the first `start` there.
@@ -142,9 +170,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(auto stream, load_options.share_stream
                                ? cuda::CudaDevice::shared_stream(device)
                                : cuda::Stream::create(device, kind, priority));
-    return cuda::device_memory(std::move(device), std::move(stream),
-                               settings ? settings->cublaslt : nullptr,
-                               settings ? settings->modules : nullptr);
+    return cuda::device_memory(
+        std::move(device), std::move(stream), settings ? settings->cublaslt : nullptr,
+        settings ? settings->modules : nullptr, settings ? settings->seed : std::nullopt);
   }
 
   static const void* find_shim(std::string_view name) {
@@ -184,6 +212,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           "option 'memory_pool_release_threshold': expected bytes, found ",
                           threshold);
     }
+    TENON_TRY(const auto seed, values.get<std::int64_t>("seed"));
+    if (seed < -1) {
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "option 'seed': expected -1 or a seed from 0 on, found ", seed);
+    }
     TENON_TRY(const auto cublaslt, values.get<std::string>("cublaslt"));
     TENON_TRY(const aoti::Payload payload, parse(context, processed.text(), load_options));
     const auto library = library_of(context, payload.library_key);
@@ -192,6 +225,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     }
     TENON_TRY(auto device, keep_device(*load_options.device_index));
     DeviceSettings settings{as_graph, context.scheduling().priority};
+    if (seed >= 0) settings.seed = static_cast<std::uint64_t>(seed);
     if (library.ok()) {
       TENON_TRY(settings.cublaslt,
                 product_libraries_.find(library->bytes(), cublaslt, device, host()));
@@ -199,7 +233,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     load_options.device_settings = std::make_shared<const DeviceSettings>(std::move(settings));
     TENON_RETURN_IF_ERROR(device->raise_release_threshold(static_cast<std::uint64_t>(threshold)));
     TENON_TRY(Model model, load(context, processed, load_options));
-    return make_delegate(std::move(model), std::move(device), as_graph);
+    return make_delegate(std::move(model), std::move(device), as_graph, context.method_name());
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
@@ -222,7 +256,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) {
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
-    return make_delegate(std::move(model), delegate.device, delegate.graph != nullptr);
+    return make_delegate(std::move(model), delegate.device, delegate.graph != nullptr,
+                         delegate.report->method_name);
   }
 
   /// Null is the delegate's own stream, not CUDA's default one, whose handles are cudaStreamLegacy
@@ -519,10 +554,12 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return is_of_cuda(name) ? &something : nullptr;
   }
 
-  static tenon::Result<Delegate> make_delegate(Model model,
-                                               std::shared_ptr<cuda::CudaDevice> device,
-                                               bool as_graph) {
-    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false, false};
+  tenon::Result<Delegate> make_delegate(Model model, std::shared_ptr<cuda::CudaDevice> device,
+                                        bool as_graph, std::string_view method_name) const {
+    auto report = std::make_unique<MemoryReport>(host(), *model.instances().front(),
+                                                 std::string(method_name), model.own_weights());
+    Delegate out{
+        std::move(model), std::move(device), nullptr, std::move(report), {}, {}, false, false};
     if (as_graph) {
       out.graph = std::make_unique<cuda::CudaGraph>(*out.model.instances().front(), *out.device);
     }

@@ -143,6 +143,14 @@ Status upload(void* context, void* stream, std::byte* to, Bytes from) {
                                              static_cast<CUstream>(stream));
 }
 
+Result<bool> holds(void* context, void* stream, const std::byte* block, Bytes expected) {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return as_context(context).staging->holds(device.driver(), to_device_pointer(block), expected,
+                                            static_cast<CUstream>(stream));
+}
+
 Status end_uploads(void* context) {
   const ModelContext& model = as_context(context);
   if (model.staging->is_empty()) return ok();
@@ -199,7 +207,8 @@ ModelContext::~ModelContext() { static_cast<void>(end_uploads(this)); }
 aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
                                     std::shared_ptr<Stream> stream,
                                     std::shared_ptr<const kernels::CublasLtHandle> cublaslt,
-                                    std::shared_ptr<LoadedModules> modules) {
+                                    std::shared_ptr<LoadedModules> modules,
+                                    std::optional<std::uint64_t> seed) {
   aoti::DeviceMemoryApi out;
   out.device_type = aoti::TorchDeviceType::cuda;
   out.device_index = device->index();
@@ -217,6 +226,8 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
   out.copy = &copy;
   out.upload = &upload;
   out.end_uploads = &end_uploads;
+  out.holds = &holds;
+  out.joins_constants = true;
   out.copy_strided = &copy_strided;
   out.zero = &zero;
   out.synchronize = &synchronize;
@@ -225,32 +236,40 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
   if (!modules) modules = std::make_shared<LoadedModules>();
   out.context = std::make_shared<ModelContext>(std::move(device), std::move(stream),
                                                std::make_unique<Staging>(), std::move(modules),
-                                               std::move(cublaslt));
+                                               std::move(cublaslt), seed);
   return out;
 }
 
 Status copy_strided_on(const Driver& driver, CUstream stream, const aoti::StridedCopy& copy) {
   if (std::ranges::find(copy.sizes, 0) != copy.sizes.end()) return ok();
-  const auto plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
+  auto plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
   std::size_t rank = plan.rank;
   std::size_t width = copy.element_size;
   if (rank != 0 && plan.to[rank - 1] == 1 && plan.from[rank - 1] == 1) {
     width *= static_cast<std::size_t>(plan.sizes[--rank]);
   }
-  // One call copies the rows of the innermost remaining dimension, if the driver supports its
-  // pitches.
+  // One call copies the rows of a dimension: of the largest one whose pitches the driver supports,
+  // so that the others are the fewest calls.
   constexpr std::size_t largest_pitch = 0x7fffffff;
   std::size_t height = 1;
   std::size_t to_pitch = width;
   std::size_t from_pitch = width;
-  if (rank != 0) {
-    const std::size_t to = static_cast<std::size_t>(plan.to[rank - 1]) * copy.element_size;
-    const std::size_t from = static_cast<std::size_t>(plan.from[rank - 1]) * copy.element_size;
-    if (to >= width && from >= width && to <= largest_pitch && from <= largest_pitch) {
-      height = static_cast<std::size_t>(plan.sizes[--rank]);
-      to_pitch = to;
-      from_pitch = from;
-    }
+  std::size_t rows = rank;
+  for (std::size_t d = rank; d-- > 0;) {
+    const std::size_t to = static_cast<std::size_t>(plan.to[d]) * copy.element_size;
+    const std::size_t from = static_cast<std::size_t>(plan.from[d]) * copy.element_size;
+    if (to < width || from < width || to > largest_pitch || from > largest_pitch) continue;
+    if (static_cast<std::size_t>(plan.sizes[d]) <= height) continue;
+    height = static_cast<std::size_t>(plan.sizes[d]);
+    to_pitch = to;
+    from_pitch = from;
+    rows = d;
+  }
+  if (rows != rank) {
+    --rank;
+    std::swap(plan.sizes[rows], plan.sizes[rank]);
+    std::swap(plan.to[rows], plan.to[rank]);
+    std::swap(plan.from[rows], plan.from[rank]);
   }
   std::array<std::int64_t, max_rank> index{};
   CUDA_MEMCPY2D piece{};

@@ -138,7 +138,7 @@ Result launch(const char* name, const Function* function, const std::array<unsig
   const Result checked = check_addresses(function->name, addresses, device, When::call);
   if (checked != success) return checked;
   auto& given = state().given[static_cast<long>(state().calls.size()) - 1];
-  for (const std::uint64_t address : addresses) given.push_back(find_block(address, 1)->address);
+  for (const std::uint64_t address : addresses) given.push_back(address);
   Launch launched;
   if (has_replayer()) launched = describe(*function, sizes, parameters);
   return enqueue(stream, name, [function, device, addresses, launched = std::move(launched)] {

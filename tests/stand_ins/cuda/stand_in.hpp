@@ -91,8 +91,7 @@ struct Interface {
   bool (*peek)(std::uint64_t address, void* out, std::size_t nbytes);
   /// Blocks on devices, in the order of their addresses; below `live().blocks`.
   Block (*block)(long index);
-  /// True when call number `index` launched a kernel with an address in the block at `address` as
-  /// an argument.
+  /// True when call number `index` launched a kernel with `address` as an argument.
   bool (*was_given)(long index, std::uint64_t address);
   /// Pieces of work on a stream that was created that are enqueued and not done.
   long (*num_pending)(const void* stream);

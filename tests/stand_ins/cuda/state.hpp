@@ -198,8 +198,7 @@ struct State {
   std::function<void()> hook;
 
   std::vector<Call> calls;
-  std::map<long, std::vector<std::uint64_t>>
-      given;  ///< Addresses of blocks, by number of a launch.
+  std::map<long, std::vector<std::uint64_t>> given;  ///< Addresses, by number of a launch.
   std::deque<std::string> misuses;
   long fail_index = -1;
   Result fail_code = success;
