@@ -55,6 +55,9 @@ struct DeviceSettings {
   bool as_graph = false;
   tenon::Priority priority = tenon::Priority::Any;
   std::shared_ptr<const cuda::kernels::CublasLtHandle> cublaslt{};  ///< May be null.
+  std::optional<std::uint64_t> seed{};
+  /// Of the delegate and its sessions.
+  std::shared_ptr<cuda::LoadedModules> modules = std::make_shared<cuda::LoadedModules>();
 };
 
 class CudaBackend final : public tenon::Backend<CudaBackend>,
@@ -112,21 +115,49 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                         "deprecated, without effect: a program says where its outputs are"},
       tenon::OptionSpec{"memory_pool_release_threshold", std::int64_t{0},
                         "bytes of free device memory that are kept for later runs"},
+      tenon::OptionSpec{"seed", std::int64_t{-1},
+                        "of random numbers; -1 for another one in each load and session"},
       tenon::OptionSpec{"cublaslt", "auto",
                         "library for large products: auto (if there is one), off, or its file"}};
 
   static constexpr tenon::SchedulingUse scheduling_use{
       .priority = "that of the delegate's CUDA stream, unless it shares one"};
 
+  /// Writes to the host's log how much memory a delegate had, when it is destroyed.
+  struct MemoryReport {
+    MemoryReport(const tenon::HostServices& services, const aoti::Instance& of, std::string method,
+                 std::size_t num_weights)
+        : host(services), instance(of), method_name(std::move(method)), weights(num_weights) {}
+    MemoryReport(const MemoryReport&) = delete;
+    MemoryReport& operator=(const MemoryReport&) = delete;
+    ~MemoryReport() {
+      try {
+        host.log(tenon::LogLevel::Debug, "method '", std::string_view(method_name),
+                 "' had at most ", instance.peak_scratch(), " bytes of working memory and ",
+                 weights, " bytes of weights on CUDA device ",
+                 instance.pool().memory().device_index);
+      } catch (...) {
+        // No memory for a line.
+      }
+    }
+
+    tenon::HostServices host;
+    const aoti::Instance& instance;
+    std::string method_name;
+    std::size_t weights;
+  };
+
   struct Delegate {
     Model model;
     std::shared_ptr<cuda::CudaDevice> device;
     std::unique_ptr<cuda::CudaGraph>
         graph;  ///< Null for ordinary runs. Destroyed before the model.
+    std::unique_ptr<MemoryReport> report;
     cuda::CallerStream caller_stream;
     std::optional<cuda::CallerStream>
         started_stream;  ///< Its own one, from the first `start` there.
     bool is_graph_failure_logged = false;
+    bool has_run = false;
   };
 
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
@@ -139,8 +170,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(auto stream, load_options.share_stream
                                ? cuda::CudaDevice::shared_stream(device)
                                : cuda::Stream::create(device, kind, priority));
-    return cuda::device_memory(std::move(device), std::move(stream),
-                               settings ? settings->cublaslt : nullptr);
+    return cuda::device_memory(
+        std::move(device), std::move(stream), settings ? settings->cublaslt : nullptr,
+        settings ? settings->modules : nullptr, settings ? settings->seed : std::nullopt);
   }
 
   static const void* find_shim(std::string_view name) {
@@ -180,6 +212,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           "option 'memory_pool_release_threshold': expected bytes, found ",
                           threshold);
     }
+    TENON_TRY(const auto seed, values.get<std::int64_t>("seed"));
+    if (seed < -1) {
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "option 'seed': expected -1 or a seed from 0 on, found ", seed);
+    }
     TENON_TRY(const auto cublaslt, values.get<std::string>("cublaslt"));
     TENON_TRY(const aoti::Payload payload, parse(context, processed.text(), load_options));
     const auto library = library_of(context, payload.library_key);
@@ -188,6 +225,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     }
     TENON_TRY(auto device, keep_device(*load_options.device_index));
     DeviceSettings settings{as_graph, context.scheduling().priority};
+    if (seed >= 0) settings.seed = static_cast<std::uint64_t>(seed);
     if (library.ok()) {
       TENON_TRY(settings.cublaslt,
                 product_libraries_.find(library->bytes(), cublaslt, device, host()));
@@ -195,12 +233,15 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     load_options.device_settings = std::make_shared<const DeviceSettings>(std::move(settings));
     TENON_RETURN_IF_ERROR(device->raise_release_threshold(static_cast<std::uint64_t>(threshold)));
     TENON_TRY(Model model, load(context, processed, load_options));
-    return make_delegate(std::move(model), std::move(device), as_graph);
+    return make_delegate(std::move(model), std::move(device), as_graph, context.method_name());
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    TENON_TRY(const bool captured, delegate.caller_stream.is_captured());
     tenon::Status status = execute_with(context, delegate.model, [&](aoti::Instance& instance) {
+      if (captured) return run_captured(delegate, instance, args);
       tenon::Status ran = delegate.graph ? delegate.graph->run(args) : instance.run(args);
+      delegate.has_run = delegate.has_run || ran.ok();
       if (!delegate.caller_stream.is_of_thread()) return ran;
       tenon::Status done = instance.pool().synchronize();
       return ran.ok() ? std::move(done) : std::move(ran);
@@ -215,7 +256,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) {
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
-    return make_delegate(std::move(model), delegate.device, delegate.graph != nullptr);
+    return make_delegate(std::move(model), delegate.device, delegate.graph != nullptr,
+                         delegate.report->method_name);
   }
 
   /// Null is the delegate's own stream, not CUDA's default one, whose handles are cudaStreamLegacy
@@ -341,6 +383,31 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
  private:
+  /// A run that the application captures on its stream, for a graph that it launches later. Nothing
+  /// is recorded of one that cannot be captured. From here on the delegate keeps its working
+  /// memory, which the graph uses.
+  static tenon::Status run_captured(const Delegate& delegate, aoti::Instance& instance,
+                                    const tenon::Args& args) {
+    constexpr std::string_view what = "the application captures its stream: ";
+    if (!delegate.has_run) {
+      return tenon::error(tenon::Error::NotSupported, what,
+                          "the model's first run loads its kernels and constants, which is no part "
+                          "of a graph; run it once before cuStreamBeginCapture");
+    }
+    const std::size_t count = instance.num_inputs() + instance.num_outputs();
+    TENON_RETURN_IF_ERROR(args.expect(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      TENON_TRY(const tenon::TensorView tensor, args.tensor(i));
+      TENON_RETURN_IF_ERROR(instance.check_place(i, tensor));
+      if (instance.is_on_device(tensor)) continue;
+      return tenon::error(tenon::Error::NotSupported, what, "argument ", i,
+                          " is in the host's memory, which a run waits for; give inputs and "
+                          "outputs on the device, or run after cuStreamEndCapture");
+    }
+    instance.pool().hold_blocks(true);
+    return instance.run(args);
+  }
+
   static bool is_of_cuda(std::string_view name) noexcept {
     const std::size_t prefix = name.starts_with("cuda") ? 4 : name.starts_with("cu") ? 2 : 0;
     return prefix != 0 && name.size() > prefix &&
@@ -381,6 +448,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
     TENON_RETURN_IF_ERROR(cuda::check_device_index(*driver, index));
     TENON_RETURN_IF_ERROR(cuda::check_own_kernels(library, *driver, index));
+    TENON_RETURN_IF_ERROR(cuda::check_shared_memory(library, *driver, index));
     return cuda::check_kernels(cuda::KernelImages::find(library), *driver, index);
   }
 
@@ -486,10 +554,12 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return is_of_cuda(name) ? &something : nullptr;
   }
 
-  static tenon::Result<Delegate> make_delegate(Model model,
-                                               std::shared_ptr<cuda::CudaDevice> device,
-                                               bool as_graph) {
-    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false};
+  tenon::Result<Delegate> make_delegate(Model model, std::shared_ptr<cuda::CudaDevice> device,
+                                        bool as_graph, std::string_view method_name) const {
+    auto report = std::make_unique<MemoryReport>(host(), *model.instances().front(),
+                                                 std::string(method_name), model.own_weights());
+    Delegate out{
+        std::move(model), std::move(device), nullptr, std::move(report), {}, {}, false, false};
     if (as_graph) {
       out.graph = std::make_unique<cuda::CudaGraph>(*out.model.instances().front(), *out.device);
     }

@@ -34,6 +34,7 @@ Status CudaGraph::run(const Args& args) {
 Status CudaGraph::run_model(const Args& args) {
   TENON_RETURN_IF_ERROR(args.expect(instance_->num_inputs() + instance_->num_outputs()));
   if (!failure_.empty()) return instance_->run(args);
+  note_addresses(args);
   if (executable_ && !fits(args)) {
     drop();
     plain_runs_left_ = 1;
@@ -53,13 +54,24 @@ Status CudaGraph::run_model(const Args& args) {
   return instance_->wait(replay(args));
 }
 
+void CudaGraph::note_addresses(const Args& args) {
+  places_.resize(instance_->num_inputs());
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto tensor = args.tensor(i);
+    const bool is_there = tensor.ok() && instance_->is_on_device(*tensor);
+    const std::byte* const address = is_there ? tensor->data() : nullptr;
+    Place& place = places_[i];
+    place.changes = place.changes || (address && place.address && address != place.address);
+    if (address) place.address = address;
+  }
+}
+
 bool CudaGraph::fits(const Args& args) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const auto tensor = args.tensor(i);
     const Input& input = inputs_[i];
     if (!tensor.ok() || tensor->scalar_type() != input.scalar_type ||
-        tensor->device().device_type != (input.address ? TENON_DL_CUDA : TENON_DL_CPU) ||
-        (input.address && tensor->data() != input.address) ||
+        (input.address && (!instance_->is_on_device(*tensor) || tensor->data() != input.address)) ||
         !std::ranges::equal(tensor->sizes(), std::span(input.sizes).first(input.rank)) ||
         !std::ranges::equal(tensor->strides(), std::span(input.strides).first(input.rank))) {
       return false;
@@ -73,7 +85,8 @@ Status CudaGraph::add_input(const Args& args, std::size_t index) {
   TENON_RETURN_IF_ERROR(instance_->check_place(index, view));
   aoti::TensorPool& pool = instance_->pool();
   const aoti::DeviceMemoryApi& memory = pool.memory();
-  const bool in_place = instance_->is_on_device(view) && view.data() != nullptr;
+  const bool in_place =
+      instance_->is_on_device(view) && view.data() != nullptr && !places_[index].changes;
   Input& input = inputs_.emplace_back();
   input.address = in_place ? view.data() : nullptr;
   input.scalar_type = view.scalar_type();

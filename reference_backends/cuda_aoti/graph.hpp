@@ -13,9 +13,11 @@ namespace tenon::cuda_aoti {
 /// Runs an instance by replaying a CUDA graph of it.
 ///
 /// The first runs are ordinary, so that the model's memory and constants exist; then one run is
-/// captured, and later runs launch the graph. Arguments on the device are part of the graph; host
-/// arguments are copied to tensors that are. Another shape, dtype, device or address of an input
-/// invalidates the graph: one ordinary run follows, then the next is captured.
+/// captured, and later runs launch the graph. Inputs on the device are part of the graph as long as
+/// their addresses stay the same; others, and those of the host, are copied to tensors that are.
+/// An input whose address changed once is copied from then on, so that no address of it invalidates
+/// a graph again. Its first change after the capture does, as does another shape, dtype or device
+/// of any input: one ordinary run follows, then the next is captured.
 ///
 /// A model that cannot be captured (it waits for the device in its run, or a call of CUDA fails)
 /// always runs in the ordinary way from then on, and `failure` has the reason. The stream remains
@@ -43,7 +45,8 @@ class CudaGraph {
   struct Input {
     aoti::ModelTensor*
         tensor;  ///< In the pool; on the argument's own memory when it is on the device.
-    const std::byte* address;  ///< Of an argument on the device; null for one of the host.
+    const std::byte*
+        address;  ///< Of an argument that is a part of the graph; null for a copied one.
     ScalarType scalar_type;
     std::size_t rank;
     std::array<std::int64_t, max_rank> sizes;
@@ -52,6 +55,8 @@ class CudaGraph {
 
   Status run_model(const Args& args);
   Status wait_for_default_stream();
+  /// Finds the inputs on the device whose addresses are not those of the run before.
+  void note_addresses(const Args& args);
   [[nodiscard]] bool fits(const Args& args) const;
   Status capture(const Args& args);
   Status add_input(const Args& args, std::size_t index);
@@ -64,6 +69,11 @@ class CudaGraph {
   int plain_runs_left_ = 3;  // The number of ExecuTorch's CudaBackend.
   CUgraphExec executable_ = nullptr;
   CUevent default_stream_ = nullptr;  ///< Recorded there before each run.
+  struct Place {
+    const std::byte* address = nullptr;  ///< In the run before; null of the host.
+    bool changes = false;                ///< It was another one in an earlier run.
+  };
+  std::vector<Place> places_;  ///< Of the inputs.
   std::vector<Input> inputs_;
   std::vector<aoti::ModelTensor*> outputs_;
   std::string failure_;

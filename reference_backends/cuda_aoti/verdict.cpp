@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/device.hpp"
+#include "driver/shared_memory.hpp"
 #include "kernels/kernels.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/shims/shim.hpp"
@@ -62,6 +63,22 @@ Result<std::string_view> own_function_in(Bytes library, std::string_view suffix)
 
 Result<Fit> check_kernels(const KernelImages& kernels, const Driver& driver, std::int32_t index) {
   return check(kernels, "the model's kernels", driver, index);
+}
+
+Status shared_memory_refused(std::string_view kernel, std::uint64_t needed, std::uint64_t there,
+                             std::int32_t index) {
+  return error(Error::DelegateInvalidCompatibility, "the model's kernel '", kernel, "' needs ",
+               needed, " bytes of shared memory for a block; CUDA device ", index, " has ", there);
+}
+
+Status check_shared_memory(Bytes library, const Driver& driver, std::int32_t index) {
+  const auto needs = shared_memory_needs(library);
+  if (needs.empty()) return ok();
+  TENON_TRY(const std::uint64_t there, shared_memory_of(driver, index));
+  for (const SharedMemoryNeed& need : needs) {
+    if (need.nbytes > there) return shared_memory_refused(need.kernel, need.nbytes, there, index);
+  }
+  return ok();
 }
 
 Status check_own_kernels(Bytes library, const Driver& driver, std::int32_t index) {

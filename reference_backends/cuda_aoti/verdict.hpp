@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "driver/driver.hpp"
 #include "driver/kernel_images.hpp"
@@ -13,6 +14,15 @@ namespace tenon::cuda_aoti {
 /// errors: DelegateInvalidCompatibility with what the kernels are for and what was found.
 [[nodiscard]] Result<KernelImages::Fit> check_kernels(const KernelImages& kernels,
                                                       const Driver& driver, std::int32_t index);
+
+/// Fails when a kernel of a library needs more shared memory than a block can have on the device,
+/// as far as the library shows it. Needs no context.
+/// errors: DelegateInvalidCompatibility with the kernel, what it needs and what there is.
+[[nodiscard]] Status check_shared_memory(Bytes library, const Driver& driver, std::int32_t index);
+
+/// The refusal of a kernel that needs more than there is.
+[[nodiscard]] Status shared_memory_refused(std::string_view kernel, std::uint64_t needed,
+                                           std::uint64_t there, std::int32_t index);
 
 /// Fails when a library needs a function of this plugin whose kernels (kernels::fatbin) cannot run
 /// on the device. Needs no context.

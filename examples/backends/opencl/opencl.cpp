@@ -42,8 +42,15 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
       "example on a driver of others: runs GraphBackend's float32 graphs with OpenCL";
   static constexpr tenon::PayloadVersions payload_versions = {graph_backend::payload_version,
                                                               graph_backend::payload_version};
-  static constexpr std::array options{tenon::OptionSpec{
-      "device", std::int64_t{0}, "number of the device among those of all drivers"}};
+  static constexpr std::array options{
+      tenon::OptionSpec{"device", std::int64_t{0},
+                        "number of the device among those of all drivers"},
+      tenon::OptionSpec{"command_buffer", "auto",
+                        "record runs with cl_khr_command_buffer: on, off, or auto (where it is)"},
+      tenon::OptionSpec{"in_place", true,
+                        "on a CPU, use arguments in the host's memory where they are"},
+      tenon::OptionSpec{"library", "", "file with OpenCL's functions; empty: libOpenCL.so.1",
+                        TENON_OPTION_AT_RUNTIME}};
 
   // Ahead of time: that of GraphBackend.
 
@@ -64,6 +71,11 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
 
   using Delegate = opencl_backend::Session;
 
+  Status on_set_option(std::string_view key, const tenon::OptionView& value) {
+    if (key != "library") return tenon::ok();
+    return devices_.use_library(value.string().value_or(""));
+  }
+
   Status is_available() {
     TENON_TRY(const auto device, option_values().get<std::int64_t>("device"));
     return devices_.open(device).status();
@@ -74,9 +86,17 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     TENON_TRY(const auto number, values.get<std::int64_t>("device"));
     TENON_TRY(graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
     TENON_TRY(auto device, devices_.open(number));
+    TENON_TRY(const auto wanted, values.get<std::string>("command_buffer"));
+    TENON_TRY(auto replay, opencl_backend::choose_replay(device->command_buffers(), wanted));
+    host().log(tenon::LogLevel::Debug, id, ": runs are ", replay.is_used ? "" : "not ",
+               "recorded as command buffers: ", replay.reason);
+    TENON_TRY(const bool in_place, values.get<bool>("in_place"));
+    const bool is_in_place = in_place && device->record().is_cpu;
     const tenon::Prepared prepared(*this, context, device->identity());
     TENON_TRY(auto model,
               opencl_backend::Model::load(std::move(device), std::move(graph), context, prepared));
+    model->replay = std::move(replay);
+    model->is_in_place = is_in_place;
     processed.release();
     return Delegate::create(std::move(model));
   }
@@ -96,8 +116,8 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
-  /// Memory of a device that is the CPU is that of the process. Without a driver that is not known:
-  /// the answer is that of a device with memory of its own.
+  /// Memory of a device that is the CPU is that of the process. Before the driver was loaded, which
+  /// this does not do, that is not known: the answer is that of a device with memory of its own.
   Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
                                          tenon::CompileSpecs) {
     using opencl_backend::Model;
@@ -106,11 +126,7 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
     const std::uint64_t session = Model::session_bytes(graph);
     tenon_dl_device device{opencl_backend::dl_opencl, static_cast<std::int32_t>(number)};
-    const auto records = devices_.list();
-    const auto index = static_cast<std::size_t>(number);
-    if (records.ok() && number >= 0 && index < (*records)->size() && (**records)[index].is_cpu) {
-      device = {TENON_DL_CPU, 0};
-    }
+    if (devices_.is_known_cpu(number)) device = {TENON_DL_CPU, 0};
     return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device}};
   }
 

@@ -139,11 +139,11 @@ class AotiBackend {
 
     /// The part that sessions share: the library, its functions, and the weights.
     struct Model {
-      std::unique_ptr<DeviceWeights> on_device;
       std::vector<NamedWeight> named;
       std::vector<NamedData> named_data;
       std::vector<Bytes> named_bytes;
       std::optional<NamedData> weights;
+      std::unique_ptr<DeviceWeights> on_device;  // Destroyed before the data.
       std::shared_ptr<const WeightsCopy> weights_copy;
       std::optional<Bytes> blob;  ///< Of one of the two above.
       std::string method_name;    ///< For the texts of failures.

@@ -80,6 +80,8 @@ class Instance {
   [[nodiscard]] std::size_t own_weights() const noexcept { return own_weights_; }
   /// Bytes of working memory.
   [[nodiscard]] std::size_t scratch() const noexcept { return pool_->nbytes(); }
+  /// The most that there were at one time.
+  [[nodiscard]] std::size_t peak_scratch() const noexcept { return pool_->peak_nbytes(); }
   [[nodiscard]] TensorPool& pool() const noexcept { return *pool_; }
 
   /// Sets the stream of later runs. On a caller's stream, runs that do not touch the host's memory
@@ -204,6 +206,11 @@ class Instance {
       Instance& instance;
       DeviceWeights& fixed;
     } places{*this, *weights.on_device};
+    std::vector<std::size_t> sizes;
+    for (const ModelConstant& constant : constants) {
+      sizes.push_back(constant.is_state ? 0 : constant.nbytes);
+    }
+    TENON_RETURN_IF_ERROR(weights.on_device->reserve(pool_->memory(), sizes));
     const auto place = [](void* context, std::size_t index, Bytes bytes,
                           bool is_state) -> Result<std::byte*> {
       auto& [instance, fixed] = *static_cast<Places*>(context);
@@ -227,18 +234,31 @@ class Instance {
       return name_of_weight(a) < name_of_weight(b) ||
              (name_of_weight(a) == name_of_weight(b) && a < b);
     });
+    const auto find = [&](std::string_view name) {
+      const auto found = std::lower_bound(
+          by_name.begin(), by_name.end(), name,
+          [&](std::size_t i, std::string_view wanted) { return name_of_weight(i) < wanted; });
+      return found != by_name.end() && name_of_weight(*found) == name ? found : by_name.end();
+    };
+    if (weights.on_device) {
+      std::vector<std::size_t> sizes(weights.named.size());
+      for (const Container::ConstantName& constant : constants) {
+        const auto found = find(constant.original);
+        if (found == by_name.end() || !constant.is_fixed) continue;
+        const bool on_host = weights.named[*found].device_type == TorchDeviceType::cpu;
+        sizes[*found] = on_host ? 0 : weights.named_bytes[*found].size();
+      }
+      TENON_RETURN_IF_ERROR(weights.on_device->reserve(pool_->memory(), sizes));
+    }
     std::vector<ModelTensor*> tensors;
     std::vector<ConstantEntry> entries;
     Status status = ok();
     for (const Container::ConstantName& constant : constants) {
       const std::string_view name(constant.original);
-      const auto found = std::lower_bound(
-          by_name.begin(), by_name.end(), name,
-          [&](std::size_t i, std::string_view wanted) { return name_of_weight(i) < wanted; });
-      status = found == by_name.end() || name_of_weight(*found) != name
-                   ? error(Error::NotFound, "the program has no weight '", name,
-                           "', which the model needs")
-                   : make_constant(constant, weights, *found, tensors);
+      const auto found = find(name);
+      status = found == by_name.end() ? error(Error::NotFound, "the program has no weight '", name,
+                                              "', which the model needs")
+                                      : make_constant(constant, weights, *found, tensors);
       if (!status.ok()) break;
       entries.push_back({constant.name, tensors.back()});
     }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "driver/capture.hpp"
 #include "driver/device.hpp"
 
 namespace tenon::cuda_aoti {
@@ -30,6 +31,14 @@ class CallerStream {
   /// Whether this is the per-thread default stream. No other thread can wait for it, so that a run
   /// on it returns only when its work is complete.
   [[nodiscard]] bool is_of_thread() const noexcept { return stream_ == per_thread_stream; }
+
+  /// Whether there is a stream and the application captures it.
+  [[nodiscard]] Result<bool> is_captured() const {
+    if (!stream_) return false;
+    const ContextScope scope(*device_);
+    TENON_RETURN_IF_ERROR(scope.status());
+    return is_capturing(device_->driver(), stream_);
+  }
 
  private:
   /// Whether the plugin's own copies must wait for work on the stream. They are ordered after work

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include "driver/capture.hpp"
+
 namespace tenon::cuda_aoti {
 
 void CallerStreams::add(CUstream stream) {
@@ -28,10 +30,9 @@ Status CallerStreams::synchronize(const Driver& driver) const {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const auto before = streams_.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(streams_.begin(), before, streams_[i]) != before) continue;
-    int status = CU_STREAM_CAPTURE_STATUS_NONE;
-    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuStreamIsCapturing, streams_[i], &status));
+    TENON_TRY(const bool captured, is_capturing(driver, streams_[i]));
     // What the application captures has not run, and waiting for it would invalidate the capture.
-    if (status != CU_STREAM_CAPTURE_STATUS_NONE) continue;
+    if (captured) continue;
     TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuStreamSynchronize, streams_[i]));
   }
   return ok();

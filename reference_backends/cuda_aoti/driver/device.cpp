@@ -71,6 +71,15 @@ Result<unsigned> capability_of(const Driver& driver, std::int32_t index) {
   return static_cast<unsigned>(10 * major + minor);
 }
 
+Result<std::uint64_t> shared_memory_of(const Driver& driver, std::int32_t index) {
+  CUdevice device = 0;
+  int out = 0;
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGet, &device, index));
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetAttribute, &out,
+                                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device));
+  return static_cast<std::uint64_t>(out);
+}
+
 Status check_device_index(const Driver& driver, std::int32_t index) {
   int count = 0;
   TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetCount, &count));

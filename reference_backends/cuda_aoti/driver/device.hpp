@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "driver/caller_streams.hpp"
 #include "driver/driver.hpp"
+#include "driver/modules.hpp"
 #include "driver/upload.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/core/application/scheduling.hpp"
@@ -137,12 +139,15 @@ class Stream {
 /// Device and stream of a delegate's instances; the context of their `aoti::DeviceMemoryApi`.
 struct ModelContext {
   ModelContext(std::shared_ptr<CudaDevice> of_device, std::shared_ptr<Stream> on_stream,
-               std::unique_ptr<Staging> with_staging,
-               std::shared_ptr<const kernels::CublasLtHandle> with_cublaslt) noexcept
+               std::unique_ptr<Staging> with_staging, std::shared_ptr<LoadedModules> with_modules,
+               std::shared_ptr<const kernels::CublasLtHandle> with_cublaslt,
+               std::optional<std::uint64_t> with_seed) noexcept
       : device(std::move(of_device)),
         stream(std::move(on_stream)),
         staging(std::move(with_staging)),
-        cublaslt(std::move(with_cublaslt)) {}
+        modules(std::move(with_modules)),
+        cublaslt(std::move(with_cublaslt)),
+        seed(with_seed) {}
   ModelContext(const ModelContext&) = delete;
   ModelContext& operator=(const ModelContext&) = delete;
   ~ModelContext();
@@ -150,14 +155,20 @@ struct ModelContext {
   std::shared_ptr<CudaDevice> device;
   std::shared_ptr<Stream> stream;
   std::unique_ptr<Staging> staging;
+  std::shared_ptr<LoadedModules> modules;                   ///< Of all instances of the model.
   std::shared_ptr<const kernels::CublasLtHandle> cublaslt;  ///< For large products; may be null.
+  std::optional<std::uint64_t> seed;  ///< Of random numbers; empty for another one each time.
 };
 
 /// The memory functions of `device`, on `stream`, for the shared layer. Tensors are allocated in
 /// the order of the stream where the device can do that, except for graphs. `cublaslt` may be null.
+/// `modules` are those of the model; null for none. `seed` is that of its random numbers.
 [[nodiscard]] aoti::DeviceMemoryApi device_memory(
     std::shared_ptr<CudaDevice> device, std::shared_ptr<Stream> stream,
-    std::shared_ptr<const kernels::CublasLtHandle> cublaslt = nullptr);
+    std::shared_ptr<const kernels::CublasLtHandle> cublaslt = nullptr,
+    std::shared_ptr<LoadedModules> modules = nullptr, std::optional<std::uint64_t> seed = {});
+/// Bytes of shared memory that a block can have on a device. Needs no context.
+[[nodiscard]] Result<std::uint64_t> shared_memory_of(const Driver& driver, std::int32_t index);
 
 /// The context of a pool's memory.
 [[nodiscard]] inline const ModelContext& model_context(
@@ -165,8 +176,9 @@ struct ModelContext {
   return *static_cast<const ModelContext*>(memory.context.get());
 }
 
-/// Enqueues a copy between two layouts: rows that are adjacent on both sides, as many as one call
-/// of the driver can copy. A layout without such rows costs a call for each column.
+/// Enqueues a copy between two layouts: rows that are adjacent on both sides, or single elements,
+/// those of the largest dimension in one call of the driver and a call for each index of the
+/// others.
 [[nodiscard]] Status copy_strided_on(const Driver& driver, CUstream stream,
                                      const aoti::StridedCopy& copy);
 

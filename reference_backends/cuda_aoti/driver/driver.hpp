@@ -42,6 +42,8 @@ inline constexpr int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
 inline constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
 inline constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 inline constexpr int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
+inline constexpr int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
+inline constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 inline constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2;
 inline constexpr int CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1;
 inline constexpr unsigned external_memory_dedicated = 1;  ///< A macro of cuda.h.
@@ -166,6 +168,7 @@ struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
   X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned flags))                    \
   X(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int* status))                            \
   X(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream, int mode))                          \
+  X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int* mode))            \
   X(cuStreamEndCapture, cuStreamEndCapture, (CUstream, CUgraph*))                                 \
   X(cuEventCreate, cuEventCreate, (CUevent*, unsigned flags))                                     \
   X(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                 \

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "driver/capture.hpp"
 #include "driver/device.hpp"
 #include "tenon/core/application/external_memory.hpp"
 
@@ -68,6 +69,7 @@ class ImportedMemory {
   ~ImportedMemory() {
     if (!memory_) return;
     const ContextScope scope(*device_);
+    const RelaxedCapture relaxed(device_->driver());
     if (address_ != 0) static_cast<void>(device_->driver().cuMemFree(address_));
     static_cast<void>(device_->driver().cuDestroyExternalMemory(memory_));
   }

@@ -12,9 +12,6 @@ namespace tenon::cuda_aoti {
 
 namespace {
 
-constexpr std::uint32_t fat_binary_mark = 0xba55ed50;
-constexpr std::uint32_t elf_mark = 0x464c457f;
-
 /// Value of EI_OSABI from CUDA 13 on; until 12 it is 0x33.
 constexpr std::uint8_t cuda_13_abi = 0x41;
 constexpr int cuda_13 = 13000;
@@ -37,7 +34,6 @@ constexpr int driver_for_ptx(unsigned major, unsigned minor) noexcept {
 /// Architecture of an ELF file for a GPU at the beginning of `bytes`; 0 when there is none. Its
 /// position in the flags depends on the version of the ABI.
 unsigned architecture_of_elf(Bytes bytes) {
-  constexpr std::uint16_t machine_cuda = 190;
   const auto machine = read_le<std::uint16_t>(bytes, 18);
   const auto abi = read_le<std::uint8_t>(bytes, 7);
   const auto flags = read_le<std::uint32_t>(bytes, 48);

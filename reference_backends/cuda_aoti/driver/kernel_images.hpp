@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,12 @@
 #include "tenon/core/bytes.hpp"
 
 namespace tenon::cuda_aoti {
+
+// The first bytes of a fat binary and of an ELF file, which linkers align to 4, and the number of
+// ELF files for GPUs.
+inline constexpr std::uint32_t fat_binary_mark = 0xba55ed50;
+inline constexpr std::uint32_t elf_mark = 0x464c457f;
+inline constexpr std::uint16_t machine_cuda = 190;
 
 /// GPU code in a model's library: for each kernel, the architectures that it was compiled for and
 /// the drivers that accept it. Architectures are compute capabilities without the point: 90 is

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "driver/capture.hpp"
 #include "driver/upload.hpp"
 #include "tenon/aoti/tensors/strided_copy.hpp"
 
@@ -16,12 +17,45 @@ const ModelContext& as_context(void* context) noexcept {
   return *static_cast<const ModelContext*>(context);
 }
 
+Status wait_for(const ModelContext& model, CUstream stream) {
+  const ContextScope scope(*model.device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return TENON_CUDA(model.device->driver(), cuStreamSynchronize, stream);
+}
+
+/// Whether the application captures `stream`. The model's own is never asked: only its own graph is
+/// captured there.
+Result<bool> is_captured(const ModelContext& model, CUstream stream) {
+  if (stream == model.stream->get()) return false;
+  const ContextScope scope(*model.device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return is_capturing(model.device->driver(), stream);
+}
+
+// The functions that free cannot report a failure.
+
+/// In a capture only blocks of its graph can be freed in the order of the stream.
+void free_on(void* context, void* stream, std::byte* block) noexcept {
+  const ModelContext& model = as_context(context);
+  const Driver& driver = model.device->driver();
+  auto* const on = static_cast<CUstream>(stream);
+  const auto captured = is_captured(model, on);
+  const ContextScope scope(*model.device);
+  if (captured.ok() && *captured) {
+    const RelaxedCapture relaxed(driver);
+    static_cast<void>(driver.cuMemFree(to_device_pointer(block)));
+    return;
+  }
+  static_cast<void>(driver.cuMemFreeAsync(to_device_pointer(block), on));
+}
+
 /// Allocates with `call`, a CUresult(CUdeviceptr*). Where memory runs out, what the device's pool
 /// keeps is given back first and the call repeated.
 template <class Call>
 Result<std::byte*> allocate_with(const CudaDevice& device, std::string_view name, Call call) {
   const ContextScope scope(device);
   TENON_RETURN_IF_ERROR(scope.status());
+  const RelaxedCapture relaxed(device.driver());
   CUdeviceptr block = 0;
   CUresult code = call(&block);
   if (code == CUDA_ERROR_OUT_OF_MEMORY && device.memory_pool() &&
@@ -39,37 +73,36 @@ Result<std::byte*> allocate(void* context, std::size_t nbytes) {
   });
 }
 
+/// A block that is allocated on a stream in capture would be the graph's. In its place one is
+/// allocated on the model's stream, and is there for all streams.
 Result<std::byte*> allocate_on(void* context, void* stream, std::size_t nbytes) {
-  const CudaDevice& device = *as_context(context).device;
-  return allocate_with(device, "cuMemAllocFromPoolAsync", [&](CUdeviceptr* block) {
-    return device.driver().cuMemAllocFromPoolAsync(block, std::max<std::size_t>(nbytes, 1),
-                                                   device.memory_pool(),
-                                                   static_cast<CUstream>(stream));
-  });
-}
-
-// The functions below cannot report a failure.
-void free_on(void* context, void* stream, std::byte* block) noexcept {
-  const CudaDevice& device = *as_context(context).device;
-  const auto free = [&] {
-    static_cast<void>(
-        device.driver().cuMemFreeAsync(to_device_pointer(block), static_cast<CUstream>(stream)));
-  };
-  // Only the handles of default streams are the current context's.
-  if (stream != legacy_stream && stream != per_thread_stream) return free();
-  const ContextScope scope(device);
-  free();
+  const ModelContext& model = as_context(context);
+  const CudaDevice& device = *model.device;
+  TENON_TRY(const bool captured, is_captured(model, static_cast<CUstream>(stream)));
+  auto* const on = captured ? model.stream->get() : static_cast<CUstream>(stream);
+  TENON_TRY(std::byte* const out,
+            allocate_with(device, "cuMemAllocFromPoolAsync", [&](CUdeviceptr* block) {
+              return device.driver().cuMemAllocFromPoolAsync(
+                  block, std::max<std::size_t>(nbytes, 1), device.memory_pool(), on);
+            }));
+  if (!captured) return out;
+  Status waited = wait_for(model, on);
+  if (waited.ok()) return out;
+  free_on(context, on, out);
+  return waited;
 }
 
 void free_block(void* context, std::byte* block) noexcept {
   const CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);
+  const RelaxedCapture relaxed(device.driver());
   static_cast<void>(device.driver().cuMemFree(to_device_pointer(block)));
 }
 
 void free_host(void* context, std::byte* block) noexcept {
   const CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);
+  const RelaxedCapture relaxed(device.driver());
   static_cast<void>(device.driver().cuMemFreeHost(block));
 }
 
@@ -77,6 +110,7 @@ Result<std::byte*> allocate_host(void* context, std::size_t nbytes) {
   const CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);
   TENON_RETURN_IF_ERROR(scope.status());
+  const RelaxedCapture relaxed(device.driver());
   void* block = nullptr;
   TENON_RETURN_IF_ERROR(TENON_CUDA(device.driver(), cuMemHostAlloc, &block, nbytes, 0u));
   return static_cast<std::byte*>(block);
@@ -109,6 +143,14 @@ Status upload(void* context, void* stream, std::byte* to, Bytes from) {
                                              static_cast<CUstream>(stream));
 }
 
+Result<bool> holds(void* context, void* stream, const std::byte* block, Bytes expected) {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return as_context(context).staging->holds(device.driver(), to_device_pointer(block), expected,
+                                            static_cast<CUstream>(stream));
+}
+
 Status end_uploads(void* context) {
   const ModelContext& model = as_context(context);
   if (model.staging->is_empty()) return ok();
@@ -133,16 +175,16 @@ Status zero(void* context, void* stream, std::byte* to, std::size_t nbytes) {
                     static_cast<unsigned char>(0), nbytes, static_cast<CUstream>(stream));
 }
 
-Status wait_for(const ModelContext& model, CUstream stream) {
-  const ContextScope scope(*model.device);
-  TENON_RETURN_IF_ERROR(scope.status());
-  return TENON_CUDA(model.device->driver(), cuStreamSynchronize, stream);
-}
-
 /// A caller reuses its memory after a failure, too, while a copy may still be running: so a failed
 /// wait is repeated once.
 Status synchronize(void* context, void* stream) {
   const ModelContext& model = as_context(context);
+  TENON_TRY(const bool captured, is_captured(model, static_cast<CUstream>(stream)));
+  if (captured) {
+    return error(Error::NotSupported,
+                 "the application captures the delegate's stream: a wait for it has to come after "
+                 "cuStreamEndCapture");
+  }
   Status status = wait_for(model, static_cast<CUstream>(stream));
   if (!status.ok()) static_cast<void>(wait_for(model, static_cast<CUstream>(stream)));
   return status;
@@ -164,7 +206,9 @@ ModelContext::~ModelContext() { static_cast<void>(end_uploads(this)); }
 
 aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
                                     std::shared_ptr<Stream> stream,
-                                    std::shared_ptr<const kernels::CublasLtHandle> cublaslt) {
+                                    std::shared_ptr<const kernels::CublasLtHandle> cublaslt,
+                                    std::shared_ptr<LoadedModules> modules,
+                                    std::optional<std::uint64_t> seed) {
   aoti::DeviceMemoryApi out;
   out.device_type = aoti::TorchDeviceType::cuda;
   out.device_index = device->index();
@@ -182,38 +226,50 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
   out.copy = &copy;
   out.upload = &upload;
   out.end_uploads = &end_uploads;
+  out.holds = &holds;
+  out.joins_constants = true;
   out.copy_strided = &copy_strided;
   out.zero = &zero;
   out.synchronize = &synchronize;
   out.enter = &enter;
   out.leave = &leave;
+  if (!modules) modules = std::make_shared<LoadedModules>();
   out.context = std::make_shared<ModelContext>(std::move(device), std::move(stream),
-                                               std::make_unique<Staging>(), std::move(cublaslt));
+                                               std::make_unique<Staging>(), std::move(modules),
+                                               std::move(cublaslt), seed);
   return out;
 }
 
 Status copy_strided_on(const Driver& driver, CUstream stream, const aoti::StridedCopy& copy) {
   if (std::ranges::find(copy.sizes, 0) != copy.sizes.end()) return ok();
-  const auto plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
+  auto plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
   std::size_t rank = plan.rank;
   std::size_t width = copy.element_size;
   if (rank != 0 && plan.to[rank - 1] == 1 && plan.from[rank - 1] == 1) {
     width *= static_cast<std::size_t>(plan.sizes[--rank]);
   }
-  // One call copies the rows of the innermost remaining dimension, if the driver supports its
-  // pitches.
+  // One call copies the rows of a dimension: of the largest one whose pitches the driver supports,
+  // so that the others are the fewest calls.
   constexpr std::size_t largest_pitch = 0x7fffffff;
   std::size_t height = 1;
   std::size_t to_pitch = width;
   std::size_t from_pitch = width;
-  if (rank != 0) {
-    const std::size_t to = static_cast<std::size_t>(plan.to[rank - 1]) * copy.element_size;
-    const std::size_t from = static_cast<std::size_t>(plan.from[rank - 1]) * copy.element_size;
-    if (to >= width && from >= width && to <= largest_pitch && from <= largest_pitch) {
-      height = static_cast<std::size_t>(plan.sizes[--rank]);
-      to_pitch = to;
-      from_pitch = from;
-    }
+  std::size_t rows = rank;
+  for (std::size_t d = rank; d-- > 0;) {
+    const std::size_t to = static_cast<std::size_t>(plan.to[d]) * copy.element_size;
+    const std::size_t from = static_cast<std::size_t>(plan.from[d]) * copy.element_size;
+    if (to < width || from < width || to > largest_pitch || from > largest_pitch) continue;
+    if (static_cast<std::size_t>(plan.sizes[d]) <= height) continue;
+    height = static_cast<std::size_t>(plan.sizes[d]);
+    to_pitch = to;
+    from_pitch = from;
+    rows = d;
+  }
+  if (rows != rank) {
+    --rank;
+    std::swap(plan.sizes[rows], plan.sizes[rank]);
+    std::swap(plan.to[rows], plan.to[rank]);
+    std::swap(plan.from[rows], plan.from[rank]);
   }
   std::array<std::int64_t, max_rank> index{};
   CUDA_MEMCPY2D piece{};

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/capture.hpp"
+
 namespace tenon::cuda_aoti {
 
 Status Staging::allocate(const Driver& driver) {
   for (Block& block : blocks_) {
     if (!block.data) {
+      const RelaxedCapture relaxed(driver);
       TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuMemHostAlloc, &block.data, block_size, 0u));
     }
     if (!block.read) {
@@ -49,9 +52,48 @@ Status Staging::upload(const Driver& driver, CUdeviceptr to, Bytes from, CUstrea
   return ok();
 }
 
+Result<bool> Staging::holds(const Driver& driver, CUdeviceptr from, Bytes expected,
+                            CUstream stream) {
+  TENON_RETURN_IF_ERROR(allocate(driver));
+  // Uploads from a block that is not full are enqueued on the same stream, before what is read.
+  for (Block& block : blocks_) {
+    if (block.used == 0) continue;
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuEventRecord, block.read, stream));
+    TENON_RETURN_IF_ERROR(wait(driver, block));
+  }
+  const auto read = [&](Block& block, std::size_t offset) -> Status {
+    const std::size_t size = std::min(expected.size() - offset, block_size);
+    TENON_RETURN_IF_ERROR(
+        TENON_CUDA(driver, cuMemcpyDtoHAsync, block.data, from + offset, size, stream));
+    block.used = size;
+    return TENON_CUDA(driver, cuEventRecord, block.read, stream);
+  };
+  bool is_same = true;
+  Status status = expected.empty() ? ok() : read(blocks_[current_], 0);
+  for (std::size_t offset = 0; status.ok() && is_same && offset < expected.size();) {
+    Block& block = blocks_[current_];
+    const std::size_t size = block.used;
+    const std::size_t next = offset + size;
+    current_ = 1 - current_;
+    if (next < expected.size()) status = read(blocks_[current_], next);
+    if (status.ok()) status = wait(driver, block);
+    is_same = status.ok() && std::memcmp(block.data, expected.data() + offset, size) == 0;
+    offset = next;
+  }
+  // The device may still write to one.
+  for (Block& block : blocks_) {
+    Status done = wait(driver, block);
+    if (status.ok()) status = std::move(done);
+    block.used = 0;
+  }
+  if (!status.ok()) return status;
+  return is_same;
+}
+
 void Staging::clear(const Driver& driver) noexcept {
   for (Block& block : blocks_) {
     if (block.read) static_cast<void>(driver.cuEventDestroy(block.read));
+    const RelaxedCapture relaxed(driver);
     if (block.data) static_cast<void>(driver.cuMemFreeHost(block.data));
     block = {};
   }

@@ -25,6 +25,12 @@ class Staging {
   /// errors: those of the driver. Pieces that were enqueued before a failure remain so.
   [[nodiscard]] Status upload(const Driver& driver, CUdeviceptr to, Bytes from, CUstream stream);
 
+  /// Whether `from` holds these bytes. Pieces of it are read into the pinned blocks, one while the
+  /// one before is compared, after what was enqueued on `stream`.
+  /// errors: those of the driver.
+  [[nodiscard]] Result<bool> holds(const Driver& driver, CUdeviceptr from, Bytes expected,
+                                   CUstream stream);
+
   /// Frees both blocks. What was enqueued must be done.
   void clear(const Driver& driver) noexcept;
 
@@ -40,7 +46,7 @@ class Staging {
   };
 
   Status allocate(const Driver& driver);
-  /// Waits until the device has read a block.
+  /// Waits until the device has read, or written, a block.
   static Status wait(const Driver& driver, Block& block);
 
   std::array<Block, 2> blocks_;

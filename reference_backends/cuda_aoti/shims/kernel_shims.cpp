@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "shims/kernel_shims.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "driver/device.hpp"
@@ -45,13 +47,20 @@ struct Random {
   std::optional<aoti::DeviceBlock> state;
 };
 
-/// The state of the running model. It starts with the seed of a new PyTorch generator (c10::detail
-/// default_rng_seed_val); the numbers are not PyTorch's.
+/// As PyTorch's generators of a process: other numbers each time.
+std::uint64_t new_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+/// The state of the running model, with the seed that the application gave, or one of its own. The
+/// numbers are not PyTorch's. A model's seeds (Inductor's `inductor_seeds`) are integers drawn
+/// here.
 Result<kernels::RandomState*> random_state(aoti::TensorPool& pool) {
-  constexpr std::uint64_t seed = 67280421310721;
   auto& random = pool.cache<Random>();
   if (!random.state) {
-    const kernels::RandomState initial = kernels::initial_random_state(seed);
+    const auto seed = model_context(pool.memory()).seed;
+    const kernels::RandomState initial = kernels::initial_random_state(seed ? *seed : new_seed());
     TENON_TRY(aoti::DeviceBlock block,
               aoti::DeviceBlock::upload(pool.memory(), std::as_bytes(std::span(&initial, 1))));
     random.state.emplace(std::move(block));

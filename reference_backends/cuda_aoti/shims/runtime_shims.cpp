@@ -2,11 +2,14 @@
 #include "shims/runtime_shims.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "driver/device.hpp"
 #include "shims/runtime_call.hpp"
+#include "verdict.hpp"
 
 namespace tenon::cuda_aoti {
 
@@ -99,23 +102,46 @@ const char* cudaGetErrorString(cudaError_t code) noexcept {
 cudaError_t cudaGetLastError() noexcept { return std::exchange(last_error, CUDA_SUCCESS); }
 cudaError_t cudaPeekAtLastError() noexcept { return last_error; }
 
+/// The modules of the calling model, or null on a thread that runs none.
+LoadedModules* modules() noexcept {
+  return calling_pool() ? model_context(calling_pool()->memory()).modules.get() : nullptr;
+}
+
+// Instances of a model share its modules.
 CUresult cuModuleLoadData(CUmodule* out, const void* image) noexcept {
-  return run("cuModuleLoadData", [&](const Driver& driver) {
+  return run("cuModuleLoadData", [&](const Driver& driver) -> Outcome {
+    if (modules()) return modules()->load(driver, image, out);
     return TENON_DRIVER(driver, cuModuleLoadData, out, image);
   });
 }
 CUresult cuModuleUnload(CUmodule module) noexcept {
-  return run("cuModuleUnload",
-             [&](const Driver& driver) { return TENON_DRIVER(driver, cuModuleUnload, module); });
+  return run("cuModuleUnload", [&](const Driver& driver) -> Outcome {
+    if (modules()) return modules()->unload(driver, module);
+    return TENON_DRIVER(driver, cuModuleUnload, module);
+  });
 }
 CUresult cuModuleGetFunction(CUfunction* out, CUmodule module, const char* name) noexcept {
-  return run("cuModuleGetFunction", [&](const Driver& driver) {
+  return run("cuModuleGetFunction", [&](const Driver& driver) -> Outcome {
+    if (modules()) return modules()->find(driver, module, name, out);
     return TENON_DRIVER(driver, cuModuleGetFunction, out, module, name);
   });
 }
+/// A kernel that needs more shared memory than there is, and was not refused by `check_blob`.
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) noexcept {
-  return run("cuFuncSetAttribute", [&](const Driver& driver) {
-    return TENON_DRIVER(driver, cuFuncSetAttribute, function, attribute, value);
+  return run("cuFuncSetAttribute", [&](const Driver& driver) -> Outcome {
+    const Outcome out = TENON_DRIVER(driver, cuFuncSetAttribute, function, attribute, value);
+    if (out.code != CUDA_ERROR_INVALID_VALUE || !modules() ||
+        attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+      return out;
+    }
+    aoti::TensorPool& pool = *calling_pool();
+    const std::int32_t index = model_context(pool.memory()).device->index();
+    const auto there = shared_memory_of(driver, index);
+    if (!there.ok()) return out;
+    const Status refused = shared_memory_refused(modules()->name_of(function),
+                                                 static_cast<std::uint64_t>(value), *there, index);
+    pool.fail(std::string(refused.text()), refused.error());
+    return out;
   });
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -33,6 +33,8 @@ constexpr GraphCase cases[] = {
     {"named_weights", "mlp_decomposed", "weights in the program's named data", 1, "named"},
     {"external_weights", "mlp_decomposed", "weights in a .ptd file", 1, "external"},
     {"vision", "vision", "convolutions with batch norms in them, for several batches", 3},
+    {"transformer", "transformer", "a layer of a transformer: attention, layer norms, gelu"},
+    {"transformer_dynamic", "transformer_dynamic", "the same for several numbers of tokens", 3},
 };
 
 std::string describe(const GraphCase& one) {

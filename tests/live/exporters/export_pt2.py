@@ -84,7 +84,12 @@ def rows(count: int, *shape: int) -> list[tuple[Tensor]]:
     return [(torch.randn(*shape),) for _ in range(count)]
 
 
+def tokens(*counts: int) -> list[tuple[Tensor]]:
+    return [(torch.randn(count, 16),) for count in counts]
+
+
 BATCH = {"x": {0: Dim("batch", min=1, max=16)}}
+TOKENS = {"x": {0: Dim("tokens", min=1, max=24)}}
 ROWS = {"x": {0: Dim("rows", min=2, max=12)}, "y": {0: Dim("more", min=2, max=20)}}
 
 # Made one by one, each with the same seed: the others do not change when one does.
@@ -93,6 +98,10 @@ FIXTURES: dict[str, Callable[[], Fixture]] = {
     "mlp_decomposed": lambda: Fixture(models.Mlp().eval(), rows(1, 2, 16), decomposed=True),
     "vision": lambda: Fixture(models.Vision().eval(), images(), BATCH),
     "vision_decomposed": lambda: Fixture(models.Vision().eval(), images(), BATCH, decomposed=True),
+    "transformer": lambda: Fixture(models.Transformer().eval(), tokens(7)),
+    "transformer_dynamic": lambda: Fixture(
+        models.Transformer().eval(), tokens(5, 1, 24), TOKENS, decomposed=True
+    ),
     "stateful": lambda: Fixture(models.Stateful(), rows(3, 2, 4), decomposed=True),
     "shared": lambda: Fixture(models.Shared(), rows(1, 3, 6), decomposed=True),
     "symbolic": lambda: Fixture(

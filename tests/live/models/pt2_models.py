@@ -55,6 +55,30 @@ class Vision(nn.Module):
         return torch.softmax(self.head(torch.flatten(x, 1)), dim=1)
 
 
+class Transformer(nn.Module):
+    """A layer of a transformer over tokens x [tokens, 16]: attention of four heads, written out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(16)
+        self.qkv = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+        self.out = nn.Linear(16, 16)
+        self.norm2 = nn.LayerNorm(16)
+        self.up = nn.Linear(16, 32)
+        self.down = nn.Linear(32, 16)
+        for norm in (self.norm1, self.norm2):
+            nn.init.uniform_(norm.weight, 0.5, 1.5)
+            nn.init.uniform_(norm.bias, -0.2, 0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        tokens = x.shape[0]
+        normed = self.norm1(x)
+        q, k, v = (one(normed).view(tokens, 4, 4).transpose(0, 1) for one in self.qkv)
+        weights = torch.softmax(q @ k.transpose(1, 2) * 0.5, dim=-1)
+        x = x + self.out((weights @ v).transpose(0, 1).reshape(tokens, 16))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
 class Stateful(nn.Module):
     """A running sum, and a count of the calls that no state dictionary has."""
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "state.hpp"
@@ -44,6 +45,9 @@ constexpr std::pair<Result, std::pair<const char*, const char*>> error_texts[] =
     {capture_implicit,
      {"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
       "operation would make the legacy stream depend on a capturing blocking stream"}},
+    {wrong_thread,
+     {"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+      "attempt to terminate a thread-local capture sequence from another thread"}},
     {captured_event,
      {"CUDA_ERROR_CAPTURED_EVENT",
       "operation not permitted on an event last recorded in a capturing stream"}},
@@ -144,10 +148,12 @@ EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int device) {
   constexpr int major = 75;
   constexpr int minor = 76;
   constexpr int memory_pools_supported = 115;
+  constexpr int shared_memory_of_block = 97;
   const int capability = state().capability_of(device);
   *out = attribute == major                    ? capability / 10
          : attribute == minor                  ? capability % 10
          : attribute == memory_pools_supported ? state().has_memory_pools
+         : attribute == shared_memory_of_block ? state().shared_bytes_of(device)
                                                : 0;
   return success;
 }
@@ -277,14 +283,24 @@ EXPORT Result cuStreamIsCapturing(Stream* stream, int* out) {
   if (call.code != success) return call.code;
   const Stream* const found = find_stream(stream, "cuStreamIsCapturing");
   if (!found) return invalid_handle;
-  if (found->is_legacy) {
-    const Result refused = refuse_during_capture(*found->context, true);
-    if (refused != success) return refused;
+  // A legacy stream that a captured one waits for has no answer, which invalidates nothing.
+  for (const auto& [handle, other] : state().streams) {
+    if (found->is_legacy && other->is_capturing && other->is_blocking &&
+        other->context == found->context) {
+      return capture_implicit;
+    }
   }
   *out = !found->is_capturing ? 0 : found->is_invalidated ? 2 : 1;
   return success;
 }
-EXPORT Result cuStreamBeginCapture_v2(Stream* stream, int) {
+EXPORT Result cuThreadExchangeStreamCaptureMode(int* mode) {
+  const CallScope call("cuThreadExchangeStreamCaptureMode", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (*mode < global_capture || *mode > relaxed_capture) return invalid_value;
+  *mode = std::exchange(thread_capture_mode(), static_cast<CaptureMode>(*mode));
+  return success;
+}
+EXPORT Result cuStreamBeginCapture_v2(Stream* stream, int mode) {
   const CallScope call("cuStreamBeginCapture", CallScope::needs_context, stream);
   if (call.code != success) return call.code;
   Stream* found = find_stream(stream, "cuStreamBeginCapture");
@@ -292,7 +308,9 @@ EXPORT Result cuStreamBeginCapture_v2(Stream* stream, int) {
   if (found->is_capturing) return misuse(invalid_value, "a stream is captured twice");
   found->is_capturing = true;
   found->is_invalidated = false;
-  found->captured.work.clear();
+  found->mode = static_cast<CaptureMode>(mode);
+  found->capturer = std::this_thread::get_id();
+  found->captured = {};
   return success;
 }
 EXPORT Result cuStreamEndCapture(Stream* stream, Graph** out) {
@@ -301,7 +319,11 @@ EXPORT Result cuStreamEndCapture(Stream* stream, Graph** out) {
   Stream* found = find_stream(stream, "cuStreamEndCapture");
   if (!found) return invalid_handle;
   if (!found->is_capturing) return misuse(invalid_value, "a capture ends that did not begin");
+  if (found->mode != relaxed_capture && found->capturer != std::this_thread::get_id()) {
+    return wrong_thread;
+  }
   found->is_capturing = false;
+  if (found->is_invalidated) found->captured = {};
   if (found->is_invalidated) return call.end(capture_invalidated);
   if (call.end(success) != success) return call.end(success);
   auto graph = std::make_unique<Graph>(std::move(found->captured));

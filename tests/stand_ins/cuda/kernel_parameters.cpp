@@ -55,12 +55,21 @@ void read_elf(const std::byte* file, KernelParameters& out) {
   const char* const names =
       reinterpret_cast<const char*>(file) + section(header.e_shstrndx).sh_offset;
   constexpr std::string_view prefix = ".nv.info.";
+  constexpr std::string_view shared = ".nv.shared.";
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr each = section(i);
     const std::string_view name = names + each.sh_name;
     if (!name.starts_with(prefix)) continue;
     const std::byte* const begin = file + each.sh_offset;
-    out.emplace(name.substr(prefix.size()), read_attributes(begin, begin + each.sh_size));
+    out.emplace(name.substr(prefix.size()),
+                KernelLayout{read_attributes(begin, begin + each.sh_size)});
+  }
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr each = section(i);
+    const std::string_view name = names + each.sh_name;
+    if (!name.starts_with(shared)) continue;
+    const auto found = out.find(std::string(name.substr(shared.size())));
+    if (found != out.end()) found->second.shared_bytes = each.sh_size;
   }
 }
 

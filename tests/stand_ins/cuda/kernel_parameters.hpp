@@ -8,10 +8,14 @@
 
 namespace tenon::stand_in_cuda {
 
-/// Sizes of the parameters of each kernel, by its name, in their order.
-using KernelParameters = std::map<std::string, std::vector<std::uint32_t>>;
+/// The layout of a kernel, from its file.
+struct KernelLayout {
+  std::vector<std::uint32_t> sizes;  ///< Of its parameters, in their order.
+  std::uint64_t shared_bytes = 0;    ///< That a block has without those of a launch.
+};
+using KernelParameters = std::map<std::string, KernelLayout>;
 
-/// Reads the sizes from a complete compiled module in memory: an ELF file for a GPU, or a fat
+/// Reads the layouts from a complete compiled module in memory: an ELF file for a GPU, or a fat
 /// binary with such files that are not compressed. Empty for other images.
 KernelParameters kernel_parameters(const void* image);
 

@@ -96,8 +96,37 @@ MemoryPool* find_pool(MemoryPool* handle, const char* call) {
   return nullptr;
 }
 
-/// Ends the life of a block, when it is the turn of the call that frees it.
-void erase_block(Address address) {
+/// Frees the memory of a graph outside of it, after a launch.
+Result free_of_graph(DeviceBlock& block, const char* name) {
+  if (!block.is_freed_in_graph && block.is_ready) {
+    block.is_ready = false;
+    return success;
+  }
+  return misuse(invalid_value, std::string(name) + ": memory of a graph that does not have it");
+}
+
+/// The allocation that a capture records: the block is the graph's.
+Result capture_allocation(Address* out, std::size_t nbytes, Stream& stream) {
+  DeviceBlock* const block = new_block(nbytes);
+  if (!block) return out_of_memory;
+  block->is_ready = false;
+  block->is_of_graph = true;
+  if (!stream.captured.memory) stream.captured.memory = std::make_shared<GraphMemory>();
+  stream.captured.memory->addresses.push_back(block->address);
+  *out = block->address;
+  return enqueue(&stream, "cuMemAllocFromPoolAsync", [address = block->address] {
+    const auto found = state().blocks.find(address);
+    if (found == state().blocks.end()) return;
+    if (found->second.is_ready) {
+      misuse(invalid_value, "cuGraphLaunch: memory of the launch before was not freed");
+    }
+    found->second.is_ready = true;
+  });
+}
+
+}  // namespace
+
+void tenon::stand_in_cuda::erase_block(std::uint64_t address) {
   const auto found = state().blocks.find(address);
   if (found == state().blocks.end()) return;
   const DeviceBlock& block = found->second;
@@ -109,12 +138,11 @@ void erase_block(Address address) {
   state().blocks.erase(found);
 }
 
-}  // namespace
-
 EXPORT Result cuMemAlloc_v2(Address* out, std::size_t nbytes) {
   const CallScope call("cuMemAlloc", CallScope::needs_context, nullptr, nbytes);
   if (call.code != success) return call.code;
   if (nbytes == 0) return misuse(invalid_value, "cuMemAlloc: 0 bytes");
+  if (const Result refused = refuse_unsafe_call(); refused != success) return refused;
   if (bytes_reserved() + nbytes > state().memory_limit) return out_of_memory;
   const DeviceBlock* const block = new_block(nbytes);
   if (!block) return out_of_memory;
@@ -134,6 +162,8 @@ EXPORT Result cuMemFree_v2(Address address) {
   if (found == state().blocks.end() || found->second.is_freed) {
     return misuse(invalid_value, "cuMemFree: a block that does not exist");
   }
+  if (const Result refused = refuse_unsafe_call(); refused != success) return refused;
+  if (found->second.is_of_graph) return free_of_graph(found->second, "cuMemFree");
   run_everything();  // As the driver does.
   erase_block(address);
   shrink_pools();
@@ -244,14 +274,12 @@ EXPORT Result cuMemAllocFromPoolAsync(Address* out, std::size_t nbytes, MemoryPo
   const char* const name = "cuMemAllocFromPoolAsync";
   const CallScope call(name, CallScope::needs_context, stream, nbytes);
   if (call.code != success) return call.code;
-  const Stream* const on = find_stream(stream, name);
+  Stream* const on = find_stream(stream, name);
   if (!on || !find_pool(pool, name)) return invalid_handle;
   if (nbytes == 0 || pool->device != context_stack().back()->device) {
     return misuse(invalid_value, "cuMemAllocFromPoolAsync: 0 bytes, or a pool of another device");
   }
-  if (on->is_capturing) {
-    return misuse(capture_unsupported, "cuMemAllocFromPoolAsync: the block would be the graph's");
-  }
+  if (on->is_capturing) return capture_allocation(out, nbytes, *on);
   const std::size_t reused = std::min(nbytes, pool->cached);
   if (bytes_reserved() - reused + nbytes > state().memory_limit) return out_of_memory;
   DeviceBlock* const block = new_block(nbytes);
@@ -272,6 +300,26 @@ EXPORT Result cuMemFreeAsync(Address address, Stream* stream) {
   if (found == state().blocks.end() || found->second.is_freed) {
     return misuse(invalid_value, "cuMemFreeAsync: a block that does not exist");
   }
+  const Stream* const on = find_stream(stream, "cuMemFreeAsync");
+  if (on && on->is_capturing) {
+    const auto& memory = on->captured.memory;
+    const bool is_of_this =
+        memory && std::ranges::find(memory->addresses, address) != memory->addresses.end();
+    if (!is_of_this || found->second.is_freed_in_graph) {
+      return misuse(invalid_value, "cuMemFreeAsync: in a capture, a block that is not the graph's");
+    }
+    found->second.is_freed_in_graph = true;
+    return call.end(enqueue(stream, "cuMemFreeAsync", [address] {
+      const auto block = state().blocks.find(address);
+      if (block != state().blocks.end()) block->second.is_ready = false;
+    }));
+  }
+  if (found->second.is_of_graph) {
+    return enqueue(stream, "cuMemFreeAsync", [address] {
+      const auto block = state().blocks.find(address);
+      if (block != state().blocks.end()) free_of_graph(block->second, "cuMemFreeAsync");
+    });
+  }
   found->second.is_freed = true;
   const Result code = enqueue(stream, "cuMemFreeAsync", [address] { erase_block(address); });
   return code != success ? code : call.end(success);
@@ -280,6 +328,7 @@ EXPORT Result cuMemFreeAsync(Address address, Stream* stream) {
 EXPORT Result cuMemHostAlloc(void** out, std::size_t nbytes, unsigned) {
   const CallScope call("cuMemHostAlloc", CallScope::needs_context, nullptr, nbytes);
   if (call.code != success) return call.code;
+  if (const Result refused = refuse_unsafe_call(); refused != success) return refused;
   *out = std::aligned_alloc(4096, (nbytes + 4095) / 4096 * 4096);
   if (!*out) return out_of_memory;
   state().host_blocks.emplace(*out, nbytes);
@@ -287,6 +336,7 @@ EXPORT Result cuMemHostAlloc(void** out, std::size_t nbytes, unsigned) {
 }
 EXPORT Result cuMemFreeHost(void* block) {
   const CallScope call("cuMemFreeHost", CallScope::gives_back);
+  if (const Result refused = refuse_unsafe_call(); refused != success) return refused;
   if (state().host_blocks.erase(block) == 0) {
     return misuse(invalid_value, "cuMemFreeHost: a block that does not exist");
   }

@@ -57,8 +57,8 @@ EXPORT Result cuModuleGetFunction(Function** out, Module* module, const char* na
   if (known == module->kernels.end() && !module->kernels.empty()) return not_found;
   auto& function = module->functions[name];
   if (!function) {
-    function = std::make_unique<Function>(Function{
-        name, known == module->kernels.end() ? std::vector<std::uint32_t>() : known->second});
+    function = std::make_unique<Function>(
+        Function{name, known == module->kernels.end() ? KernelLayout() : known->second});
   }
   *out = function.get();
   return success;
@@ -80,9 +80,9 @@ bool function_exists(const Function* function) {
 std::vector<std::uint64_t> addresses_in(const Function& function, void* const* parameters) {
   constexpr std::uint64_t lowest = std::uint64_t{1} << 32;
   std::vector<std::uint64_t> out;
-  for (std::size_t i = 0; i < function.parameter_sizes.size(); ++i) {
+  for (std::size_t i = 0; i < function.layout.sizes.size(); ++i) {
     std::uint64_t value = 0;
-    if (function.parameter_sizes[i] != sizeof value) continue;
+    if (function.layout.sizes[i] != sizeof value) continue;
     std::memcpy(&value, parameters[i], sizeof value);
     if (value >= lowest) out.push_back(value);
   }
@@ -113,9 +113,9 @@ Launch describe(const Function& function, const std::array<unsigned, 7>& sizes,
                 void* const* parameters) {
   Launch out{function.name, {}, sizes.back(), {}};
   std::copy_n(sizes.begin(), out.sizes.size(), out.sizes.begin());
-  for (std::size_t i = 0; i < function.parameter_sizes.size(); ++i) {
+  for (std::size_t i = 0; i < function.layout.sizes.size(); ++i) {
     const auto* const from = static_cast<const std::byte*>(parameters[i]);
-    out.parameters.emplace_back(from, from + function.parameter_sizes[i]);
+    out.parameters.emplace_back(from, from + function.layout.sizes[i]);
   }
   return out;
 }
@@ -129,11 +129,16 @@ Result launch(const char* name, const Function* function, const std::array<unsig
     return misuse(invalid_handle, "a function of a module that was unloaded");
   }
   const int device = context_stack().back()->device;
+  const std::uint64_t allowed = function->max_dynamic_bytes.value_or(State::default_shared_bytes -
+                                                                     function->layout.shared_bytes);
+  if (sizes.back() > allowed) {
+    return misuse(invalid_value, function->name + ": more shared memory than it was given");
+  }
   const auto addresses = addresses_in(*function, parameters);
   const Result checked = check_addresses(function->name, addresses, device, When::call);
   if (checked != success) return checked;
   auto& given = state().given[static_cast<long>(state().calls.size()) - 1];
-  for (const std::uint64_t address : addresses) given.push_back(find_block(address, 1)->address);
+  for (const std::uint64_t address : addresses) given.push_back(address);
   Launch launched;
   if (has_replayer()) launched = describe(*function, sizes, parameters);
   return enqueue(stream, name, [function, device, addresses, launched = std::move(launched)] {
@@ -148,11 +153,21 @@ Result launch(const char* name, const Function* function, const std::array<unsig
 
 }  // namespace
 
-EXPORT Result cuFuncSetAttribute(const Function* function, int, int) {
+EXPORT Result cuFuncSetAttribute(Function* function, int attribute, int value) {
   const CallScope call("cuFuncSetAttribute", CallScope::needs_context);
   if (call.code != success) return call.code;
-  return function_exists(function) ? success
-                                   : misuse(invalid_handle, "a function of an unloaded module");
+  if (!function_exists(function)) {
+    return misuse(invalid_handle, "a function of an unloaded module");
+  }
+  constexpr int max_dynamic_shared_size = 8;
+  if (attribute != max_dynamic_shared_size) return success;
+  const int most = state().shared_bytes_of(context_stack().back()->device);
+  const auto bytes = static_cast<std::uint64_t>(value);
+  if (value < 0 || bytes + function->layout.shared_bytes > static_cast<std::uint64_t>(most)) {
+    return invalid_value;
+  }
+  function->max_dynamic_bytes = bytes;
+  return success;
 }
 EXPORT Result cuLaunchKernel(const Function* function, unsigned grid_x, unsigned grid_y,
                              unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,

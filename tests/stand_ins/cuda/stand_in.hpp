@@ -14,6 +14,10 @@
 /// - streams keep work until a call waits for it, copies to and from the host included, so that a
 ///   wait that is missing shows as old data. The legacy default stream and blocking streams wait
 ///   for each other, others for nothing but events;
+/// - a block that is allocated in a capture is the graph's: it is there from the turn of its
+///   allocation in a launch to that of its free node. Nothing else may be freed in a capture;
+/// - calls that are potentially unsafe in a capture (cuMemAlloc, cuMemFree, and those of pinned
+///   memory) are refused, and invalidate captures, by the modes of captures and threads;
 /// - a call that waits for the device, or uses the legacy default stream, invalidates the captures
 ///   that the driver's documentation says it does;
 /// - blocks are aligned to 256 bytes and no more; those of a pool exist from their allocation's
@@ -43,6 +47,7 @@ struct Machine {
   int capability = 90;
   int other_capability = 0;  ///< Of all devices but the first; 0 for that of the first.
   bool has_memory_pools = true;
+  int shared_bytes = 0;  ///< That a block can have; 0 for what devices of the capability have.
 };
 
 /// The objects that exist now.
@@ -86,8 +91,7 @@ struct Interface {
   bool (*peek)(std::uint64_t address, void* out, std::size_t nbytes);
   /// Blocks on devices, in the order of their addresses; below `live().blocks`.
   Block (*block)(long index);
-  /// True when call number `index` launched a kernel with an address in the block at `address` as
-  /// an argument.
+  /// True when call number `index` launched a kernel with `address` as an argument.
   bool (*was_given)(long index, std::uint64_t address);
   /// Pieces of work on a stream that was created that are enqueued and not done.
   long (*num_pending)(const void* stream);

@@ -37,6 +37,9 @@ DeviceBlock* find_block(std::uint64_t address, std::size_t nbytes) {
 
 const char* problem_of(const DeviceBlock& block, When when) {
   if (when == When::call && block.is_freed) return "memory that was freed";
+  if (when == When::turn && !block.is_ready && block.is_of_graph) {
+    return "memory of a graph that does not have it at this point";
+  }
   if (when == When::turn && !block.is_ready) {
     return "memory of another stream, which has not come to its allocation";
   }
@@ -136,6 +139,32 @@ Result refuse_during_capture(const Context& context, bool only_blocking) {
     out = only_blocking ? capture_implicit : capture_unsupported;
   });
   return out;
+}
+
+CaptureMode& thread_capture_mode() {
+  thread_local CaptureMode mode = global_capture;
+  return mode;
+}
+
+Result refuse_unsafe_call() {
+  const CaptureMode mode = thread_capture_mode();
+  if (mode == relaxed_capture) return success;
+  Result out = success;
+  const auto check = [&](Stream& stream) {
+    const bool is_own = stream.capturer == std::this_thread::get_id();
+    const bool prohibits = is_own ? stream.mode != relaxed_capture
+                                  : mode == global_capture && stream.mode == global_capture;
+    if (!stream.is_capturing || !prohibits) return;
+    stream.is_invalidated = true;
+    out = capture_unsupported;
+  };
+  for (auto& [handle, stream] : state().streams) check(*stream);
+  for (auto& [owner, stream] : state().thread_streams) check(stream);
+  return out;
+}
+
+GraphMemory::~GraphMemory() {
+  for (const std::uint64_t address : addresses) erase_block(address);
 }
 
 Stream* find_stream(Stream* handle, const char* call) {
@@ -248,6 +277,7 @@ void reset() {
   state().failed_call = nullptr;
   state().hooked.clear();
   state().hook = nullptr;
+  thread_capture_mode() = global_capture;
 }
 
 void set_machine(const Machine& machine) {
@@ -259,6 +289,7 @@ void set_machine(const Machine& machine) {
   state().other_capability =
       machine.other_capability == 0 ? machine.capability : machine.other_capability;
   state().has_memory_pools = machine.has_memory_pools;
+  state().shared_bytes = machine.shared_bytes;
 }
 
 void after_call(const char* name, void (*hook)(void* context), void* context) {

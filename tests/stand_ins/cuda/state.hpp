@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -37,6 +38,10 @@ inline constexpr Result capture_invalidated = 901;
 inline constexpr Result capture_isolation = 905;
 inline constexpr Result capture_implicit = 906;
 inline constexpr Result captured_event = 907;
+inline constexpr Result wrong_thread = 908;
+
+/// CUstreamCaptureMode.
+enum CaptureMode : int { global_capture = 0, thread_local_capture = 1, relaxed_capture = 2 };
 
 /// Addresses of devices begin here, where neither the system nor a sanitizer puts anything. The
 /// thread sanitizer reserves most of the others.
@@ -78,6 +83,10 @@ struct DeviceBlock {
   MemoryPool* pool = nullptr;
   bool is_ready = true;   ///< The stream of its allocation has reached that point.
   bool is_freed = false;  ///< Its stream has not come to the call that freed it.
+  /// It is a graph's: there from the turn of its allocation in a launch to that of its free node,
+  /// or of the call that frees it after the launch. Its address is the graph's for life.
+  bool is_of_graph = false;
+  bool is_freed_in_graph = false;
 };
 
 /// Memory that was imported from a descriptor, and how many of its blocks there are.
@@ -88,8 +97,18 @@ struct ExternalObject {
 
 using Work = std::function<void()>;
 
+/// The blocks that a graph allocates, which it and its executables have together.
+struct GraphMemory {
+  GraphMemory() = default;
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+  ~GraphMemory();
+  std::vector<std::uint64_t> addresses;
+};
+
 struct Graph {
   std::vector<Work> work;
+  std::shared_ptr<GraphMemory> memory{};
 };
 
 struct Stream;
@@ -115,6 +134,8 @@ struct Stream {
   std::uint64_t num_done = 0;
   bool is_capturing = false;
   bool is_invalidated = false;
+  CaptureMode mode = global_capture;  ///< Of its capture.
+  std::thread::id capturer{};         ///< The thread that began it.
   Graph captured;
 };
 
@@ -126,7 +147,8 @@ struct Event {
 
 struct Function {
   std::string name;
-  std::vector<std::uint32_t> parameter_sizes;
+  KernelLayout layout;
+  std::optional<std::uint64_t> max_dynamic_bytes{};  ///< As it was set.
 };
 
 struct Module {
@@ -159,13 +181,24 @@ struct State {
   [[nodiscard]] int capability_of(int device) const {
     return device == 0 ? capability : other_capability;
   }
+  int shared_bytes = 0;  ///< Of a block; 0 for what devices of the capability have.
+  static constexpr std::uint64_t default_shared_bytes = 48 << 10;
+  /// The most that a kernel can have (CUDA C++ Programming Guide, "Compute Capabilities").
+  [[nodiscard]] int shared_bytes_of(int device) const {
+    if (shared_bytes != 0) return shared_bytes;
+    const int number = capability_of(device);
+    const int kib = number < 80                    ? 64
+                    : number == 80 || number == 87 ? 163
+                    : number < 90 || number >= 120 ? 99
+                                                   : 227;
+    return kib << 10;
+  }
   bool has_memory_pools = true;
   std::string hooked;  ///< Name of a call; empty for none.
   std::function<void()> hook;
 
   std::vector<Call> calls;
-  std::map<long, std::vector<std::uint64_t>>
-      given;  ///< Addresses of blocks, by number of a launch.
+  std::map<long, std::vector<std::uint64_t>> given;  ///< Addresses, by number of a launch.
   std::deque<std::string> misuses;
   long fail_index = -1;
   Result fail_code = success;
@@ -203,9 +236,19 @@ void run_everything();
 /// Pools give back what is above their threshold, as they do when something waits.
 void shrink_pools();
 
+/// A call that is potentially unsafe in a capture (cuda.h, cuThreadExchangeStreamCaptureMode): one
+/// that this thread is prohibited from invalidates the captures that prohibit it. Success when
+/// there are none.
+Result refuse_unsafe_call();
+/// The mode of this thread.
+CaptureMode& thread_capture_mode();
+
 /// A call that waits for the whole context, or for the legacy stream with `only_blocking`: it
 /// invalidates captures on streams that this includes. Success when there are none.
 Result refuse_during_capture(const Context& context, bool only_blocking);
+
+/// Ends the life of a block, when it is the turn of the call that frees it.
+void erase_block(std::uint64_t address);
 
 /// Enqueues on `stream`, or on the default one of the current context, or adds to its capture.
 /// `needs` are in addition to those of the stream itself.

@@ -152,6 +152,19 @@ TEST_CASE("delegates share weights of the same bytes with the option", "[cuda][D
   CHECK(run(**other, 1)->weight == 4.0f);
 }
 
+TEST_CASE("a delegate writes to the log how much memory it had", "[cuda]") {
+  CudaHost host;
+  auto method = host.load({.model = "scratch"});
+  REQUIRE(method.ok());
+  REQUIRE(run(**method, 1).ok());
+  CHECK(host.log().find("bytes of working memory") == std::string::npos);
+  method->reset();
+  // 16 MiB for 16 numbers, in blocks that are up to an eighth larger, and three small tensors.
+  CHECK_THAT(host.log(), ContainsSubstring("method 'forward' had at most 167") &&
+                             ContainsSubstring(" bytes of working memory and 128 bytes of weights "
+                                               "on CUDA device 0"));
+}
+
 TEST_CASE("sessions keep states of their own over one set of weights", "[cuda][TN-SES-1]") {
   const int generation = GENERATE(1, 2, 3);
   const bool as_graph = GENERATE(false, true);

@@ -30,14 +30,18 @@ std::string fixture(const std::string& name) { return TENON_TEST_FIXTURES "/" + 
 
 std::string path_of(const std::string& name) { return fixture(name) + "/model.pte"; }
 
-/// Blocks on the device with exactly these bytes.
+/// Places on the device with these bytes where a block begins, or a constant in a block of many.
 std::set<std::uint64_t> blocks_with(std::span<const std::byte> bytes) {
+  constexpr std::size_t alignment = 256;
   std::set<std::uint64_t> out;
   for (long i = 0; i < cuda().live().blocks; ++i) {
     const stand_in_cuda::Block block = cuda().block(i);
     std::vector<std::byte> found(block.nbytes);
     REQUIRE(cuda().peek(block.address, found.data(), found.size()));
-    if (std::ranges::equal(found, bytes)) out.insert(block.address);
+    for (std::size_t at = 0; at + bytes.size() <= found.size(); at += alignment) {
+      const auto part = std::span(found).subspan(at, bytes.size());
+      if (std::ranges::equal(part, bytes)) out.insert(block.address + at);
+    }
   }
   return out;
 }
@@ -47,7 +51,7 @@ bool is_launch(long call) {
   return name == "cuLaunchKernel" || name == "cuLaunchKernelEx";
 }
 
-/// True when a kernel that was launched from call `first` on was given an address in the block.
+/// True when a kernel that was launched from call `first` on was given the address.
 bool was_given(long first, std::uint64_t address) {
   for (long i = first; i < cuda().num_calls(); ++i) {
     if (cuda().was_given(i, address)) return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "cuda_fixture.hpp"
 #include "driver/device.hpp"
+#include "kernels/kernels.hpp"
 #include "shims/cuda_shims.hpp"
 #include "shims/kernel_shims.hpp"
 #include "shims/shim_list.hpp"
@@ -132,6 +134,50 @@ TEST_CASE("elements are copied between layouts on the device", "[cuda]") {
   }
 }
 
+TEST_CASE("a copy between layouts is a call of the driver for each index of the small dimensions",
+          "[cuda]") {
+  struct Layouts {
+    std::vector<std::int64_t> sizes, from, to;
+    long calls;
+  };
+  const auto each = GENERATE(
+      // A matrix and its transpose.
+      Layouts{{500, 3}, {1, 500}, {3, 1}, 3}, Layouts{{3, 500}, {1, 3}, {500, 1}, 3},
+      // Heads before positions, and after them.
+      Layouts{{2, 300, 4, 8}, {9600, 8, 2400, 1}, {9600, 32, 8, 1}, 8},
+      // Rows of a larger matrix.
+      Layouts{{300, 8}, {16, 1}, {8, 1}, 1});
+  Fixture fixture;
+  DeviceTensor* const from = fixture.tensor(each.sizes, ScalarType::Float, each.from.data());
+  DeviceTensor* const to = fixture.tensor(each.sizes, ScalarType::Float, each.to.data());
+  const auto numbers = counted(from->storage->nbytes / sizeof(float));
+  fixture.write(*from, numbers);
+  const long before = cuda().num_calls();
+  REQUIRE(tenon::aoti::shims::on_device::aoti_torch_copy_(to, from, 1) == shim_ok);
+  long calls = 0;
+  for (long i = before; i < cuda().num_calls(); ++i) {
+    calls += std::string_view(cuda().call(i).name).starts_with("cuMemcpy");
+  }
+  CHECK(calls == each.calls);
+  const auto result = fixture.read(*to, to->storage->nbytes / sizeof(float));
+  std::vector<std::int64_t> index(each.sizes.size());
+  for (bool is_left = true; is_left;) {
+    std::int64_t at_from = 0, at_to = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      at_from += index[d] * each.from[d];
+      at_to += index[d] * each.to[d];
+    }
+    if (result[static_cast<std::size_t>(at_to)] != numbers[static_cast<std::size_t>(at_from)]) {
+      FAIL("element " << at_to);
+    }
+    std::size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == each.sizes[d - 1]) index[--d] = 0;
+    is_left = d > 0;
+  }
+  fixture.pool->release(from);
+  fixture.pool->release(to);
+}
+
 TEST_CASE("a copy broadcasts on the device", "[cuda]") {
   Fixture fixture;
   DeviceTensor* const row = fixture.tensor({1, 3});
@@ -214,6 +260,60 @@ TEST_CASE("raw blocks are allocated and freed", "[cuda]") {
   CHECK(cuda().live().nbytes == 100);
   CHECK(cuda_aoti::aoti_torch_cuda_caching_allocator_raw_delete(block) == shim_ok);
   CHECK(cuda().live().blocks == 0);
+}
+
+namespace {
+
+/// The seed of the random numbers of a model that draws one, with the option as it is given.
+std::uint64_t seed_with(std::optional<std::uint64_t> seed) {
+  const auto device = cuda_aoti::CudaDevice::open(0);
+  REQUIRE(device.ok());
+  auto stream = cuda_aoti::Stream::create(*device, cuda_aoti::Stream::Kind::ordinary);
+  REQUIRE(stream.ok());
+  aoti::TensorPool pool(cuda_aoti::device_memory(*device, *stream, nullptr, nullptr, seed));
+  const aoti::DeviceScope scope(pool.memory());
+  const aoti::CurrentPool current(pool);
+  const std::int64_t sizes[] = {8};
+  DeviceTensor* random = nullptr;
+  REQUIRE(cuda_aoti::aoti_torch_cuda_rand(sizes, 1, nullptr, nullptr, nullptr, 0, nullptr,
+                                          &random) == shim_ok);
+  pool.release(random);
+  std::optional<std::uint64_t> out;
+  for (long i = 0; i < cuda().live().blocks; ++i) {
+    const stand_in_cuda::Block block = cuda().block(i);
+    if (block.nbytes != sizeof(cuda_aoti::kernels::RandomState)) continue;
+    CHECK(!out);
+    REQUIRE(cuda().peek(block.address, &out.emplace(), sizeof *out));
+  }
+  REQUIRE(pool.synchronize().ok());
+  REQUIRE(out.has_value());
+  return *out;
+}
+
+}  // namespace
+
+TEST_CASE("random numbers have the seed of the option, or another one each time", "[cuda]") {
+  if (cuda_aoti::kernels::fatbin().empty()) {
+    WARN("built without nvcc, so there are no kernels");
+    return;
+  }
+  cuda().set_machine({.num_devices = 2});
+  cuda().reset();
+  CHECK(seed_with(0) == 0);
+  CHECK(seed_with(7) == 7);
+  CHECK(seed_with(7) == 7);
+  CHECK(seed_with({}) != seed_with({}));
+  CHECK(CudaHost::is_clean());
+  CHECK(misuses().empty());
+}
+
+TEST_CASE("an option that is no seed is refused", "[cuda]") {
+  CudaHost host;
+  const auto refused = host.load({}, {option("seed", std::int64_t{-2})});
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring("option 'seed'") && ContainsSubstring("found -2"));
+  CHECK(host.load({}, {option("seed", std::int64_t{5})}).ok());
 }
 
 TEST_CASE("functions with kernels check their tensors, load the kernels once and launch",

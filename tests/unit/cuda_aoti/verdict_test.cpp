@@ -146,14 +146,14 @@ TEST_CASE("a failure that ends CUDA for the process says so", "[cuda]") {
   CudaHost host;
   const auto method = host.load({});
   REQUIRE(method.ok());
-  cuda().fail_at(3, code);
+  cuda().fail_at(2, code);  // The allocation of its first tensor.
   const auto out = run(**method, 1);
   cuda().fail_at(-1, 0);
   CHECK_FALSE(out.ok());
   CHECK_THAT(std::string(out.text()),
              ContainsSubstring("CUDA cannot be used in this process any more: restart it"));
   // Others do not.
-  cuda().fail_at(3, 1);
+  cuda().fail_at(2, 1);
   CHECK_THAT(std::string(run(**method, 1).text()), !ContainsSubstring("restart"));
   cuda().fail_at(-1, 0);
 }

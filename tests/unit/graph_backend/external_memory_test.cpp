@@ -87,7 +87,7 @@ std::unique_ptr<host::Method> load_doubling() {
   const auto program = build_ok(std::move(graph));
   auto data = one_delegate(program.view(), compile_ok(program));
   aot::MethodData& method = data.methods.front();
-  std::get<aot::TensorValue>(method.values[method.outputs.front()]).data =
+  std::get<aot::TensorValue>(method.values[static_cast<std::size_t>(method.outputs.front())]).data =
       aot::storage::FromCaller{};
   REQUIRE(aot::plan_method_memory(method).ok());
   auto loaded = load(data);

@@ -176,6 +176,26 @@ TEST_CASE("a buffer of int64 that changes is converted by others", "[graph_backe
   CHECK(compile_all(program) == 1);
 }
 
+TEST_CASE("an expand is taken when it repeats nothing", "[graph_backend][TN-AOT-4]") {
+  const Size n(0, 5, "s77");
+  const auto program = [&](const EdgeTensor& from, const EdgeTensor& to) {
+    EdgeProgramBuilder graph;
+    const auto x = graph.user_input("x", from);
+    const auto size = aot::EdgeInts({-1, 3});
+    const auto expanded =
+        graph.node("aten.expand.default", {{"self", EdgeRef{x}}, {"size", size}}, to, "it");
+    graph.user_output(unary(graph, "aten.relu.default", expanded, to));
+    return build_ok(std::move(graph));
+  };
+  for (const EdgeTensor& same : {EdgeTensor{f32, {2, 3}}, EdgeTensor{f32, {n, 3}}}) {
+    CHECK(compile(program(same, same)).ok());
+  }
+  for (const EdgeTensor& other : {EdgeTensor{f32, {4, 3}}, EdgeTensor{f32, {n, 3}}}) {
+    const auto refused = compile(program({f32, {1, 3}}, other));
+    CHECK_THAT(std::string(refused.text()), ContainsSubstring("it repeats elements of 'x'"));
+  }
+}
+
 TEST_CASE("operators that are worth more as a whole are named once", "[graph_backend]") {
   EdgeProgramBuilder graph;
   const EdgeTensor square{f32, {3, 3}};

@@ -97,6 +97,17 @@ TEST_CASE("a vision model that PyTorch exported runs as a whole in the plugin, f
   }
 }
 
+TEST_CASE(
+    "a layer of a transformer that PyTorch exported runs as a whole in the plugin, for each "
+    "number of tokens",
+    "[graph_backend][pt2]") {
+  for (const char* name : {"transformer", "transformer_dynamic"}) {
+    check_fixture(name, {});
+    check_fixture(name, {{"fold", "0"}});
+    check_fixture(name, {{"weights", "named"}});
+  }
+}
+
 TEST_CASE("the plugin compiles all that it takes of every archive",
           "[graph_backend][pt2][TN-AOT-5]") {
   const auto plugin = aot::PluginPreprocess::find(graph_registry(), TENON_GRAPH_BACKEND_ID);

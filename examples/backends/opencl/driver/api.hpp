@@ -17,6 +17,7 @@ struct cl_mem_of;
 struct cl_program_of;
 struct cl_kernel_of;
 struct cl_event_of;
+struct cl_command_buffer_of;
 
 using cl_platform_id = cl_platform_of*;
 using cl_device_id = cl_device_of*;
@@ -26,6 +27,7 @@ using cl_mem = cl_mem_of*;
 using cl_program = cl_program_of*;
 using cl_kernel = cl_kernel_of*;
 using cl_event = cl_event_of*;
+using cl_command_buffer_khr = cl_command_buffer_of*;
 
 using cl_int = std::int32_t;
 using cl_uint = std::uint32_t;
@@ -57,7 +59,11 @@ inline constexpr cl_uint CL_DEVICE_AVAILABLE = 0x1027;
 inline constexpr cl_uint CL_DEVICE_COMPILER_AVAILABLE = 0x1028;
 inline constexpr cl_uint CL_DEVICE_NAME = 0x102B;
 inline constexpr cl_uint CL_DRIVER_VERSION = 0x102D;
+inline constexpr cl_uint CL_DEVICE_EXTENSIONS_WITH_VERSION = 0x1060;
+inline constexpr cl_uint CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR = 0x12A9;
+inline constexpr cl_uint CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR = 0x12AA;
 inline constexpr cl_uint CL_QUEUE_CONTEXT = 0x1090;
+inline constexpr cl_uint CL_QUEUE_PROPERTIES = 0x1093;
 inline constexpr cl_uint CL_PROGRAM_BINARY_SIZES = 0x1165;
 inline constexpr cl_uint CL_PROGRAM_BINARIES = 0x1166;
 inline constexpr cl_uint CL_PROGRAM_BUILD_LOG = 0x1183;
@@ -65,9 +71,23 @@ inline constexpr cl_uint CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3;
 inline constexpr cl_uint CL_EVENT_CONTEXT = 0x11D4;
 inline constexpr cl_int CL_COMPLETE = 0;
 
+inline constexpr cl_bitfield CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE = 1 << 0;
+inline constexpr cl_bitfield CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR = 1 << 2;
+inline constexpr cl_bitfield CL_COMMAND_BUFFER_FLAGS_KHR = 0x1293;
+inline constexpr cl_bitfield CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR = 1 << 0;
+
 inline constexpr cl_bitfield CL_MEM_READ_WRITE = 1 << 0;
 inline constexpr cl_bitfield CL_MEM_READ_ONLY = 1 << 2;
+inline constexpr cl_bitfield CL_MEM_USE_HOST_PTR = 1 << 3;
 inline constexpr cl_bitfield CL_MEM_COPY_HOST_PTR = 1 << 5;
+inline constexpr cl_bitfield CL_MAP_READ = 1 << 0;
+inline constexpr cl_bitfield CL_MAP_WRITE = 1 << 1;
+
+/// An extension of a device, and its version.
+struct cl_name_version {
+  cl_uint version;  ///< From the highest bit: 10 bits, 10 bits and 12 bits for 1.2.3.
+  char name[64];
+};
 
 /// One line for each function: name without "cl", result, parameters.
 #define OPENCL_BACKEND_FUNCTIONS(X)                                                                \
@@ -108,9 +128,11 @@ inline constexpr cl_bitfield CL_MEM_COPY_HOST_PTR = 1 << 5;
   X(EnqueueReadBuffer, cl_int,                                                                     \
     (cl_command_queue, cl_mem, cl_uint, std::size_t, std::size_t, void*, cl_uint, const cl_event*, \
      cl_event*))                                                                                   \
-  X(EnqueueCopyBuffer, cl_int,                                                                     \
-    (cl_command_queue, cl_mem, cl_mem, std::size_t, std::size_t, std::size_t, cl_uint,             \
-     const cl_event*, cl_event*))                                                                  \
+  X(EnqueueMapBuffer, void*,                                                                       \
+    (cl_command_queue, cl_mem, cl_uint, cl_bitfield, std::size_t, std::size_t, cl_uint,            \
+     const cl_event*, cl_event*, cl_int*))                                                         \
+  X(EnqueueUnmapMemObject, cl_int,                                                                 \
+    (cl_command_queue, cl_mem, void*, cl_uint, const cl_event*, cl_event*))                        \
   X(EnqueueMarkerWithWaitList, cl_int, (cl_command_queue, cl_uint, const cl_event*, cl_event*))    \
   X(EnqueueBarrierWithWaitList, cl_int, (cl_command_queue, cl_uint, const cl_event*, cl_event*))   \
   X(Flush, cl_int, (cl_command_queue))                                                             \
@@ -120,12 +142,31 @@ inline constexpr cl_bitfield CL_MEM_COPY_HOST_PTR = 1 << 5;
   X(CreateUserEvent, cl_event, (cl_context, cl_int*))                                              \
   X(SetUserEventStatus, cl_int, (cl_event, cl_int))                                                \
   X(RetainEvent, cl_int, (cl_event))                                                               \
-  X(ReleaseEvent, cl_int, (cl_event))
+  X(ReleaseEvent, cl_int, (cl_event))                                                              \
+  X(GetExtensionFunctionAddressForPlatform, void*, (cl_platform_id, const char*))
+
+/// The same for what the plugin calls of `cl_khr_command_buffer`, version 0.9. Handles of commands
+/// and numbers of their points in time are not asked for: null is passed for them.
+#define OPENCL_BACKEND_COMMAND_BUFFER_FUNCTIONS(X)                                                 \
+  X(CreateCommandBufferKHR, cl_command_buffer_khr,                                                 \
+    (cl_uint, const cl_command_queue*, const cl_bitfield*, cl_int*))                               \
+  X(FinalizeCommandBufferKHR, cl_int, (cl_command_buffer_khr))                                     \
+  X(ReleaseCommandBufferKHR, cl_int, (cl_command_buffer_khr))                                      \
+  X(EnqueueCommandBufferKHR, cl_int,                                                               \
+    (cl_uint, cl_command_queue*, cl_command_buffer_khr, cl_uint, const cl_event*, cl_event*))      \
+  X(CommandNDRangeKernelKHR, cl_int,                                                               \
+    (cl_command_buffer_khr, cl_command_queue, const void*, cl_kernel, cl_uint, const std::size_t*, \
+     const std::size_t*, const std::size_t*, cl_uint, const cl_uint*, cl_uint*, void**))
 
 /// The functions of one library. All are set once `Library` was loaded.
 struct Api {
 #define OPENCL_BACKEND_MEMBER(name, result, parameters) result(*name) parameters = nullptr;
   OPENCL_BACKEND_FUNCTIONS(OPENCL_BACKEND_MEMBER)
+};
+
+/// Those of the extension. All are set, or none.
+struct CommandBufferApi {
+  OPENCL_BACKEND_COMMAND_BUFFER_FUNCTIONS(OPENCL_BACKEND_MEMBER)
 #undef OPENCL_BACKEND_MEMBER
 };
 

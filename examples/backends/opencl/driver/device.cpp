@@ -29,7 +29,11 @@ Result<std::shared_ptr<Device>> Device::open(const Api& api, DeviceRecord record
 
 Device::Device(const Api& api, DeviceRecord record, std::int32_t number,
                Owned<cl_context_of> context)
-    : api_(api), record_(std::move(record)), number_(number), context_(std::move(context)) {}
+    : api_(api),
+      record_(std::move(record)),
+      number_(number),
+      context_(std::move(context)),
+      command_buffers_(find_command_buffers(api_, record_)) {}
 
 Device::~Device() {
   for (auto& [address, block] : blocks_) ::munmap(block.pages, block.pages_size);
@@ -56,6 +60,15 @@ Result<Owned<cl_mem_of>> Device::create_buffer(std::uint64_t nbytes, const std::
       api_.CreateBuffer(context(), flags, nbytes, const_cast<std::byte*>(from), &code),
       {api_.ReleaseMemObject});
   TENON_RETURN_IF_ERROR(check(code, tenon::concat("create a buffer of ", nbytes, " bytes")));
+  return out;
+}
+
+Result<Owned<cl_mem_of>> Device::share_bytes(std::byte* bytes, std::uint64_t nbytes) const {
+  cl_int code = CL_SUCCESS;
+  Owned<cl_mem_of> out(
+      api_.CreateBuffer(context(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, nbytes, bytes, &code),
+      {api_.ReleaseMemObject});
+  TENON_RETURN_IF_ERROR(check(code, tenon::concat("use ", nbytes, " bytes of the host")));
   return out;
 }
 
@@ -168,6 +181,7 @@ void Device::free(void* address) noexcept {
   if (found == blocks_.end()) return;
   ::munmap(found->second.pages, found->second.pages_size);
   blocks_.erase(found);
+  ++frees_;
 }
 
 Result<Slice> Device::find(const void* address, std::uint64_t nbytes) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include <tenon/tenon.hpp>
 #include <vector>
 
+#include "driver/command_buffers.hpp"
 #include "driver/library.hpp"
 
 namespace opencl_backend {
@@ -35,6 +37,7 @@ struct Slice {
 
 /// A device of a platform, as it was found.
 struct DeviceRecord {
+  cl_platform_id platform_id = nullptr;
   cl_device_id id = nullptr;
   std::string name;
   std::string platform;  ///< Its name and version.
@@ -59,12 +62,19 @@ class Device {
   [[nodiscard]] const DeviceRecord& record() const noexcept { return record_; }
   [[nodiscard]] std::int32_t number() const noexcept { return number_; }
   [[nodiscard]] cl_context context() const noexcept { return context_.get(); }
+  /// A failure says why the device has none.
+  [[nodiscard]] const tenon::Result<CommandBuffers>& command_buffers() const noexcept {
+    return command_buffers_;
+  }
 
   /// A queue whose commands run in their order.
   [[nodiscard]] tenon::Result<Owned<cl_queue_of>> create_queue() const;
   /// errors: MemoryAllocationFailed. Null for 0 bytes. With `from`, a copy of those bytes.
   [[nodiscard]] tenon::Result<Owned<cl_mem_of>> create_buffer(
       std::uint64_t nbytes, const std::byte* from = nullptr) const;
+  /// A buffer over bytes of the host, which must stay until what uses it is done.
+  [[nodiscard]] tenon::Result<Owned<cl_mem_of>> share_bytes(std::byte* bytes,
+                                                            std::uint64_t nbytes) const;
   [[nodiscard]] Owned<cl_event_of> own(cl_event event) const noexcept {
     return {event, {api_.ReleaseEvent}};
   }
@@ -86,6 +96,8 @@ class Device {
 
   [[nodiscard]] tenon::Result<void*> allocate(std::uint64_t nbytes, std::size_t alignment);
   void free(void* address) noexcept;
+  /// Number of blocks that were freed.
+  [[nodiscard]] std::uint64_t frees() const noexcept { return frees_; }
   /// errors: InvalidArgument when no block has `nbytes` bytes from `address` on
   [[nodiscard]] tenon::Result<Slice> find(const void* address, std::uint64_t nbytes) const;
   [[nodiscard]] tenon::Status copy_to_device(void* to, const void* from, std::size_t nbytes);
@@ -114,6 +126,7 @@ class Device {
   DeviceRecord record_;
   std::int32_t number_;
   Owned<cl_context_of> context_;
+  tenon::Result<CommandBuffers> command_buffers_;
   Owned<cl_queue_of> copies_;  ///< For copies of hosts.
 
   std::mutex program_mutex_;
@@ -122,18 +135,24 @@ class Device {
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, Block> blocks_;  ///< By address.
   std::map<const void*, std::shared_ptr<cl_event_of>> work_;
+  std::atomic<std::uint64_t> frees_ = 0;
 };
 
 /// The devices of this machine that compile OpenCL C; each is opened by the first that needs it and
 /// stays open. Threads: any.
 class Devices {
  public:
+  /// Chooses the library with the functions of OpenCL; an empty name is `default_library`.
+  /// errors: InvalidState for another one when a library is in use
+  [[nodiscard]] tenon::Status use_library(std::string_view name);
   /// errors: those of `load_api`; NotFound without a driver or a device
   [[nodiscard]] tenon::Result<const std::vector<DeviceRecord>*> list();
   /// errors: those of `list`; InvalidArgument when no device has that number
   [[nodiscard]] tenon::Result<std::shared_ptr<Device>> open(std::int64_t number);
   /// The device of a tensor or a block. errors: InvalidArgument for one of another kind
   [[nodiscard]] tenon::Result<std::shared_ptr<Device>> open(tenon_dl_device device);
+  /// Whether it was listed and is the CPU. Does not load the driver.
+  [[nodiscard]] bool is_known_cpu(std::int64_t number) const;
   /// The device, if it is open.
   [[nodiscard]] std::shared_ptr<Device> find(std::int32_t number) const;
 
@@ -141,6 +160,7 @@ class Devices {
   tenon::Result<const std::vector<DeviceRecord>*> list_locked();
 
   mutable std::mutex mutex_;
+  std::string library_ = default_library;
   bool is_loaded_ = false;
   Api api_;
   std::vector<DeviceRecord> records_;

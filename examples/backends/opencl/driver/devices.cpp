@@ -39,9 +39,11 @@ bool is_usable(const Api& api, cl_device_id id) {
          says(CL_DEVICE_COMPILER_AVAILABLE) && says(CL_DEVICE_ENDIAN_LITTLE);
 }
 
-DeviceRecord describe(const Api& api, cl_device_id id, const std::string& platform) {
+DeviceRecord describe(const Api& api, cl_platform_id platform_id, cl_device_id id,
+                      const std::string& platform) {
   const auto number = [&](cl_uint what) { return ask<cl_ulong>(api.GetDeviceInfo, id, what); };
   DeviceRecord out;
+  out.platform_id = platform_id;
   out.id = id;
   out.name = ask_text(api.GetDeviceInfo, id, CL_DEVICE_NAME);
   out.platform = platform;
@@ -56,11 +58,21 @@ DeviceRecord describe(const Api& api, cl_device_id id, const std::string& platfo
 
 }  // namespace
 
+tenon::Status Devices::use_library(std::string_view name) {
+  const std::string_view wanted = name.empty() ? std::string_view(default_library) : name;
+  const std::lock_guard lock(mutex_);
+  if (is_loaded_ && wanted != library_) {
+    return tenon::error(Error::InvalidState, "OpenCL's library is in use: ", library_);
+  }
+  library_ = wanted;
+  return tenon::ok();
+}
+
 Result<const std::vector<DeviceRecord>*> Devices::list_locked() {
   if (!records_.empty()) return &records_;
   const KeptProcess kept;
   if (!is_loaded_) {
-    TENON_TRY(api_, load_api());
+    TENON_TRY(api_, load_api(library_));
     is_loaded_ = true;
   }
   cl_uint count = 0;
@@ -90,7 +102,7 @@ Result<const std::vector<DeviceRecord>*> Devices::list_locked() {
         check(api_.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, num_devices, ids.data(), nullptr),
               tenon::concat("list the devices of ", name)));
     for (const cl_device_id id : ids) {
-      if (is_usable(api_, id)) records_.push_back(describe(api_, id, name));
+      if (is_usable(api_, id)) records_.push_back(describe(api_, platform, id, name));
     }
   }
   if (records_.empty()) {
@@ -126,6 +138,12 @@ Result<std::shared_ptr<Device>> Devices::open(tenon_dl_device device) {
   return tenon::error(Error::InvalidArgument, "expected a device of OpenCL (DLPack device type ",
                       dl_opencl, "), found type ", device.device_type, ", number ",
                       device.device_id);
+}
+
+bool Devices::is_known_cpu(std::int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return number >= 0 && static_cast<std::size_t>(number) < records_.size() &&
+         records_[static_cast<std::size_t>(number)].is_cpu;
 }
 
 std::shared_ptr<Device> Devices::find(std::int32_t number) const {

@@ -10,8 +10,6 @@
 namespace opencl_backend {
 namespace {
 
-constexpr const char* loader = "libOpenCL.so.1";
-
 constexpr std::pair<cl_int, std::string_view> names[] = {
     {-1, "CL_DEVICE_NOT_FOUND"},
     {-2, "CL_DEVICE_NOT_AVAILABLE"},
@@ -85,11 +83,12 @@ tenon::Status check(cl_int code, std::string_view what, tenon::Error error) {
                       what, ": ", name_of_error(code));
 }
 
-tenon::Result<Api> load_api() {
-  void* const handle = ::dlopen(loader, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+tenon::Result<Api> load_api(const std::string& library) {
+  void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) {
     const char* why = ::dlerror();
-    return tenon::error(tenon::Error::NotFound, "OpenCL's loader is missing: ", why ? why : loader,
+    return tenon::error(tenon::Error::NotFound, "OpenCL's loader is missing: ",
+                        why ? std::string_view(why) : std::string_view(library),
                         "; install it and a driver (Debian: ocl-icd-libopencl1, and "
                         "pocl-opencl-icd for the CPU)");
   }
@@ -98,7 +97,7 @@ tenon::Result<Api> load_api() {
 #define OPENCL_BACKEND_FIND(name, result, parameters)                                  \
   out.name = reinterpret_cast<result(*) parameters>(::dlsym(handle, "cl" #name));      \
   if (!out.name) {                                                                     \
-    return tenon::error(tenon::Error::NotSupported, loader,                            \
+    return tenon::error(tenon::Error::NotSupported, library,                           \
                         " has no function cl" #name ": expected OpenCL 1.2 or later"); \
   }
   OPENCL_BACKEND_FUNCTIONS(OPENCL_BACKEND_FIND)

@@ -17,13 +17,16 @@ namespace opencl_backend {
 [[nodiscard]] tenon::Status check(cl_int code, std::string_view what,
                                   tenon::Error error = tenon::Error::Internal);
 
-/// The ICD loader: `libOpenCL.so.1`, found by name. It loads the drivers of the machine at its
-/// first call.
+/// The ICD loader, which the system's loader finds at its first call.
+inline constexpr const char* default_library = "libOpenCL.so.1";
+
+/// Loads the ICD loader, or another library with the functions of OpenCL. An ICD loader loads the
+/// drivers of the machine at its first call.
 ///
 /// It stays in memory until the process ends, also when a plugin is closed: drivers keep threads,
 /// and functions that run at the end of the process, in code that the loader would unmap.
 ///
 /// errors: NotFound with what to install, NotSupported when a function is missing
-[[nodiscard]] tenon::Result<Api> load_api();
+[[nodiscard]] tenon::Result<Api> load_api(const std::string& library);
 
 }  // namespace opencl_backend

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "driver/device.hpp"
+#include "run/recordings.hpp"
 
 namespace opencl_backend {
 
@@ -42,8 +43,8 @@ struct ElementSlice {
   cl_ulong first;  ///< Number of its first element in the buffer.
 };
 
-/// Enqueues kernels. It has objects of its own for them, since the arguments of a kernel are set
-/// one by one on its object. Threads: one at a time.
+/// Enqueues and records kernels. It has objects of its own for them, since the arguments of a
+/// kernel are set one by one on its object. Threads: one at a time.
 class Launcher {
  public:
   Launcher(std::shared_ptr<Device> device, cl_program program)
@@ -51,24 +52,25 @@ class Launcher {
 
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
 
-  /// Enqueues `count` work-items of a kernel with `arguments`, and `count` after them; nothing when
-  /// that is 0. An ElementSlice is two arguments.
+  /// Puts `count` work-items of a kernel with `arguments`, and `count` after them, where `target`
+  /// says; nothing when that is 0. An ElementSlice is two arguments.
   template <class... Arguments>
-  [[nodiscard]] tenon::Status operator()(cl_command_queue queue, Kernel which, std::int64_t count,
+  [[nodiscard]] tenon::Status operator()(const Target& target, Kernel which, std::int64_t count,
                                          const Arguments&... arguments) {
     if (count == 0) return tenon::ok();
-    TENON_TRY(const cl_kernel kernel, find(which));
+    TENON_TRY(const cl_kernel kernel, find(target, which));
     cl_uint index = 0;
     cl_int code = CL_SUCCESS;
     (set(kernel, index, code, arguments), ...);
     set(kernel, index, code, count);
     TENON_RETURN_IF_ERROR(check(code, "set the arguments of a kernel"));
-    return enqueue(queue, kernel, which, count);
+    return enqueue(target, kernel, which, count);
   }
 
  private:
-  [[nodiscard]] tenon::Result<cl_kernel> find(Kernel which);
-  [[nodiscard]] tenon::Status enqueue(cl_command_queue queue, cl_kernel kernel, Kernel which,
+  [[nodiscard]] tenon::Result<cl_kernel> find(const Target& target, Kernel which);
+  [[nodiscard]] tenon::Result<Owned<cl_kernel_of>> create(Kernel which) const;
+  [[nodiscard]] tenon::Status enqueue(const Target& target, cl_kernel kernel, Kernel which,
                                       std::int64_t count) const;
 
   template <class T>

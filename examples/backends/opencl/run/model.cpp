@@ -46,9 +46,9 @@ std::uint64_t Model::session_bytes(const Graph& graph) noexcept {
   return out;
 }
 
-Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<Device> device, Graph graph,
-                                                 const tenon::InitContext& context,
-                                                 const tenon::Prepared& prepared) {
+Result<std::shared_ptr<Model>> Model::load(std::shared_ptr<Device> device, Graph graph,
+                                           const tenon::InitContext& context,
+                                           const tenon::Prepared& prepared) {
   TENON_TRY(const auto named_data, graph_backend::find_constants(graph, context));
   auto out = std::make_shared<Model>();
   TENON_TRY(out->program, device->program(prepared));
@@ -62,7 +62,7 @@ Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<Device> device,
   }
   out->device = std::move(device);
   out->graph = std::make_shared<const Graph>(std::move(graph));
-  return std::shared_ptr<const Model>(std::move(out));
+  return out;
 }
 
 Status Run::wait() const {
@@ -104,6 +104,7 @@ Result<Session> Session::create(std::shared_ptr<const Model> model) {
 Session::~Session() {
   if (!own_) return;
   const Api& api = model_->device->api();
+  host_buffers_.unmap_all(queue());
   static_cast<void>(api.Finish(queue()));
   static_cast<void>(api.Finish(own_.get()));
   model_->device->note_work(own_.get(), {});
@@ -115,8 +116,7 @@ Result<Session::Argument> Session::take(const tenon::Args& args, std::size_t ind
   TENON_TRY(const tenon::TensorView view, args.tensor(index));
   if (view.device().device_type != dl_opencl) {
     TENON_TRY(const auto tensor, args.tensor(index, operand.scalar_type, access));
-    return Argument{
-        {staging_[index].get(), 0}, tensor.nbytes(), static_cast<std::byte*>(tensor.data())};
+    return take_host(index, static_cast<std::byte*>(tensor.data()), tensor.nbytes());
   }
   const Device& device = *model_->device;
   if (view.device().device_id != device.number()) {
@@ -136,7 +136,30 @@ Result<Session::Argument> Session::take(const tenon::Args& args, std::size_t ind
                         " that is a multiple of its element: ",
                         slice.ok() ? std::string_view("it is none") : slice.text());
   }
-  return Argument{*slice, view.nbytes(), nullptr};
+  return Argument{*slice, view.nbytes()};
+}
+
+Result<Session::Argument> Session::take_host(std::size_t index, std::byte* bytes,
+                                             std::uint64_t nbytes) {
+  if (!model_->is_in_place || !HostBuffers::fits(bytes, nbytes)) {
+    return Argument{{staging_[index].get(), 0}, nbytes, bytes};
+  }
+  TENON_TRY(auto* const found, host_buffers_.find(index, bytes, nbytes, queue()));
+  return Argument{{found->buffer.get(), 0}, nbytes, bytes, found};
+}
+
+void Session::copy_overlapping() {
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (!arguments_[i].in_place) continue;
+    const HostBuffer& one = *arguments_[i].in_place;
+    for (std::size_t k = 0; k < i; ++k) {
+      const HostBuffer* const other = arguments_[k].in_place;
+      if (!other || !one.overlaps(*other)) continue;
+      arguments_[i].in_place = nullptr;
+      arguments_[i].slice = {staging_[i].get(), 0};
+      break;
+    }
+  }
 }
 
 Status Session::take_arguments(const tenon::Args& args) {
@@ -150,6 +173,7 @@ Status Session::take_arguments(const tenon::Args& args) {
     const auto access = i < graph.inputs.size() ? tenon::Access::Read : tenon::Access::Write;
     TENON_TRY(arguments_[i], take(args, i, shapes_[id], access));
   }
+  if (model_->is_in_place) copy_overlapping();
   return place_tensors();
 }
 
@@ -169,49 +193,100 @@ Status Session::place_tensors() {
   return tenon::ok();
 }
 
-Status Session::copy(std::size_t index, bool to_device) {
+Status Session::give(std::size_t index) {
   const Argument& argument = arguments_[index];
-  const TensorId id = tensor_of(*model_->graph, index);
-  const std::size_t nbytes =
-      id == graph_backend::no_tensor ? 0 : static_cast<std::size_t>(shapes_[id].nbytes());
-  if (!argument.host || nbytes == 0) return tenon::ok();
-  const Api& api = model_->device->api();
-  const cl_int code = to_device
-                          ? api.EnqueueWriteBuffer(queue(), argument.slice.buffer, CL_FALSE, 0,
-                                                   nbytes, argument.host, 0, nullptr, nullptr)
-                          : api.EnqueueReadBuffer(queue(), argument.slice.buffer, CL_FALSE, 0,
-                                                  nbytes, argument.host, 0, nullptr, nullptr);
+  if (argument.in_place) return argument.in_place->unmap(model_->device->api(), queue());
+  const std::uint64_t nbytes = read_bytes(index);
+  if (!argument.host || nbytes == 0 || index >= model_->graph->inputs.size()) return tenon::ok();
+  const cl_int code = model_->device->api().EnqueueWriteBuffer(
+      queue(), argument.slice.buffer, CL_FALSE, 0, nbytes, argument.host, 0, nullptr, nullptr);
   if (code == CL_SUCCESS) [[likely]]
     return tenon::ok();
   return check(code, tenon::concat("copy argument ", index));
 }
 
-Status Session::enqueue(tenon::ExecutionContext& context, tenon::CancelFlag cancelled, Run& run) {
+Status Session::give_back(std::size_t index) {
+  const Argument& argument = arguments_[index];
+  if (argument.in_place) return argument.in_place->map(model_->device->api(), queue());
+  const std::uint64_t nbytes = read_bytes(index);
+  if (!argument.host || nbytes == 0 || index < model_->graph->inputs.size()) return tenon::ok();
+  const cl_int code = model_->device->api().EnqueueReadBuffer(
+      queue(), argument.slice.buffer, CL_FALSE, 0, nbytes, argument.host, 0, nullptr, nullptr);
+  if (code == CL_SUCCESS) [[likely]]
+    return tenon::ok();
+  return check(code, tenon::concat("copy argument ", index));
+}
+
+std::size_t Session::read_bytes(std::size_t index) const {
+  const TensorId id = tensor_of(*model_->graph, index);
+  return id == graph_backend::no_tensor ? 0 : static_cast<std::size_t>(shapes_[id].nbytes());
+}
+
+void Session::make_key() {
   const Graph& graph = *model_->graph;
-  const Api& api = model_->device->api();
-  const ElementSlice failure{failure_.get(), 0};
-  if (model_->has_embedding) {
-    TENON_RETURN_IF_ERROR(
-        launch_(queue(), Kernel::Clear, static_cast<std::int64_t>(run.failure.size()), failure));
+  key_.clear();
+  for (const TensorId id : moving_) {
+    key_.push_back(reinterpret_cast<std::uintptr_t>(slices_[id].buffer));
+    key_.push_back(slices_[id].offset);
   }
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) TENON_RETURN_IF_ERROR(copy(i, true));
-  const Place place{queue(), slices_, failure};
+  for (const TensorId id : graph.inputs) {
+    if (id == graph_backend::no_tensor) continue;
+    const graph_backend::Shape& shape = shapes_[id].shape;
+    for (std::size_t i = 0; i < shape.rank(); ++i) {
+      key_.push_back(static_cast<std::uint64_t>(shape[i]));
+    }
+  }
+}
+
+Status Session::enqueue_nodes(tenon::ExecutionContext& context, tenon::CancelFlag cancelled,
+                              const Target& target) {
+  const Graph& graph = *model_->graph;
+  const Place place{target, slices_, {failure_.get(), 0}};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     TENON_RETURN_IF_ERROR(cancelled.check());
     const tenon::TracerScope scope(context.tracer(), graph_backend::name_of(graph.nodes[i].op),
                                    static_cast<std::int64_t>(i));
     Status enqueued = enqueue_node(launch_, shapes_, i, place);
     if (enqueued.ok() && context.tracer().enabled()) {
-      enqueued = check(api.Finish(queue()), "run a kernel");
+      enqueued = check(model_->device->api().Finish(queue()), "run a kernel");
     }
     if (!enqueued.ok()) {
       return tenon::error(enqueued.error(), "node ", i, " (",
                           graph_backend::name_of(graph.nodes[i].op), "): ", enqueued.text());
     }
   }
-  for (std::size_t i = graph.inputs.size(); i < arguments_.size(); ++i) {
-    TENON_RETURN_IF_ERROR(copy(i, false));
+  return tenon::ok();
+}
+
+Status Session::enqueue_recording(tenon::ExecutionContext& context, tenon::CancelFlag cancelled) {
+  make_key();
+  const Recording* recording =
+      recordings_.find(key_, model_->device->frees() + host_buffers_.drops());
+  if (!recording) {
+    if (!model_->replay.at_once && !recordings_.was_asked_for(key_)) {
+      return enqueue_nodes(context, cancelled, Target{queue()});
+    }
+    TENON_TRY(auto made, recordings_.begin(key_, queue()));
+    TENON_RETURN_IF_ERROR(enqueue_nodes(context, cancelled, {queue(), made.get()}));
+    TENON_TRY(recording, recordings_.finish(std::move(made), queue()));
   }
+  TENON_RETURN_IF_ERROR(cancelled.check());
+  return recordings_.enqueue(*recording, queue());
+}
+
+Status Session::enqueue(tenon::ExecutionContext& context, tenon::CancelFlag cancelled, Run& run) {
+  const Api& api = model_->device->api();
+  if (model_->has_embedding) {
+    const auto count = static_cast<std::int64_t>(run.failure.size());
+    const ElementSlice failure{failure_.get(), 0};
+    TENON_RETURN_IF_ERROR(launch_(Target{queue()}, Kernel::Clear, count, failure));
+  }
+  for (std::size_t i = 0; i < arguments_.size(); ++i) TENON_RETURN_IF_ERROR(give(i));
+  // A trace has a time for each node.
+  const bool is_recorded = model_->replay.is_used && !context.tracer().enabled();
+  TENON_RETURN_IF_ERROR(is_recorded ? enqueue_recording(context, cancelled)
+                                    : enqueue_nodes(context, cancelled, Target{queue()}));
+  for (std::size_t i = 0; i < arguments_.size(); ++i) TENON_RETURN_IF_ERROR(give_back(i));
   if (model_->has_embedding) {
     TENON_RETURN_IF_ERROR(
         check(api.EnqueueReadBuffer(queue(), failure_.get(), CL_FALSE, 0, bytes_of_failure,
@@ -244,6 +319,9 @@ Status Session::start(tenon::ExecutionContext& context, const tenon::Args& args,
   run->model = model_;
   Status enqueued = enqueue(context, cancelled, *run);
   if (!enqueued.ok()) {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (arguments_[i].in_place) static_cast<void>(give_back(i));
+    }
     static_cast<void>(model_->device->api().Finish(queue()));
     return enqueued;
   }
@@ -277,10 +355,19 @@ Status Session::set_queue(cl_command_queue queue) {
                           "the queue is of another context: expected that of the delegate, which "
                           "CL_EVENT_CONTEXT of an event's handle has");
     }
+    cl_bitfield properties = 0;
+    TENON_RETURN_IF_ERROR(check(api.GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES,
+                                                        sizeof properties, &properties, nullptr),
+                                "use the application's queue", Error::NotSupported));
+    if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
+      return tenon::error(Error::NotSupported,
+                          "the queue runs commands out of order: expected one that keeps it");
+    }
     TENON_RETURN_IF_ERROR(check(api.RetainCommandQueue(queue), "use the application's queue"));
     wanted = Owned<cl_queue_of>(queue, {api.ReleaseCommandQueue});
   }
   TENON_RETURN_IF_ERROR(check(api.Finish(this->queue()), "finish earlier work"));
+  recordings_.clear();
   caller_ = std::move(wanted);
   return tenon::ok();
 }

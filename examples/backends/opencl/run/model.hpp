@@ -12,8 +12,10 @@
 
 #include "common/run_shapes.hpp"
 #include "driver/device.hpp"
+#include "run/host_buffers.hpp"
 #include "run/launcher.hpp"
 #include "run/operators.hpp"
+#include "run/recordings.hpp"
 
 namespace opencl_backend {
 
@@ -24,11 +26,14 @@ struct Model {
   std::shared_ptr<const graph_backend::Graph> graph;
   std::vector<Owned<cl_mem_of>> constants;
   bool has_embedding = false;
+  Replay replay;             ///< Of runs as command buffers.
+  bool is_in_place = false;  ///< Arguments in the host's memory are not copied.
 
   /// Uploads the constants of `graph`, which comes from `read_graph` and needs its blob no more.
-  [[nodiscard]] static tenon::Result<std::shared_ptr<const Model>> load(
-      std::shared_ptr<Device> device, graph_backend::Graph graph, const tenon::InitContext& context,
-      const tenon::Prepared& prepared);
+  [[nodiscard]] static tenon::Result<std::shared_ptr<Model>> load(std::shared_ptr<Device> device,
+                                                                  graph_backend::Graph graph,
+                                                                  const tenon::InitContext& context,
+                                                                  const tenon::Prepared& prepared);
 
   [[nodiscard]] static std::uint64_t constant_bytes(const graph_backend::Graph& graph) noexcept;
   /// Of one session: scratch memory, and a copy of each argument in the host's memory.
@@ -81,13 +86,17 @@ class Session {
   explicit Session(std::shared_ptr<const Model> model)
       : model_(std::move(model)),
         shapes_(model_->graph),
-        launch_(model_->device, model_->program) {}
+        launch_(model_->device, model_->program),
+        recordings_(model_->device),
+        host_buffers_(model_->device,
+                      model_->graph->inputs.size() + model_->graph->outputs.size()) {}
 
   /// An argument of this run.
   struct Argument {
     Slice slice;
     std::uint64_t nbytes = 0;
-    std::byte* host = nullptr;  ///< Null for one on the device.
+    std::byte* host = nullptr;       ///< Null for one on the device.
+    HostBuffer* in_place = nullptr;  ///< Null for one that is copied, or on the device.
   };
 
   [[nodiscard]] cl_command_queue queue() const noexcept {
@@ -96,9 +105,21 @@ class Session {
   tenon::Status take_arguments(const tenon::Args& args);
   tenon::Result<Argument> take(const tenon::Args& args, std::size_t index,
                                const graph_backend::Operand& operand, tenon::Access access);
+  tenon::Result<Argument> take_host(std::size_t index, std::byte* bytes, std::uint64_t nbytes);
+  /// Arguments that share bytes are copied.
+  void copy_overlapping();
   tenon::Status place_tensors();
   tenon::Status enqueue(tenon::ExecutionContext& context, tenon::CancelFlag cancelled, Run& run);
-  tenon::Status copy(std::size_t index, bool to_device);
+  tenon::Status enqueue_nodes(tenon::ExecutionContext& context, tenon::CancelFlag cancelled,
+                              const Target& target);
+  tenon::Status enqueue_recording(tenon::ExecutionContext& context, tenon::CancelFlag cancelled);
+  /// Sets `key_` to what the commands of this run depend on.
+  void make_key();
+  /// Gives the bytes of an argument to the device, or those of the device to the host.
+  tenon::Status give(std::size_t index);
+  tenon::Status give_back(std::size_t index);
+  /// Bytes of an argument in this run; 0 for one that is not read.
+  [[nodiscard]] std::size_t read_bytes(std::size_t index) const;
   void forget_finished_runs();
 
   std::shared_ptr<const Model> model_;
@@ -112,6 +133,9 @@ class Session {
   std::vector<Argument> arguments_;              ///< Inputs, then outputs.
   std::vector<Slice> slices_;                    ///< By tensor.
   std::vector<graph_backend::TensorId> moving_;  ///< Tensors that are stored in arguments.
+  Recordings recordings_;
+  std::vector<std::uint64_t> key_;
+  HostBuffers host_buffers_;
   std::deque<std::shared_ptr<const Run>> runs_;  ///< Those that may not be done.
   std::shared_ptr<const Run> last_run_;
 };

@@ -125,10 +125,13 @@ class Enqueue {
     if ((from.buffer == to.buffer && from.offset == to.offset) || out_.nbytes() == 0) {
       return tenon::ok();
     }
-    return check(
-        launch_.device().api().EnqueueCopyBuffer(place_.queue, from.buffer, to.buffer, from.offset,
-                                                 to.offset, out_.nbytes(), 0, nullptr, nullptr),
-        "copy a tensor");
+    // As floats, which a kernel copies as they are: command buffers of different versions copy
+    // buffers by functions of different types.
+    const auto length = static_cast<std::int64_t>(out_.nbytes() / sizeof(float));
+    const auto floats = [](const Slice& slice) {
+      return ElementSlice{slice.buffer, slice.offset / sizeof(float)};
+    };
+    return run(Kernel::Cat, length, floats(from), floats(to), length, length);
   }
 
   Status operator()(const blob::ConvolutionT& op) const {
@@ -218,7 +221,7 @@ class Enqueue {
  private:
   template <class... Arguments>
   Status run(Kernel which, std::int64_t count, const Arguments&... arguments) const {
-    return launch_(place_.queue, which, count, arguments...);
+    return launch_(place_.target, which, count, arguments...);
   }
 
   [[nodiscard]] std::int64_t numel() const noexcept { return out_.shape.numel(); }

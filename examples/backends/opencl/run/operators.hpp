@@ -10,14 +10,14 @@
 
 namespace opencl_backend {
 
-/// Where the tensors of a graph are in one run, and on which queue it is.
+/// Where the tensors of a graph are in one run, and where its commands are put.
 struct Place {
-  cl_command_queue queue = nullptr;
+  Target target;
   std::span<const Slice> tensors;  ///< By their numbers in the graph.
   ElementSlice failure{};          ///< Four numbers, of Embedding; see its kernel.
 };
 
-/// Enqueues one node, whose sizes are those of `shapes`.
+/// Enqueues or records one node, whose sizes are those of `shapes`.
 [[nodiscard]] tenon::Status enqueue_node(Launcher& launch, const graph_backend::RunShapes& shapes,
                                          std::size_t node, const Place& place);
 

@@ -65,6 +65,13 @@ struct DeviceMemoryApi {
   /// both or none.
   Status (*upload)(void* context, void* stream, std::byte* to, Bytes from) = nullptr;
   Status (*end_uploads)(void* context) = nullptr;
+  /// Whether the constants of a model are better in one block than in one each.
+  bool joins_constants = false;
+  /// Whether a block holds these bytes: true or false when this returns, with `end_uploads` as
+  /// after an upload. Optional; otherwise blocks are read back piece by piece, with a wait for
+  /// each.
+  Result<bool> (*holds)(void* context, void* stream, const std::byte* block,
+                        Bytes expected) = nullptr;
   Status (*copy_strided)(void* context, void* stream, const StridedCopy& copy) = nullptr;
   /// Enqueues zeroes.
   Status (*zero)(void* context, void* stream, std::byte* to, std::size_t nbytes) = nullptr;
@@ -127,13 +134,18 @@ class DeviceBlock {
   [[nodiscard]] static Result<DeviceBlock> enqueue_upload(const DeviceMemoryApi& memory,
                                                           Bytes bytes) {
     TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));
-    Status status = memory.upload
-                        ? memory.upload(memory.context.get(), memory.stream, block.data_, bytes)
-                        : memory.copy(memory.context.get(), memory.stream, CopyKind::to_device,
-                                      block.data_, bytes.data(), bytes.size());
-    if (status.ok()) return block;
+    TENON_RETURN_IF_ERROR(block.enqueue_write(0, bytes));
+    return block;
+  }
+  /// The same for a part of the block, from `offset` on.
+  [[nodiscard]] Status enqueue_write(std::size_t offset, Bytes bytes) {
+    void* const context = memory_.context.get();
+    std::byte* const to = data_ + offset;
+    Status status = memory_.upload ? memory_.upload(context, memory_.stream, to, bytes)
+                                   : memory_.copy(context, memory_.stream, CopyKind::to_device, to,
+                                                  bytes.data(), bytes.size());
     // A part of it may be on its way.
-    static_cast<void>(memory.synchronize(memory.context.get(), memory.stream));
+    if (!status.ok()) static_cast<void>(memory_.synchronize(context, memory_.stream));
     return status;
   }
 

@@ -203,6 +203,8 @@ class TensorPool {
   [[nodiscard]] std::size_t num_live() const noexcept { return live_; }
   /// Bytes of blocks, in use or kept.
   [[nodiscard]] std::size_t nbytes() const noexcept { return used_bytes_ + cached_bytes_; }
+  /// The most that `nbytes` was.
+  [[nodiscard]] std::size_t peak_nbytes() const noexcept { return peak_bytes_; }
 
   /// The constants that the model is loading from a blob at this moment, or null.
   [[nodiscard]] ConstantAdoption* adoption() const noexcept { return adoption_; }
@@ -432,6 +434,7 @@ class TensorPool {
         return nullptr;
       }
       has_new_blocks_ = true;
+      peak_bytes_ = std::max(peak_bytes_, used_bytes_ + cached_bytes_ + size);
       out = take(storages_);
       out->data = *data;
     }
@@ -449,6 +452,7 @@ class TensorPool {
   std::size_t live_ = 0;
   std::size_t used_bytes_ = 0;
   std::size_t cached_bytes_ = 0;
+  std::size_t peak_bytes_ = 0;
   std::vector<std::pair<const char*, std::shared_ptr<void>>> caches_;
   ConstantAdoption* adoption_ = nullptr;
   SizeMask* size_mask_ = nullptr;

@@ -31,7 +31,13 @@ class SharedByContent {
   template <class IsSame, class Make>
   [[nodiscard]] Result<std::shared_ptr<const Object>> get(Bytes bytes, const IsSame& is_same,
                                                           const Make& make) {
-    const std::size_t hash = std::hash<std::string_view>{}(as_text(bytes));
+    return get(hash_of(bytes), is_same, make);
+  }
+
+  /// The same for bytes whose hash is known.
+  template <class IsSame, class Make>
+  [[nodiscard]] Result<std::shared_ptr<const Object>> get(std::size_t hash, const IsSame& is_same,
+                                                          const Make& make) {
     const std::shared_ptr<Entry> entry = entry_of(hash);
     const std::lock_guard lock(entry->making);
     for (const auto& object : entry->existing()) {
@@ -41,6 +47,10 @@ class SharedByContent {
     TENON_TRY(std::shared_ptr<const Object> made, make());
     entry->add(made);
     return made;
+  }
+
+  [[nodiscard]] static std::size_t hash_of(Bytes bytes) {
+    return std::hash<std::string_view>{}(as_text(bytes));
   }
 
   /// Bytes of all objects in use.

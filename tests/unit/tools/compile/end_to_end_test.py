@@ -16,7 +16,8 @@ import unittest
 
 compiler, runner, plugin = sys.argv[1:4]
 fixtures = pathlib.Path(sys.argv[4]) / "pt2"
-CASES = ("mlp", "mlp_decomposed", "vision", "vision_decomposed")
+CASES = ("mlp", "mlp_decomposed", "vision", "vision_decomposed", "transformer",
+         "transformer_dynamic")
 
 
 def run(program, *arguments):
