@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,9 +52,36 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+const char* header_of(bool counts) {
+  return counts ? "stand_in_counting.hpp" : "stand_in_metal.hpp";
+}
+
+/// Bytes of the variables that each thread of this process has of its own in a library: what
+/// `translate` makes of threadgroup variables.
+std::uint64_t threadgroup_nbytes(void* handle) {
+  struct Search {
+    ElfW(Addr) address;
+    std::uint64_t found;
+  };
+  const link_map* map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return 0;
+  Search search{map->l_addr, 0};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        Search& wanted = *static_cast<Search*>(data);
+        if (info->dlpi_addr != wanted.address) return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          if (info->dlpi_phdr[i].p_type == PT_TLS) wanted.found = info->dlpi_phdr[i].p_memsz;
+        }
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
 /// Runs the compiler, with its messages in the file `messages`.
 Status run_compiler(const std::string& source, const std::string& library,
-                    const std::string& messages) {
+                    const std::string& messages, bool counts) {
   std::vector<std::string> words = {TENON_STAND_IN_CLANG, "-x", "c++", "-std=c++20", "-O1", "-fPIC",
                                     "-shared", "-w", "-ffp-contract=off",
                                     // Literals are float, as in Metal.
@@ -61,7 +89,12 @@ Status run_compiler(const std::string& source, const std::string& library,
                                     "-D__METAL_VERSION__=310", "-I" TENON_STAND_IN_INCLUDE,
                                     // The backend's kernels and models include what they need; this
                                     // is for a source that includes nothing.
-                                    "-include", "stand_in_metal.hpp", source, "-o", library};
+                                    "-include", header_of(counts), source, "-o", library};
+  if (counts) {
+    words.insert(words.end() - 3,
+                 {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
+                  "-tsan-instrument-read-before-write=1"});
+  }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -91,7 +124,7 @@ Status run_compiler(const std::string& source, const std::string& library,
 /// library and the source that it was made from; the source is written last.
 class Cache {
  public:
-  explicit Cache(const std::string& text) : text_(text) {
+  Cache(const std::string& text, bool counts) : text_(text) {
     std::error_code failed;
     std::filesystem::file_time_type newest;
     for (const auto& header :
@@ -100,7 +133,8 @@ class Cache {
     }
     // The headers are part of what was compiled.
     const std::string stamp = std::to_string(newest.time_since_epoch().count());
-    name_ = std::to_string(std::hash<std::string>()(stamp + TENON_STAND_IN_CLANG + text));
+    name_ = std::to_string(
+        std::hash<std::string>()(stamp + TENON_STAND_IN_CLANG + header_of(counts) + text));
   }
 
   [[nodiscard]] std::string library() const { return entry(".so"); }
@@ -130,16 +164,18 @@ class Cache {
 
 }  // namespace
 
-Result<std::shared_ptr<CompiledLibrary>> CompiledLibrary::compile(const std::string& source) {
+Result<std::shared_ptr<CompiledLibrary>> CompiledLibrary::compile(const std::string& source,
+                                                                  bool counts) {
   TENON_TRY(TranslatedSource translated, translate(source));
   const PrivateDirectory directory;
   if (!directory.made()) return error(Error::AccessFailed, "no temporary directory");
-  const Cache cache(translated.text);
+  const Cache cache(translated.text, counts);
   std::string path = cache.library();
   if (!cache.has_library()) {
     std::ofstream(directory / "source.metal") << translated.text;
     path = directory / "library.so";
-    TENON_RETURN_IF_ERROR(run_compiler(directory / "source.metal", path, directory / "messages"));
+    TENON_RETURN_IF_ERROR(
+        run_compiler(directory / "source.metal", path, directory / "messages", counts));
     cache.keep(path);
   }
   std::shared_ptr<CompiledLibrary> out(new CompiledLibrary);
@@ -150,6 +186,7 @@ Result<std::shared_ptr<CompiledLibrary>> CompiledLibrary::compile(const std::str
   if (!host) return error(Error::InvalidProgram, "the library has no place for its host");
   *host = &GridRunner::host;
   out->kernels_ = std::move(translated.kernels);
+  out->threadgroup_nbytes_ = threadgroup_nbytes(out->handle_);
   return out;
 }
 
@@ -168,6 +205,7 @@ Result<CompiledKernel> CompiledLibrary::kernel(const std::string& name) const {
   if (!out.run) return error(Error::InvalidProgram, ::dlerror());
   out.num_buffers = entry->num_buffers;
   out.max_threads = entry->max_threads;
+  out.threadgroup_nbytes = threadgroup_nbytes_;
   return out;
 }
 

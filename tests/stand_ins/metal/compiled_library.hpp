@@ -17,6 +17,7 @@ struct CompiledKernel {
   tenon_stand_in::Kernel run = nullptr;
   unsigned num_buffers = 0;
   std::uint64_t max_threads = 0;
+  std::uint64_t threadgroup_nbytes = 0;  ///< Memory of a threadgroup, of all the library's kernels.
 };
 
 /// Metal source as a library of this processor, compiled by clang in a temporary directory and kept
@@ -24,7 +25,9 @@ struct CompiledKernel {
 class CompiledLibrary {
  public:
   /// errors: InvalidProgram with the compiler's text; AccessFailed when it cannot be run.
-  [[nodiscard]] static Result<std::shared_ptr<CompiledLibrary>> compile(const std::string& source);
+  /// With `counts` the kernels report their accesses to memory and their multiplications.
+  [[nodiscard]] static Result<std::shared_ptr<CompiledLibrary>> compile(const std::string& source,
+                                                                        bool counts = false);
 
   CompiledLibrary(const CompiledLibrary&) = delete;
   CompiledLibrary& operator=(const CompiledLibrary&) = delete;
@@ -38,6 +41,7 @@ class CompiledLibrary {
 
   void* handle_ = nullptr;
   std::vector<KernelEntry> kernels_;
+  std::uint64_t threadgroup_nbytes_ = 0;
 };
 
 }  // namespace tenon::metal_stand_in

@@ -120,6 +120,10 @@ std::string share_variables(std::string_view body) {
     if (before == 0 || std::string_view(";{}").find(body[before - 1]) == std::string_view::npos) {
       continue;
     }
+    // A pointer to threadgroup memory is a thread's own.
+    if (body.substr(at, body.find_first_of("[;=", at) - at).find('*') != std::string_view::npos) {
+      continue;
+    }
     out += body.substr(done, at - done);
     out += "static thread_local";
     done = at + std::string_view("threadgroup").size();

@@ -5,10 +5,12 @@
 // kernels, and nothing of a Mac. Never installed.
 #include "stand_in_device.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,10 +36,13 @@ Status next_call(const char* name) {
   return error(Error::Internal, "stand-in: ", name, " failed, as requested");
 }
 
+/// What Apple's GPUs have for a threadgroup.
+constexpr std::uint64_t max_threadgroup_nbytes = 32768;
+
 /// Bytes of a buffer; work that is enqueued keeps them.
 class Memory {
  public:
-  explicit Memory(std::size_t nbytes) : bytes_(new(alignment) std::byte[nbytes]) {
+  explicit Memory(std::size_t nbytes) : bytes_(new(alignment) std::byte[nbytes]), nbytes_(nbytes) {
     // Not zeroes, like a reused buffer, so that early reads show.
     std::memset(bytes_.get(), 0xff, nbytes);
     ++control().num_buffers;
@@ -46,6 +51,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory() { --control().num_buffers; }
   [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data(), nbytes_}; }
 
  private:
   static constexpr std::align_val_t alignment{64};
@@ -53,6 +59,7 @@ class Memory {
     void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, alignment); }
   };
   std::unique_ptr<std::byte[], Delete> bytes_;
+  std::size_t nbytes_;
 };
 
 class Buffer final : public MetalBuffer {
@@ -145,6 +152,11 @@ class Queue final : public MetalQueue {
         return error(Error::InvalidArgument, "stand-in: argument ", i, " of the kernel is not set");
       }
     }
+    if (next_.kernel.threadgroup_nbytes > max_threadgroup_nbytes) {
+      return error(Error::InvalidArgument, "stand-in: a threadgroup of ",
+                   next_.kernel.threadgroup_nbytes, " bytes: expected at most ",
+                   max_threadgroup_nbytes);
+    }
     ++control().num_dispatches;
     if (auto* sizes = control().group_sizes.load())
       sizes->push_back(group[0] * group[1] * group[2]);
@@ -188,10 +200,18 @@ class Queue final : public MetalQueue {
  private:
   Status run(Dispatch& dispatched) {
     std::vector<void*> addresses;
+    std::vector<std::span<const std::byte>> counted;
+    Work* const work = control().work.load();
     for (Argument& argument : dispatched.arguments) {
       addresses.push_back(argument.memory ? argument.memory->data() + argument.offset
                                           : argument.bytes.data());
+      if (work && argument.memory) counted.push_back(argument.memory->bytes());
     }
+    if (work) {
+      work->threadgroup_nbytes =
+          std::max(work->threadgroup_nbytes, dispatched.kernel.threadgroup_nbytes);
+    }
+    runner_.count(counted, work);
     return runner_.run(dispatched.kernel.run, addresses.data(), dispatched.threads,
                        dispatched.group);
   }
@@ -219,9 +239,10 @@ class Device final : public MetalDevice {
   Result<std::unique_ptr<MetalLibrary>> compile(const char* source) override {
     TENON_RETURN_IF_ERROR(next_call("newLibrary"));
     const std::lock_guard lock(mutex_);
-    auto& known = libraries_[source];
+    const bool counts = control().work.load() != nullptr;
+    auto& known = libraries_[{source, counts}];
     if (!known) {
-      TENON_TRY(known, CompiledLibrary::compile(source));
+      TENON_TRY(known, CompiledLibrary::compile(source, counts));
       ++control().num_compiled;
     }
     return std::make_unique<Library>(known);
@@ -233,7 +254,7 @@ class Device final : public MetalDevice {
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<CompiledLibrary>> libraries_;
+  std::map<std::pair<std::string, bool>, std::shared_ptr<CompiledLibrary>> libraries_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "threadgroup.hpp"
+
 namespace tenon::metal_stand_in {
 
 /// The interface of the stand-in for tests: counts of the whole process, and failures on request.
@@ -19,6 +21,9 @@ struct Control {
   std::atomic<std::vector<std::uint64_t>*> group_sizes = nullptr;
   /// Calls that succeed before one fails; negative: none fails.
   std::atomic<int> calls_until_failure = -1;
+  /// Where dispatches add their work, unless it is null. Sources that are compiled meanwhile are
+  /// compiled to be counted; the work of others is not known.
+  std::atomic<Work*> work = nullptr;
   /// False simulates a machine without a device.
   std::atomic<bool> has_device = true;
 };

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <span>
 
 #include "tenon/core/sanitizer.hpp"
@@ -39,8 +40,9 @@ void enter([[maybe_unused]] void* saved, [[maybe_unused]] const void** from,
 
 }  // namespace
 
-constinit const tenon_stand_in::Host GridRunner::host = {&GridRunner::barrier,
-                                                         &GridRunner::exchange};
+constinit const tenon_stand_in::Host GridRunner::host = {
+    &GridRunner::barrier, &GridRunner::exchange, &GridRunner::fail, &GridRunner::access,
+    &GridRunner::multiply};
 
 GridRunner::~GridRunner() {
   if (stacks_) ::munmap(stacks_, num_stacks_ * stack_size);
@@ -67,6 +69,7 @@ Status GridRunner::run(tenon_stand_in::Kernel kernel, void* const* buffers,
   for (Fiber& fiber : fibers_) fiber.state = State::done;
   kernel_ = kernel;
   buffers_ = buffers;
+  failure_ = nullptr;
   current_runner = this;
   std::array<std::uint64_t, 3> groups{};
   for (std::size_t d = 0; d < 3; ++d) groups[d] = (threads[d] + group[d] - 1) / group[d];
@@ -114,6 +117,7 @@ Status GridRunner::run_group(std::size_t count) {
       do {
         for (std::size_t i = first; i < end; ++i) {
           if (fibers[i].state == State::fresh || fibers[i].state == State::runnable) resume(i);
+          if (failure_) return error(Error::InvalidState, failure_);
         }
       } while (release_exchanges(first, end));
     }
@@ -205,6 +209,28 @@ const tenon_stand_in::Exchange* GridRunner::exchange(const void* value, unsigned
   self.suspend(State::at_exchange);
   *lane = place;
   return &group.taken;
+}
+
+/// The fiber is in the middle of a kernel and is never resumed: the next grid has other fibers.
+void GridRunner::fail(const char* text) {
+  current_runner->failure_ = text;
+  current_runner->suspend(State::failed);
+}
+
+void GridRunner::access(const void* address, unsigned long nbytes, bool is_write) {
+  const GridRunner& self = *current_runner;
+  const auto* const first = static_cast<const std::byte*>(address);
+  for (const std::span<const std::byte> buffer : self.counted_) {
+    if (std::less{}(first, buffer.data()) || !std::less{}(first, buffer.data() + buffer.size())) {
+      continue;
+    }
+    (is_write ? self.work_->device_written : self.work_->device_read) += nbytes;
+    return;
+  }
+}
+
+void GridRunner::multiply(unsigned count) {
+  if (current_runner->work_) current_runner->work_->multiplied += count;
 }
 
 }  // namespace tenon::metal_stand_in

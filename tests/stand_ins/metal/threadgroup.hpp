@@ -7,12 +7,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "include/stand_in_threads.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::metal_stand_in {
+
+/// What kernels that are counted did, of all their threads.
+struct Work {
+  std::uint64_t device_read = 0;  ///< Bytes, also those that a cache would have.
+  std::uint64_t device_written = 0;
+  std::uint64_t multiplied = 0;          ///< Multiplications of numbers.
+  std::uint64_t threadgroup_nbytes = 0;  ///< The most that one threadgroup has.
+};
 
 /// Runs the threads of one grid, a threadgroup at a time, each thread as a fiber of the calling
 /// thread: it runs until it waits for others at a barrier or gives its simdgroup a value.
@@ -30,16 +39,22 @@ class GridRunner {
   GridRunner& operator=(const GridRunner&) = delete;
   ~GridRunner();
 
-  /// errors: InvalidState when the threads of a group do not meet.
+  /// errors: InvalidState when the threads of a group do not meet, or do what is undefined.
   [[nodiscard]] Status run(tenon_stand_in::Kernel kernel, void* const* buffers,
                            const std::array<std::uint64_t, 3>& threads,
                            const std::array<std::uint64_t, 3>& group);
+
+  /// Memory of the device, of which accesses are counted, and where to; null for none.
+  void count(std::span<const std::span<const std::byte>> buffers, Work* work) {
+    counted_.assign(buffers.begin(), buffers.end());
+    work_ = work;
+  }
 
   /// The functions that kernels call.
   static const tenon_stand_in::Host host;
 
  private:
-  enum class State : std::uint8_t { fresh, at_barrier, at_exchange, runnable, done };
+  enum class State : std::uint8_t { fresh, at_barrier, at_exchange, runnable, done, failed };
   /// Where a thread is when another one runs. Switching contexts asks the system for the mask of
   /// signals each time, which is most of its cost; jumps do not, and sanitizers know contexts
   /// alone.
@@ -70,6 +85,9 @@ class GridRunner {
   static void barrier();
   static const tenon_stand_in::Exchange* exchange(const void* value, unsigned nbytes,
                                                   unsigned* lane);
+  static void fail(const char* text);
+  static void access(const void* address, unsigned long nbytes, bool is_write);
+  static void multiply(unsigned count);
 
   static constexpr std::size_t stack_size = std::size_t{128} << 10;
 
@@ -86,6 +104,9 @@ class GridRunner {
   std::size_t current_ = 0;
   tenon_stand_in::Kernel kernel_ = nullptr;
   void* const* buffers_ = nullptr;
+  const char* failure_ = nullptr;
+  std::vector<std::span<const std::byte>> counted_;
+  Work* work_ = nullptr;
 };
 
 }  // namespace tenon::metal_stand_in

@@ -40,6 +40,8 @@ class Lanes {
   bool is_active(unsigned lane) const {
     return lane < tenon_stand_in::simd_width && (exchange_->active >> lane & 1) != 0;
   }
+  /// True when no thread of the simdgroup is missing.
+  bool is_full() const { return exchange_->active == 0xffffffffu; }
   /// A thread that does not run has no value; reading it is unspecified in Metal.
   T at(unsigned lane) const {
     T out = mine_;
@@ -194,6 +196,8 @@ TENON_STAND_IN_ATOMIC(min, value < old ? value : old)
 #undef TENON_STAND_IN_ATOMIC
 
 }  // namespace metal
+
+#include "stand_in_matrix.hpp"
 
 namespace tenon_stand_in {
 

@@ -37,6 +37,12 @@ struct Host {
   /// Gives `nbytes` to the simdgroup and returns when all its threads that run have done so. The
   /// result is valid until the thread's next call; `lane` is set to the thread's place in it.
   const Exchange* (*exchange)(const void* value, unsigned nbytes, unsigned* lane);
+  /// Ends the run of the grid with an error, for what Metal leaves undefined. Does not return.
+  void (*fail)(const char* text);
+  /// Called by kernels that are compiled to be counted, for each access to memory and for
+  /// multiplications.
+  void (*access)(const void* address, unsigned long nbytes, bool is_write);
+  void (*multiply)(unsigned count);
 };
 
 /// The entry of a kernel for one thread. `buffers` are what was bound, by index.
