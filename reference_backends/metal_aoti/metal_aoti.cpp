@@ -63,6 +63,8 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
       tenon::OptionSpec{"flush_interval", metal::not_set,
                         "kernels after which work is handed to the device, 0 for the end of a run; "
                         "-1 for ET_METAL_FLUSH_INTERVAL, or what suits the device"},
+      tenon::OptionSpec{"attention_weights", false,
+                        "whether attention also gives its weights, for programs that use them"},
       aoti::share_weights_option("keep weights once for all delegates that have them"),
       aoti::model_copies_option};
   // [options]
@@ -93,8 +95,9 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     TENON_TRY(const auto pool_size, values.get<std::int64_t>("buffer_pool_size_mb"));
     TENON_TRY(const auto interval, values.get<std::int64_t>("flush_interval"));
     TENON_TRY(aoti::LoadOptions load_options, aoti::read_load_options(values));
-    TENON_TRY(const metal::ContextSettings settings,
+    TENON_TRY(metal::ContextSettings settings,
               metal::read_settings(pool_size, interval, device->device().architecture()));
+    TENON_TRY(settings.attention_weights, values.get<bool>("attention_weights"));
 #if defined(__APPLE__)
     TENON_RETURN_IF_ERROR(metal::publish_flat_shims());
 #endif

@@ -76,7 +76,14 @@ Status MetalContext::check_begun(const MetalFunction* function, unsigned index) 
   return ok();
 }
 
+Status check_has_memory(const aoti::ModelTensor& tensor) {
+  if (tensor.numel == 0 || tensor.data) return ok();
+  return error(Error::NotSupported, "a tensor ", shape_text(tensor.shape()),
+               " has no memory: attention gives its weights only with attention_weights=true");
+}
+
 Status MetalContext::set_tensor(unsigned index, const aoti::ModelTensor& tensor) {
+  TENON_RETURN_IF_ERROR(check_has_memory(tensor));
   const std::size_t nbytes = tensor.numel == 0 ? 0 : element_size(tensor);
   if (tensor.device_type == aoti::TorchDeviceType::mps) {
     TENON_TRY(const Place found, place(tensor.data, nbytes));
@@ -152,6 +159,11 @@ Status MetalContext::copy(aoti::CopyKind kind, std::byte* to, const std::byte* f
   if (!is_idle_) {
     Status status = synchronize();
     if (!status.ok()) return status;
+  }
+  if (!to || !from) {
+    return error(Error::NotSupported,
+                 "a tensor has no memory: attention gives its weights only with "
+                 "attention_weights=true");
   }
   std::memcpy(to, from, nbytes);
   return ok();

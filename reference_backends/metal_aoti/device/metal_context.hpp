@@ -22,7 +22,12 @@ namespace tenon::metal_aoti {
 struct ContextSettings {
   std::size_t pool_nbytes = 0;       ///< Free memory that an instance keeps for its next tensors.
   std::uint64_t flush_interval = 0;  ///< Kernels after which work is submitted; 0: at the end.
+  /// Whether attention also gives its weights, which takes memory for each query and key.
+  bool attention_weights = false;
 };
+
+/// Fails for a tensor with elements and no memory: the weights that attention did not keep.
+[[nodiscard]] Status check_has_memory(const aoti::ModelTensor& tensor);
 
 /// The state of one instance of a model on the device: its queue, the work being enqueued, and the
 /// buffers that its tensors are in. Delegates share nothing here.

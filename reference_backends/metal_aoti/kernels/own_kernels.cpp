@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/own_kernels.hpp"
 
+#include "kernels/attention_kernels.hpp"
 #include "kernels/decoder_kernels.hpp"
+#include "kernels/matrix_kernels.hpp"
 
 namespace tenon::metal_aoti {
 
@@ -27,53 +29,6 @@ kernel void copy(device T* to [[buffer(0)]], device const T* from [[buffer(1)]],
     from_offset += i * p.from[d];
   }
   to[to_offset] = from[from_offset];
-}
-)METAL";
-
-// Each group of threads computes one tile and reads the operands through threadgroup memory.
-constexpr std::string_view gemm_source = R"METAL(
-struct Parameters {
-  long a[4];
-  long b[4];
-  long bias[4];
-  long out[4];
-  int rows, columns, inner, inner_batches, group;
-  float alpha, beta;
-  int has_bias;
-};
-kernel void gemm(device T* out [[buffer(0)]], device const T* a [[buffer(1)]],
-                 device const T* b [[buffer(2)]], device const T* bias [[buffer(3)]],
-                 constant Parameters& p [[buffer(4)]],
-                 uint3 position [[thread_position_in_grid]],
-                 uint3 local [[thread_position_in_threadgroup]]) {
-  threadgroup float tile_a[16][16];
-  threadgroup float tile_b[16][16];
-  const int row = position.y;
-  const int column = position.x;
-  const int outer = int(position.z) / p.inner_batches;
-  const int batch = int(position.z) % p.inner_batches;
-  device const T* a_matrix = a + outer * p.a[0] + batch * p.a[1];
-  device const T* b_matrix = b + outer * p.b[0] + batch / p.group * p.b[1];
-  float sum = 0;
-  for (int first = 0; first < p.inner; first += 16) {
-    const int a_column = first + int(local.x);
-    const int b_row = first + int(local.y);
-    tile_a[local.y][local.x] = row < p.rows && a_column < p.inner
-        ? float(a_matrix[row * p.a[2] + a_column * p.a[3]]) : 0.0f;
-    tile_b[local.y][local.x] = b_row < p.inner && column < p.columns
-        ? float(b_matrix[b_row * p.b[2] + column * p.b[3]]) : 0.0f;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (int i = 0; i < 16; ++i) sum += tile_a[local.y][i] * tile_b[i][local.x];
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-  }
-  if (row < p.rows && column < p.columns) {
-    float result = p.alpha * sum;
-    if (p.has_bias != 0) {
-      result += p.beta * float(bias[outer * p.bias[0] + batch * p.bias[1] + row * p.bias[2] +
-                                    column * p.bias[3]]);
-    }
-    out[outer * p.out[0] + batch * p.out[1] + row * p.out[2] + column * p.out[3]] = T(result);
-  }
 }
 )METAL";
 
@@ -136,89 +91,6 @@ kernel void convolution(device T* out [[buffer(0)]], device const T* in [[buffer
   if (p.has_bias != 0) sum += float(bias[channel * p.bias_stride]);
   out[position.z * p.out_strides[0] + channel * p.out_strides[1] + z * p.out_strides[2] +
       y * p.out_strides[3] + x * p.out_strides[4]] = T(sum);
-}
-)METAL";
-
-constexpr std::string_view attention_source = R"METAL(
-struct Parameters {
-  long query[4];
-  long key[4];
-  long mask[4];
-  int heads, queries, keys, depth, group, is_causal, mask_kind;
-  float scale;
-};
-kernel void attention_scores(device float* scores [[buffer(0)]],
-                             device const T* query [[buffer(1)]],
-                             device const T* key [[buffer(2)]],
-                             device const uchar* mask [[buffer(3)]],
-                             constant Parameters& p [[buffer(4)]],
-                             uint3 position [[thread_position_in_grid]]) {
-  const int k = position.x;
-  const int q = position.y;
-  const int batch = int(position.z) / p.heads;
-  const int head = int(position.z) % p.heads;
-  device const T* q_row = query + batch * p.query[0] + head * p.query[1] + q * p.query[2];
-  device const T* k_row = key + batch * p.key[0] + head / p.group * p.key[1] + k * p.key[2];
-  float sum = 0;
-  for (int i = 0; i < p.depth; ++i) sum += float(q_row[i * p.query[3]]) * float(k_row[i * p.key[3]]);
-  sum *= p.scale;
-  const long place = batch * p.mask[0] + head * p.mask[1] + q * p.mask[2] + k * p.mask[3];
-  if (p.mask_kind == 1) sum += float(reinterpret_cast<device const T*>(mask)[place]);
-  if ((p.mask_kind == 2 && mask[place] == 0) || (p.is_causal != 0 && k > q)) sum = -INFINITY;
-  scores[(long(position.z) * p.queries + q) * p.keys + k] = sum;
-}
-)METAL";
-
-// A threadgroup computes a row. A row that is fully masked becomes zeroes, as in PyTorch's
-// _safe_softmax; NaN is no mask.
-constexpr std::string_view softmax_source = R"METAL(
-struct Parameters {
-  long rows;
-  long columns;
-};
-kernel void softmax(device T* out [[buffer(0)]], device const float* in [[buffer(1)]],
-                    constant Parameters& p [[buffer(2)]],
-                    uint3 position [[thread_position_in_grid]],
-                    uint3 threads [[threads_per_threadgroup]],
-                    uint lane [[thread_index_in_simdgroup]],
-                    uint simdgroup [[simdgroup_index_in_threadgroup]],
-                    uint simdgroups [[simdgroups_per_threadgroup]]) {
-  threadgroup float largest[32];
-  threadgroup float unmasked[32];
-  threadgroup float sums[32];
-  device const float* from = in + long(position.y) * p.columns;
-  device T* to = out + long(position.y) * p.columns;
-  const long step = threads.x;
-  float most = -INFINITY;
-  float seen = 0;
-  for (long i = position.x; i < p.columns; i += step) {
-    const float score = from[i];
-    if (score > most) most = score;
-    if (score != -INFINITY) seen = 1;
-  }
-  most = simd_max(most);
-  seen = simd_max(seen);
-  if (lane == 0) {
-    largest[simdgroup] = most;
-    unmasked[simdgroup] = seen;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  for (uint i = 0; i < simdgroups; ++i) {
-    most = max(most, largest[i]);
-    seen = max(seen, unmasked[i]);
-  }
-  float sum = 0;
-  if (seen != 0) {
-    for (long i = position.x; i < p.columns; i += step) sum += precise::exp(from[i] - most);
-  }
-  sum = simd_sum(sum);
-  if (lane == 0) sums[simdgroup] = sum;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  sum = 0;
-  for (uint i = 0; i < simdgroups; ++i) sum += sums[i];
-  for (long i = position.x; i < p.columns; i += step) {
-    to[i] = seen == 0 ? T(0) : T(precise::exp(from[i] - most) / sum);
-  }
 }
 )METAL";
 
@@ -299,9 +171,15 @@ kernel void topk(device T* values [[buffer(0)]], device long* places [[buffer(1)
 }  // namespace
 
 const char* own_kernel_name(OwnKernel kernel) noexcept {
-  static constexpr std::array<const char*, num_own_kernels> names = {
-      "copy",    "gemm", "convolution",       "attention_scores",
-      "softmax", "topk", "quantized_product", "gated_delta_rule"};
+  static constexpr std::array<const char*, num_own_kernels> names = {"copy",
+                                                                     "gemm",
+                                                                     "matrix_vector",
+                                                                     "convolution",
+                                                                     "attention",
+                                                                     "attention_weights",
+                                                                     "topk",
+                                                                     "quantized_product",
+                                                                     "gated_delta_rule"};
   return names[static_cast<std::size_t>(kernel)];
 }
 
@@ -356,13 +234,21 @@ std::string_view supported_types(OwnKernel kernel) noexcept {
 }
 
 std::string own_kernel_source(OwnKernel kernel, const char* metal_type) {
-  static constexpr std::array<std::string_view, num_own_kernels> sources = {
-      copy_source,    gemm_source, convolution_source,       attention_source,
-      softmax_source, topk_source, quantized_product_source, gated_delta_rule_source};
+  // Each kernel with what it shares with others.
+  static constexpr std::array<std::array<std::string_view, 3>, num_own_kernels> sources = {
+      {{copy_source},
+       {staging_source, gemm_parameters_source, gemm_source},
+       {staging_source, gemm_parameters_source, matrix_vector_source},
+       {convolution_source},
+       {staging_source, attention_parameters_source, attention_source},
+       {attention_parameters_source, attention_weights_source},
+       {topk_source},
+       {quantized_product_source},
+       {gated_delta_rule_source}}};
   std::string out = "#include <metal_stdlib>\nusing namespace metal;\ntypedef ";
   out += metal_type;
   out += " T;\n";
-  out += sources[static_cast<std::size_t>(kernel)];
+  for (const std::string_view part : sources[static_cast<std::size_t>(kernel)]) out += part;
   return out;
 }
 

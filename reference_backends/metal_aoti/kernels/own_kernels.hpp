@@ -16,14 +16,15 @@ namespace tenon::metal_aoti {
 enum class OwnKernel : std::uint8_t {
   copy,
   gemm,
+  matrix_vector,
   convolution,
-  attention_scores,
-  softmax,
+  attention,
+  attention_weights,
   topk,
   quantized_product,
   gated_delta_rule
 };
-inline constexpr std::size_t num_own_kernels = 8;
+inline constexpr std::size_t num_own_kernels = 9;
 
 [[nodiscard]] const char* own_kernel_name(OwnKernel kernel) noexcept;
 /// The Metal type that the kernel is compiled for, or null for an unsupported dtype.
@@ -45,24 +46,37 @@ struct CopyParameters {
 };
 static_assert(sizeof(CopyParameters) == 392);
 
-/// out = alpha * (a x b) + beta * bias, for a batch in two dimensions. Strides: two batch
-/// dimensions, row, column.
+/// out = alpha * (a x b) + beta * bias, for a batch. Strides: batch, row, column. For both gemm and
+/// matrix_vector.
 struct GemmParameters {
-  std::array<std::int64_t, 4> a;
-  std::array<std::int64_t, 4> b;
-  std::array<std::int64_t, 4> bias;
-  std::array<std::int64_t, 4> out;
+  std::array<std::int64_t, 3> a;
+  std::array<std::int64_t, 3> b;
+  std::array<std::int64_t, 3> bias;
+  std::array<std::int64_t, 3> out;
   std::int32_t rows;
   std::int32_t columns;
   std::int32_t inner;
-  std::int32_t inner_batches;  ///< Size of the second batch dimension.
-  std::int32_t group;          ///< How many of the second batch dimension of `a` share one of `b`.
   float alpha;
   float beta;
   std::int32_t has_bias;
+  /// Whether a tile of the operand is read along the dimension that is summed up, where its
+  /// elements are adjacent, and whether four of them at a time are aligned.
+  std::int32_t a_along_inner;
+  std::int32_t a_vectors;
+  std::int32_t b_along_inner;
+  std::int32_t b_vectors;
 };
-static_assert(sizeof(GemmParameters) == 160);
-inline constexpr std::uint64_t gemm_tile = 16;
+static_assert(sizeof(GemmParameters) == 136);
+/// Rows and columns of the result that a threadgroup of gemm computes.
+inline constexpr std::uint64_t gemm_tile = 64;
+/// Threads of a threadgroup of gemm, matrix_vector and attention: four simdgroups of 32.
+inline constexpr std::uint64_t tile_threads = 128;
+/// Rows that matrix_vector computes, at most.
+inline constexpr std::int32_t most_vector_rows = 4;
+/// Columns that a threadgroup of matrix_vector computes.
+[[nodiscard]] constexpr std::uint64_t vector_columns(bool b_along_inner) noexcept {
+  return b_along_inner ? 16 : 32;
+}
 
 /// Sizes and strides of up to three spatial dimensions; missing ones come first, with size 1.
 struct ConvolutionParameters {
@@ -83,30 +97,35 @@ struct ConvolutionParameters {
 };
 static_assert(sizeof(ConvolutionParameters) == 216);
 
-/// scores = scale * (query x key) with a mask, as float.
+/// softmax(scale * (query x key), with a mask) x value. The output is contiguous. For attention and
+/// attention_weights.
 struct AttentionParameters {
   std::array<std::int64_t, 4> query;  ///< Batch, head, position, element.
   std::array<std::int64_t, 4> key;
+  std::array<std::int64_t, 4> value;
   std::array<std::int64_t, 4> mask;
-  std::int32_t heads;
+  std::int32_t key_heads;
   std::int32_t queries;
   std::int32_t keys;
   std::int32_t depth;
+  std::int32_t width;  ///< Elements of a value.
   std::int32_t group;  ///< Heads of the query that share one of the key.
   std::int32_t is_causal;
-  std::int32_t mask_kind;  ///< 0 none, 1 added, 2 bool.
+  std::int32_t mask_kind;      ///< 0 none, 1 added, 2 bool.
+  std::int32_t query_vectors;  ///< Whether four elements at a time are adjacent and aligned.
+  std::int32_t key_vectors;
+  std::int32_t value_vectors;
+  std::int32_t keeps_rows;  ///< Whether the largest score and the sum of each row are written.
   float scale;
 };
-static_assert(sizeof(AttentionParameters) == 128);
+static_assert(sizeof(AttentionParameters) == 184);
+/// Rows and elements of values that a threadgroup computes.
+inline constexpr std::uint64_t attention_rows = 32;
+inline constexpr std::uint64_t attention_width = 128;
 
 /// Threads of a threadgroup that computes one row, at most: the kernels have room for 32
 /// simdgroups, and the narrowest have 8 threads.
 inline constexpr std::uint64_t most_row_threads = 256;
-
-struct SoftmaxParameters {
-  std::int64_t rows;
-  std::int64_t columns;
-};
 
 /// The k largest or smallest of each row, in order, the first of equal ones first. NaN is the
 /// largest.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include "device/metal_context.hpp"
 #include "operators/operator_checks.hpp"
@@ -14,22 +16,55 @@ namespace tenon::metal_aoti {
 
 namespace {
 
-/// Enqueues a batch of `batches[0] * batches[1]` matrix products.
-Status gemm(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b,
-            const ModelTensor* bias, const GemmParameters& parameters, std::int64_t batches) {
+/// True when the kernels may read four elements at a time along dimension `along` of the three or
+/// four that `strides` has: they are adjacent and aligned, wherever a row begins.
+template <std::size_t rank>
+bool reads_vectors(const ModelTensor& tensor, const std::array<std::int64_t, rank>& strides,
+                   std::size_t along) noexcept {
+  constexpr std::size_t width = 4;
+  const std::size_t nbytes = width * size_of(tensor.scalar_type);
+  bool out = tensor.device_type == aoti::TorchDeviceType::mps && strides[along] == 1 &&
+             reinterpret_cast<std::uintptr_t>(tensor.data) % nbytes == 0;
+  for (std::size_t d = 0; d < rank; ++d) {
+    out = out && (d == along || strides[d] % std::int64_t{width} == 0);
+  }
+  return out;
+}
+
+/// Enqueues a batch of matrix products: by matrix_vector where the result has few rows, or few
+/// columns, with the two operands exchanged.
+Status gemm(const ModelTensor& out, const ModelTensor* a, const ModelTensor* b,
+            const ModelTensor* bias, GemmParameters parameters, std::int64_t batches) {
+  GemmParameters& p = parameters;
+  if (p.columns <= most_vector_rows && p.rows > most_vector_rows) {
+    // transposed(out) = transposed(b) x transposed(a)
+    std::swap(a, b);
+    std::swap(p.a, p.b);
+    std::swap(p.rows, p.columns);
+    for (auto* const strides : {&p.a, &p.b, &p.bias, &p.out})
+      std::swap((*strides)[1], (*strides)[2]);
+  }
+  p.a_along_inner = p.a[2] == 1 || p.a[1] != 1;
+  p.b_along_inner = p.b[1] == 1 || p.b[2] != 1;
+  const bool is_vector = p.rows <= most_vector_rows;
+  // A vector is always read along the inner dimension.
+  p.a_vectors = reads_vectors(*a, p.a, is_vector || p.a_along_inner != 0 ? 2 : 1);
+  p.b_vectors = reads_vectors(*b, p.b, p.b_along_inner != 0 ? 1 : 2);
   MetalContext& context = current_context();
   TENON_TRY(const MetalFunction* const kernel,
-            context.shared().own_kernel(OwnKernel::gemm, out.scalar_type));
+            context.shared().own_kernel(is_vector ? OwnKernel::matrix_vector : OwnKernel::gemm,
+                                        out.scalar_type));
   TENON_RETURN_IF_ERROR(context.begin(kernel));
   TENON_RETURN_IF_ERROR(context.set_tensor(0, out));
-  TENON_RETURN_IF_ERROR(context.set_tensor(1, a));
-  TENON_RETURN_IF_ERROR(context.set_tensor(2, b));
+  TENON_RETURN_IF_ERROR(context.set_tensor(1, *a));
+  TENON_RETURN_IF_ERROR(context.set_tensor(2, *b));
   TENON_RETURN_IF_ERROR(context.set_tensor(3, bias ? *bias : out));
-  TENON_RETURN_IF_ERROR(context.set_value(4, parameters));
-  return context.dispatch(
-      {round_up(parameters.columns, gemm_tile), round_up(parameters.rows, gemm_tile),
-       static_cast<std::uint64_t>(batches)},
-      {gemm_tile, gemm_tile, 1});
+  TENON_RETURN_IF_ERROR(context.set_value(4, p));
+  const std::uint64_t columns = is_vector ? vector_columns(p.b_along_inner != 0) : gemm_tile;
+  const std::uint64_t row_groups = is_vector ? 1 : round_up(p.rows, gemm_tile) / gemm_tile;
+  return context.dispatch({round_up(p.columns, columns) / columns * tile_threads, row_groups,
+                           static_cast<std::uint64_t>(batches)},
+                          {tile_threads, 1, 1});
 }
 
 /// Dispatches the kernel that was begun, one threadgroup for each row: as many threads as find work
@@ -44,10 +79,10 @@ Status dispatch_rows(MetalContext& context, const MetalFunction& kernel, std::in
 }
 
 /// Strides of a matrix or a batch of them, with leading zeroes.
-std::array<std::int64_t, 4> matrix_strides(const ModelTensor& tensor) {
-  std::array<std::int64_t, 4> out{};
+std::array<std::int64_t, 3> matrix_strides(const ModelTensor& tensor) {
+  std::array<std::int64_t, 3> out{};
   for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
-    out[4 - static_cast<std::size_t>(tensor.rank) + d] = tensor.strides[d];
+    out[3 - static_cast<std::size_t>(tensor.rank) + d] = tensor.strides[d];
   }
   return out;
 }
@@ -84,8 +119,6 @@ Status product(const ModelTensor* out, const ModelTensor* a, const ModelTensor* 
   TENON_TRY(parameters.rows, narrow(rows));
   TENON_TRY(parameters.columns, narrow(columns));
   TENON_TRY(parameters.inner, narrow(inner));
-  TENON_TRY(parameters.inner_batches, narrow(std::max<std::int64_t>(batches, 1)));
-  parameters.group = 1;
   parameters.alpha = static_cast<float>(alpha);
   parameters.beta = static_cast<float>(beta);
   // With a beta of 0 the bias is not read, even if it is NaN.
@@ -102,11 +135,13 @@ Status product(const ModelTensor* out, const ModelTensor* a, const ModelTensor* 
                      shape_text(out->shape()), ", found ", shape_text(bias->shape()));
       }
       if (bias->sizes[from] != 1) {
-        parameters.bias[4 - static_cast<std::size_t>(bias->rank) + from] = bias->strides[from];
+        parameters.bias[3 - static_cast<std::size_t>(bias->rank) + from] = bias->strides[from];
       }
     }
   }
-  return gemm(*out, *a, *b, parameters.has_bias != 0 ? bias : nullptr, parameters, batches);
+  // Nothing to compute, and strides of such tensors may be any.
+  if (out->numel == 0) return ok();
+  return gemm(*out, a, b, parameters.has_bias != 0 ? bias : nullptr, parameters, batches);
 }
 
 }  // namespace
@@ -218,38 +253,51 @@ Status describe_mask(const ModelTensor& mask, const ModelTensor& query,
                shape_text(scores), ", found ", shape_text(mask.shape()));
 }
 
-/// Enqueues the scores, as float, and their softmax.
+/// Enqueues the weights of attention, from what the kernel for the output keeps of each row.
 Status weigh(const AttentionArguments& arguments, const AttentionParameters& parameters,
-             const std::array<std::int64_t, 4>& score_sizes, const ModelTensor& weights) {
+             std::int64_t batches, const ModelTensor& weights, const ModelTensor& kept) {
   const ModelTensor& query = *arguments.query;
-  const NewTensor scores(aoti::current_pool().empty_strided(score_sizes, nullptr, ScalarType::Float,
-                                                            aoti::TorchDeviceType::mps, 0));
-  if (!scores) return no_memory();
   MetalContext& context = current_context();
-  const std::int64_t batches = score_sizes[0] * score_sizes[1];
-  TENON_TRY(const MetalFunction* const score_kernel,
-            context.shared().own_kernel(OwnKernel::attention_scores, query.scalar_type));
-  TENON_RETURN_IF_ERROR(context.begin(score_kernel));
-  TENON_RETURN_IF_ERROR(context.set_tensor(0, *scores));
+  TENON_TRY(const MetalFunction* const kernel,
+            context.shared().own_kernel(OwnKernel::attention_weights, query.scalar_type));
+  TENON_RETURN_IF_ERROR(context.begin(kernel));
+  TENON_RETURN_IF_ERROR(context.set_tensor(0, weights));
   TENON_RETURN_IF_ERROR(context.set_tensor(1, query));
   TENON_RETURN_IF_ERROR(context.set_tensor(2, *arguments.key));
   TENON_RETURN_IF_ERROR(context.set_tensor(3, arguments.mask ? *arguments.mask : query));
-  TENON_RETURN_IF_ERROR(context.set_value(4, parameters));
-  TENON_RETURN_IF_ERROR(context.dispatch(
-      {static_cast<std::uint64_t>(score_sizes[3]), static_cast<std::uint64_t>(score_sizes[2]),
+  TENON_RETURN_IF_ERROR(context.set_tensor(4, kept));
+  TENON_RETURN_IF_ERROR(context.set_value(5, parameters));
+  return context.dispatch(
+      {static_cast<std::uint64_t>(parameters.keys), static_cast<std::uint64_t>(parameters.queries),
        static_cast<std::uint64_t>(batches)},
-      {}));
-  TENON_TRY(const MetalFunction* const softmax_kernel,
-            context.shared().own_kernel(OwnKernel::softmax, query.scalar_type));
-  TENON_RETURN_IF_ERROR(context.begin(softmax_kernel));
-  TENON_RETURN_IF_ERROR(context.set_tensor(0, weights));
-  TENON_RETURN_IF_ERROR(context.set_tensor(1, *scores));
-  const SoftmaxParameters rows{batches * score_sizes[2], score_sizes[3]};
-  TENON_RETURN_IF_ERROR(context.set_value(2, rows));
-  return dispatch_rows(context, *softmax_kernel, rows.rows, rows.columns);
+      {});
 }
 
-/// Also returns the weights; the output is their product with the values.
+/// Enqueues the kernel for the output. `kept` is null unless the rows are kept.
+Status attend(const AttentionArguments& arguments, const AttentionParameters& parameters,
+              std::int64_t batches, const ModelTensor& out, const ModelTensor* kept) {
+  const ModelTensor& query = *arguments.query;
+  MetalContext& context = current_context();
+  TENON_TRY(const MetalFunction* const kernel,
+            context.shared().own_kernel(OwnKernel::attention, query.scalar_type));
+  TENON_RETURN_IF_ERROR(context.begin(kernel));
+  TENON_RETURN_IF_ERROR(context.set_tensor(0, out));
+  TENON_RETURN_IF_ERROR(context.set_tensor(1, query));
+  TENON_RETURN_IF_ERROR(context.set_tensor(2, *arguments.key));
+  TENON_RETURN_IF_ERROR(context.set_tensor(3, *arguments.value));
+  TENON_RETURN_IF_ERROR(context.set_tensor(4, arguments.mask ? *arguments.mask : query));
+  TENON_RETURN_IF_ERROR(context.set_tensor(5, kept ? *kept : out));
+  TENON_RETURN_IF_ERROR(context.set_value(6, parameters));
+  const std::int64_t rows = std::int64_t{parameters.group} * parameters.queries;
+  return context.dispatch({round_up(rows, attention_rows) / attention_rows * tile_threads,
+                           round_up(parameters.width, attention_width) / attention_width,
+                           static_cast<std::uint64_t>(batches)},
+                          {tile_threads, 1, 1});
+}
+
+/// The second result has the weights only where the option asks for them; elsewhere it is a tensor
+/// without memory, which no kernel and no copy accepts. PyTorch's scaled_dot_product_attention
+/// drops it, and PyTorch's own kernels for few queries do not write it.
 Status attention(const AttentionArguments& arguments, ModelTensor** ret0, ModelTensor** ret1) {
   const ModelTensor& query = *arguments.query;
   const ModelTensor& key = *arguments.key;
@@ -274,38 +322,50 @@ Status attention(const AttentionArguments& arguments, ModelTensor** ret0, ModelT
   AttentionParameters parameters{};
   parameters.query = q.strides;
   parameters.key = k.strides;
-  TENON_TRY(parameters.heads, narrow(heads));
+  parameters.value = v.strides;
+  TENON_TRY(parameters.key_heads, narrow(k.sizes[1]));
   TENON_TRY(parameters.queries, narrow(q.sizes[2]));
   TENON_TRY(parameters.keys, narrow(k.sizes[2]));
   TENON_TRY(parameters.depth, narrow(q.sizes[3]));
+  TENON_TRY(parameters.width, narrow(v.sizes[3]));
   TENON_TRY(parameters.group, narrow(heads / k.sizes[1]));
+  // The rows of a head of the keys are counted with 32 bits.
+  TENON_RETURN_IF_ERROR(narrow(heads / k.sizes[1] * q.sizes[2]).status());
   parameters.is_causal = arguments.is_causal;
+  parameters.query_vectors = reads_vectors(query, q.strides, 3);
+  parameters.key_vectors = reads_vectors(key, k.strides, 3);
+  parameters.value_vectors = reads_vectors(value, v.strides, 3);
   parameters.scale = static_cast<float>(arguments.scale.value_or(
       1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.sizes[3], 1)))));
   const std::array<std::int64_t, 4> score_sizes{q.sizes[0], heads, q.sizes[2], k.sizes[2]};
   if (arguments.mask) {
     TENON_RETURN_IF_ERROR(describe_mask(*arguments.mask, query, score_sizes, parameters));
   }
+  const bool keeps = current_context().settings().attention_weights;
+  parameters.keeps_rows = keeps;
   const std::array<std::int64_t, 4> out_sizes{q.sizes[0], heads, q.sizes[2], v.sizes[3]};
   const std::size_t skipped = query.rank == 3 ? 1 : 0;
   NewTensor out(new_tensor(std::span(out_sizes).subspan(skipped), query));
   if (!out) return no_memory();
-  NewTensor weights(new_tensor(std::span(score_sizes).subspan(skipped), query));
+  const std::span weight_sizes = std::span(score_sizes).subspan(skipped);
+  NewTensor weights(keeps ? new_tensor(weight_sizes, query)
+                          : aoti::current_pool().from_blob(nullptr, weight_sizes, nullptr, 0,
+                                                           query.scalar_type,
+                                                           aoti::TorchDeviceType::mps, 0));
   if (!weights) return no_memory();
   if (out->numel != 0) {
     if (weights->numel == 0) return error(Error::NotSupported, "attention to no keys");
-    TENON_RETURN_IF_ERROR(weigh(arguments, parameters, score_sizes, *weights));
-    GemmParameters values{};
-    values.a = FourDimensions(*weights).strides;
-    values.b = v.strides;
-    values.out = FourDimensions(*out).strides;
-    values.rows = parameters.queries;
-    values.inner = parameters.keys;
-    TENON_TRY(values.columns, narrow(v.sizes[3]));
-    values.inner_batches = parameters.heads;
-    values.group = parameters.group;
-    values.alpha = 1;
-    TENON_RETURN_IF_ERROR(gemm(*out, *weights, value, nullptr, values, q.sizes[0] * heads));
+    const std::array<std::int64_t, 2> kept_sizes{q.sizes[0] * heads * q.sizes[2], 2};
+    const NewTensor kept(keeps ? aoti::current_pool().empty_strided(kept_sizes, nullptr,
+                                                                    ScalarType::Float,
+                                                                    aoti::TorchDeviceType::mps, 0)
+                               : nullptr);
+    if (keeps && !kept) return no_memory();
+    TENON_RETURN_IF_ERROR(
+        attend(arguments, parameters, q.sizes[0] * k.sizes[1], *out, keeps ? &*kept : nullptr));
+    if (keeps) {
+      TENON_RETURN_IF_ERROR(weigh(arguments, parameters, q.sizes[0] * heads, *weights, *kept));
+    }
   }
   out.give_to(ret0);
   weights.give_to(ret1);

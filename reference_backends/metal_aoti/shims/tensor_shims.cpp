@@ -23,11 +23,14 @@ bool is_mps(const ModelTensor& tensor) noexcept {
 
 /// Waits before the CPU reads or writes memory that the device may be using.
 Status wait_for(const ModelTensor& tensor) {
+  TENON_RETURN_IF_ERROR(check_has_memory(tensor));
   return is_mps(tensor) ? current_context().synchronize() : ok();
 }
 
 /// Copies between two tensors of the same dtype; `from` may be smaller where its sizes broadcast.
 Status copy(const ModelTensor& to, const ModelTensor& from) {
+  TENON_RETURN_IF_ERROR(check_has_memory(to));
+  TENON_RETURN_IF_ERROR(check_has_memory(from));
   if (!is_mps(to) || !is_mps(from)) {
     TENON_RETURN_IF_ERROR(current_context().synchronize());
     return base::detail::copy_tensor(to, from);

@@ -94,8 +94,12 @@ class Handle {
 /// A device, a context, and the pool that shims find on this thread.
 class Bench {
  public:
-  explicit Bench(tenon::metal_aoti::ContextSettings settings = {std::size_t{64} << 20, 0})
-      : context_(open(settings)), pool_(tenon::metal_aoti::metal_memory(context_)), scope_(pool_) {}
+  /// A null device is the system's.
+  explicit Bench(tenon::metal_aoti::ContextSettings settings = {std::size_t{64} << 20, 0},
+                 std::shared_ptr<tenon::metal_aoti::SharedDevice> device = nullptr)
+      : context_(open(settings, std::move(device))),
+        pool_(tenon::metal_aoti::metal_memory(context_)),
+        scope_(pool_) {}
 
   [[nodiscard]] tenon::metal_aoti::MetalContext& context() { return *context_; }
   [[nodiscard]] tenon::aoti::TensorPool& pool() { return pool_; }
@@ -125,10 +129,14 @@ class Bench {
 
  private:
   static std::shared_ptr<tenon::metal_aoti::MetalContext> open(
-      const tenon::metal_aoti::ContextSettings& settings) {
-    auto device = tenon::metal_aoti::system_device();
-    REQUIRE(device.ok());
-    auto opened = tenon::metal_aoti::MetalContext::open(*device, settings);
+      const tenon::metal_aoti::ContextSettings& settings,
+      std::shared_ptr<tenon::metal_aoti::SharedDevice> device) {
+    if (!device) {
+      auto system = tenon::metal_aoti::system_device();
+      REQUIRE(system.ok());
+      device = *system;
+    }
+    auto opened = tenon::metal_aoti::MetalContext::open(std::move(device), settings);
     REQUIRE(opened.ok());
     return *opened;
   }

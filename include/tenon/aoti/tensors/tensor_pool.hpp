@@ -148,7 +148,7 @@ class TensorPool {
     out->storage = self.storage;
     ++out->storage->references;
     out->storage_offset = storage_offset;
-    out->data = out->storage->data + placed->begin;
+    out->data = out->storage->data ? out->storage->data + placed->begin : nullptr;
     return out;
   }
 
