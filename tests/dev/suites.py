@@ -45,8 +45,9 @@ def set_sanitizers():
     os.environ["ASAN_OPTIONS"] = ("allocator_may_return_null=1:detect_stack_use_after_return=1:halt_on_error=1"
                                   ":intercept_tls_get_addr=0")
     os.environ["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
-    suppressions = pathlib.Path(__file__).with_name("thread_sanitizer.txt")
-    os.environ["TSAN_OPTIONS"] = f"halt_on_error=1:suppressions={suppressions}"
+    folder = pathlib.Path(__file__).parent
+    os.environ["LSAN_OPTIONS"] = f"print_suppressions=0:suppressions={folder / 'leak_sanitizer.txt'}"
+    os.environ["TSAN_OPTIONS"] = f"halt_on_error=1:suppressions={folder / 'thread_sanitizer.txt'}"
 
 
 def quick(part, words):
