@@ -20,7 +20,6 @@
 #include "interpreter.hpp"
 #include "long_work.hpp"
 #include "outputs.hpp"
-
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"

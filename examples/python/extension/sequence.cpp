@@ -18,7 +18,6 @@
 #include "error.hpp"
 #include "interpreter.hpp"
 #include "method.hpp"
-
 #include "tenon/core/concat.hpp"
 #include "tenon/host/sequence.hpp"
 

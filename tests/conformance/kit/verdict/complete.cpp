@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::conformance {
@@ -25,12 +25,6 @@ std::map<std::string_view, Names> cases_of(const SubjectReport& subject) {
   return out;
 }
 
-std::string joined(const std::vector<std::string>& rules) {
-  std::string out;
-  for (const std::string& rule : rules) out += (out.empty() ? "" : " ") + rule;
-  return out;
-}
-
 Status check_test(const SubjectReport& subject, const TestResult& test, int level,
                   std::span<const KitTest> tests) {
   const auto wrong = [&](const auto&... parts) {
@@ -40,8 +34,8 @@ Status check_test(const SubjectReport& subject, const TestResult& test, int leve
   const auto known = std::ranges::find(tests, std::string_view(test.id), &KitTest::id);
   if (known == tests.end()) return wrong("which is none of this version of the kit");
   if (known->level > level) return wrong("which is of level ", known->level);
-  if (joined(test.rules) != known->rules) {
-    return wrong("with the rules ", host::quoted(joined(test.rules)), ", expected ", known->rules);
+  if (const std::string rules = join(test.rules, " "); rules != known->rules) {
+    return wrong("with the rules ", host::quoted(rules), ", expected ", known->rules);
   }
   const bool has_backend =
       std::ranges::find(subject.backends, test.backend) != subject.backends.end();
