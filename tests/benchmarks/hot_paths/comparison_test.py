@@ -23,6 +23,12 @@ class Comparing(unittest.TestCase):
         self.assertTrue(good)
         self.assertNotIn("GREW", lines[0])
 
+    def test_a_short_path_may_vary_by_the_place_of_its_strings(self):
+        lines, good = self.verdict({"a": 165.0}, {"a": 171.0})
+        self.assertTrue(good)
+        self.assertNotIn("GREW", lines[0])
+        self.assertEqual(self.verdict({"a": 165.0}, {"a": 174.0}), (["GREW by 5.5 %"], False))
+
     def test_a_path_that_is_not_counted_fails(self):
         lines, good = self.verdict({"a": 1000.0, "b": 5.0}, {"a": 1000.0})
         self.assertFalse(good)
