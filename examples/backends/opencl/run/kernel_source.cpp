@@ -218,18 +218,12 @@ kernel void softmax(int is_log, IN(x), OUT(out), long size, long step, long coun
   float most = -INFINITY;
   for (long k = 0; k < size; ++k) most = fmax(most, x[x_at + k * step]);
   float sum = 0;
-  for (long k = 0; k < size; ++k) {
-    const float power = exp(x[x_at + k * step] - most);
-    sum += power;
-    if (!is_log) out[out_at + k * step] = power;
-  }
-  const float subtrahend = is_log ? most + log(sum) : 0.0f;
-  for (long k = 0; k < size; ++k) {
-    if (is_log) {
-      out[out_at + k * step] = x[x_at + k * step] - subtrahend;
-    } else {
-      out[out_at + k * step] /= sum;
-    }
+  for (long k = 0; k < size; ++k) sum += exp(x[x_at + k * step] - most);
+  if (is_log) {
+    const float subtrahend = most + log(sum);
+    for (long k = 0; k < size; ++k) out[out_at + k * step] = x[x_at + k * step] - subtrahend;
+  } else {
+    for (long k = 0; k < size; ++k) out[out_at + k * step] = exp(x[x_at + k * step] - most) / sum;
   }
 }
 
