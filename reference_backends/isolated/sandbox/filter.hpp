@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <linux/filter.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "sandbox/profile.hpp"
+
+namespace tenon::isolated {
+
+/// A call with this number ends the process by SIGSYS, whatever handlers there are. No call has it.
+inline constexpr int ending_call = 0x5fffffff;
+
+struct FilterOptions {
+  Profile profile = Profile::strict;
+  /// Other programs may be started. Files are then not opened by the handler, which a new program
+  /// does not have.
+  bool programs = false;
+  /// Number of the process that is filtered.
+  std::uint32_t process = 0;
+};
+
+/// The filter of `profile` for this architecture: the table of system_calls.hpp as a program for
+/// the kernel. Calls of other architectures, also those of 32 bits, end the process. What is
+/// refused or ends raises SIGSYS with the `Answer` in `si_errno`.
+[[nodiscard]] std::vector<sock_filter> make_filter(const FilterOptions& options);
+
+}  // namespace tenon::isolated

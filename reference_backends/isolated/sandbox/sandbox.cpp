@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "sandbox/sandbox.hpp"
+
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "sandbox/file_access.hpp"
+#include "sandbox/filter.hpp"
+#include "sandbox/system_failure.hpp"
+#include "sandbox/violation_handler.hpp"
+#include "tenon/core/concat.hpp"
+
+namespace tenon::isolated {
+namespace {
+
+constexpr std::array<std::pair<Profile, std::string_view>, 3> profile_names{{
+    {Profile::open, "open"},
+    {Profile::driver, "driver"},
+    {Profile::strict, "strict"},
+}};
+
+Status check(const SandboxOptions& options) {
+  const auto driver_alone = [&](std::string_view what, bool is_given) -> Status {
+    if (options.profile == Profile::driver || !is_given) return ok();
+    return error(Error::InvalidArgument, "profile ", profile_name(options.profile), " has no ",
+                 what);
+  };
+  TENON_RETURN_IF_ERROR(driver_alone("directories that can be written", !options.writable.empty()));
+  TENON_RETURN_IF_ERROR(driver_alone("devices", !options.devices.empty()));
+  TENON_RETURN_IF_ERROR(driver_alone("programs", !options.programs.empty()));
+  std::error_code failure;
+  const std::filesystem::directory_iterator threads("/proc/self/task", failure);
+  if (failure) {
+    return error(Error::NotSupported,
+                 "/proc, which says how many threads there are: ", failure.message());
+  }
+  const auto count = std::distance(begin(threads), end(threads));
+  if (count != 1) {
+    return error(Error::InvalidState, "a process is restricted before it has threads; found ",
+                 count);
+  }
+  return ok();
+}
+
+// The type of a resource is another one in each C library.
+Status limit(auto resource, std::string_view name, std::uint64_t value) {
+  struct rlimit limits{};
+  if (::getrlimit(resource, &limits) != 0) return system_failure(name);
+  const auto wanted = std::min<rlim_t>(value, limits.rlim_max);
+  limits = {.rlim_cur = wanted, .rlim_max = wanted};
+  if (::setrlimit(resource, &limits) != 0) return system_failure(name);
+  return ok();
+}
+
+Status drop_capabilities() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capset, &header, none) != 0)
+    return system_failure("capabilities are not given up");
+  return ok();
+}
+
+FileAccess access_of(const SandboxOptions& options) {
+  FileAccess access;
+  access.any_file = options.profile == Profile::open;
+  access.readable = options.readable;
+  const auto add = [](std::vector<std::string>& list, std::vector<std::string> more) {
+    list.insert(list.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  };
+  add(access.readable, loader_paths());
+  add(access.readable, processor_paths());
+  // Written to, and nothing is kept.
+  access.devices = {"/dev/null"};
+  if (options.profile != Profile::driver) return access;
+  add(access.readable, driver_paths());
+  add(access.devices, accelerator_devices());
+  add(access.devices, options.devices);
+  access.writable = options.writable;
+  access.programs = options.programs;
+  // A program is started by its loader.
+  if (!access.programs.empty()) add(access.programs, program_loaders());
+  return access;
+}
+
+Status install_filter(const SandboxOptions& options) {
+  std::vector<sock_filter> code = make_filter({
+      .profile = options.profile,
+      .programs = !options.programs.empty(),
+      .process = static_cast<std::uint32_t>(::getpid()),
+  });
+  const sock_fprog program{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0) {
+    return error(Error::NotSupported,
+                 "the filter of system calls: ", std::generic_category().message(errno),
+                 " (Linux with CONFIG_SECCOMP_FILTER)");
+  }
+  return ok();
+}
+
+Result<std::vector<std::string>> limit_files(const SandboxOptions& options) {
+  if (landlock_version() == 0 && (options.accept_open_files || options.profile == Profile::open)) {
+    return std::vector<std::string>{
+        "files that are opened, signals by descriptors and abstract "
+        "sockets of others (this kernel has no Landlock)"};
+  }
+  return restrict_files(access_of(options));
+}
+
+}  // namespace
+
+Result<Sandbox> restrict_process(const SandboxOptions& options) {
+  static Violations own_violations{};
+  TENON_RETURN_IF_ERROR(check(options));
+  if (options.descriptors) TENON_RETURN_IF_ERROR(close_other_descriptors(*options.descriptors));
+  TENON_RETURN_IF_ERROR(limit(RLIMIT_CORE, "RLIMIT_CORE", 0));
+  TENON_RETURN_IF_ERROR(limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", options.open_files));
+  if (options.address_space != 0) {
+    TENON_RETURN_IF_ERROR(limit(RLIMIT_AS, "RLIMIT_AS", options.address_space));
+  }
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_failure("PR_SET_NO_NEW_PRIVS");
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_failure("PR_SET_DUMPABLE");
+  TENON_TRY(auto not_enforced, limit_files(options));
+  if (options.profile != Profile::open) TENON_RETURN_IF_ERROR(drop_capabilities());
+  // The filter refuses to be asked.
+  const int version = landlock_version();
+  Violations& violations = options.violations ? *options.violations : own_violations;
+  TENON_RETURN_IF_ERROR(install_violation_handler(violations));
+  TENON_RETURN_IF_ERROR(install_filter(options));
+  return Sandbox{.landlock_version = version,
+                 .not_enforced = std::move(not_enforced),
+                 .violations = &violations};
+}
+
+bool passes_environment(std::string_view name, Profile profile) noexcept {
+  if (profile == Profile::open) return true;
+  constexpr std::string_view names[] = {"LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH",
+                                        "OPENVINO_LIB"};
+  constexpr std::string_view prefixes[] = {"LC_",  "OMP_",    "GOMP_", "KMP_",     "MKL_",
+                                           "TBB_", "ONEDNN_", "DNNL_", "OPENBLAS_"};
+  constexpr std::string_view driver_names[] = {"HOME", "PATH", "TMPDIR", "XDG_CACHE_HOME"};
+  constexpr std::string_view driver_prefixes[] = {"CUDA_", "NVIDIA_", "OCL_",  "OPENCL_",
+                                                  "POCL_", "VK_",     "MESA_", "HSA_",
+                                                  "HIP_",  "ROCR_",   "ZE_",   "NEO_"};
+  const auto is_name = [&](std::string_view known) { return name == known; };
+  const auto has_prefix = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  if (std::ranges::any_of(names, is_name) || std::ranges::any_of(prefixes, has_prefix)) return true;
+  return profile == Profile::driver && (std::ranges::any_of(driver_names, is_name) ||
+                                        std::ranges::any_of(driver_prefixes, has_prefix));
+}
+
+Status close_other_descriptors(std::vector<int> kept) {
+  std::ranges::sort(kept);
+  unsigned first = 0;
+  const auto close = [](unsigned from, unsigned to) {
+    // The C library of some systems has no function for it.
+    return from > to || ::syscall(SYS_close_range, from, to, 0) == 0;
+  };
+  for (const int descriptor : kept) {
+    if (descriptor < 0) return error(Error::InvalidArgument, "descriptor ", descriptor);
+    const auto number = static_cast<unsigned>(descriptor);
+    if (number > first && !close(first, number - 1)) return system_failure("close_range");
+    first = number + 1;
+  }
+  if (!close(first, UINT_MAX)) return system_failure("close_range");
+  return ok();
+}
+
+std::string_view profile_name(Profile profile) noexcept {
+  for (const auto& [value, name] : profile_names) {
+    if (value == profile) return name;
+  }
+  return {};
+}
+
+std::optional<Profile> profile_named(std::string_view name) noexcept {
+  for (const auto& [value, known] : profile_names) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tenon::isolated
