@@ -162,6 +162,7 @@ std::vector<std::string> processor_paths() {
           "/proc/stat",
           "/proc/sys/vm",
           "/sys/devices/system",
+          "/sys/kernel/mm/hugepages",
           "/sys/kernel/mm/transparent_hugepage",
           "/dev/urandom",
           "/dev/random",

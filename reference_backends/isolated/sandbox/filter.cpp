@@ -25,12 +25,16 @@ constexpr std::size_t argument_offset(std::size_t argument) {
   return offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t);
 }
 
-constexpr std::uint32_t verdict(Answer answer) {
+std::uint32_t verdict(Answer answer, const FilterOptions& options) {
   switch (answer) {
     case Answer::allow:
       return SECCOMP_RET_ALLOW;
     case Answer::absent:
       return SECCOMP_RET_ERRNO | ENOSYS;
+    case Answer::refuse:
+      // A signal would end a program that was started, which has no handler.
+      if (options.programs || options.profile == Profile::open) return SECCOMP_RET_ERRNO | EPERM;
+      [[fallthrough]];
     default:
       return SECCOMP_RET_TRAP | static_cast<std::uint32_t>(answer);
   }
@@ -48,10 +52,11 @@ void jump(Code& code, int kind, std::uint32_t value, std::size_t if_true, std::s
 }
 
 /// Ends with the answer of a condition that does not hold; otherwise the code after it runs.
-void append_condition(Code& code, const SystemCallCondition& condition, std::uint32_t process) {
+void append_condition(Code& code, const SystemCallCondition& condition,
+                      const FilterOptions& options) {
   const std::size_t low = argument_offset(condition.argument);
   const auto high_mask = static_cast<std::uint32_t>(condition.mask >> 32);
-  const std::uint32_t otherwise = verdict(condition.otherwise);
+  const std::uint32_t otherwise = verdict(condition.otherwise, options);
   if (high_mask != 0) {
     // All values have 32 bits.
     load(code, low + sizeof(std::uint32_t));
@@ -63,7 +68,8 @@ void append_condition(Code& code, const SystemCallCondition& condition, std::uin
   code.push_back(
       BPF_STMT(BPF_ALU | BPF_AND | BPF_K, static_cast<std::uint32_t>(condition.mask & low_half)));
   for (std::size_t i = 0; i < condition.count; ++i) {
-    const std::uint32_t value = condition.values[i] == own_process ? process : condition.values[i];
+    const std::uint32_t value =
+        condition.values[i] == own_process ? options.process : condition.values[i];
     const std::size_t comparisons_after = condition.count - 1 - i;
     // One of them: over the failure that follows. None of them: to it, and after the last one over
     // it.
@@ -77,14 +83,14 @@ void append_condition(Code& code, const SystemCallCondition& condition, std::uin
 }
 
 /// The answer to a call that the handler makes again from an address of its own.
-void append_made_by_handler(Code& code, Answer answer) {
+void append_made_by_handler(Code& code, Answer answer, const FilterOptions& options) {
   const auto address = std::bit_cast<std::uintptr_t>(&tenon_sandbox_call_made[0]);
   load(code, offsetof(seccomp_data, instruction_pointer));
   jump(code, BPF_JEQ, static_cast<std::uint32_t>(address & low_half), 1, 0);
-  finish(code, verdict(answer));
+  finish(code, verdict(answer, options));
   load(code, offsetof(seccomp_data, instruction_pointer) + sizeof(std::uint32_t));
   jump(code, BPF_JEQ, static_cast<std::uint32_t>(address >> 32), 1, 0);
-  finish(code, verdict(answer));
+  finish(code, verdict(answer, options));
   finish(code, SECCOMP_RET_ALLOW);
 }
 
@@ -100,7 +106,7 @@ Code code_of(std::string_view call, Answer answer, const FilterOptions& options)
     if (answer == Answer::open || answer == Answer::mask) answer = Answer::allow;
   }
   if (answer == Answer::open) {
-    append_made_by_handler(code, answer);
+    append_made_by_handler(code, answer, options);
     return code;
   }
   if (answer == Answer::allow) {
@@ -108,10 +114,10 @@ Code code_of(std::string_view call, Answer answer, const FilterOptions& options)
       if (condition.call != call || !condition.applies_to(options.profile)) continue;
       const bool asks_for_thread = condition.call == "clone" && condition.mask == clone_thread;
       if (asks_for_thread && options.programs) continue;
-      append_condition(code, condition, options.process);
+      append_condition(code, condition, options);
     }
   }
-  finish(code, verdict(answer));
+  finish(code, verdict(answer, options));
   return code;
 }
 
@@ -129,15 +135,15 @@ std::vector<sock_filter> make_filter(const FilterOptions& options) {
   Code code;
   load(code, offsetof(seccomp_data, arch));
   jump(code, BPF_JEQ, native_architecture, 1, 0);
-  finish(code, verdict(Answer::end));
+  finish(code, verdict(Answer::end, options));
   load(code, offsetof(seccomp_data, nr));
   jump(code, BPF_JEQ, static_cast<std::uint32_t>(ending_call), 0, 1);
   finish(code, SECCOMP_RET_KILL_PROCESS);
   // Those of x32, which have this bit.
   jump(code, BPF_JSET, 0x40000000, 0, 1);
-  finish(code, verdict(Answer::end));
+  finish(code, verdict(Answer::end, options));
   jump(code, BPF_JGT, static_cast<std::uint32_t>(last_system_call()), 0, 1);
-  finish(code, verdict(Answer::absent));
+  finish(code, verdict(Answer::absent, options));
   for (const SystemCallGroup& group : system_call_groups) {
     std::string_view names = group.names;
     while (!names.empty()) {
@@ -146,7 +152,7 @@ std::vector<sock_filter> make_filter(const FilterOptions& options) {
       names = end == std::string_view::npos ? std::string_view() : names.substr(end + 1);
     }
   }
-  finish(code, verdict(options.profile == Profile::open ? Answer::allow : Answer::end));
+  finish(code, verdict(options.profile == Profile::open ? Answer::allow : Answer::end, options));
   return code;
 }
 

@@ -15,8 +15,8 @@ inline constexpr int ending_call = 0x5fffffff;
 
 struct FilterOptions {
   Profile profile = Profile::strict;
-  /// Other programs may be started. Files are then not opened by the handler, which a new program
-  /// does not have.
+  /// Other programs may be started. They have no handler of SIGSYS, so files are not opened by it,
+  /// and what is refused fails with EPERM without it. `open` is always so.
   bool programs = false;
   /// Number of the process that is filtered.
   std::uint32_t process = 0;

@@ -24,7 +24,7 @@ struct SandboxOptions {
   /// `driver` alone.
   std::vector<std::string> devices;
   /// Programs, or directories of them, that may be started: PoCL runs the linker. `driver` alone.
-  /// A refused call ends such a program, and files that it may not open are not recorded.
+  /// With any, only the call that ends the process is recorded: programs have no handler for it.
   std::vector<std::string> programs;
   /// Descriptors that stay open, in any order; also 0, 1 and 2 stay only when they are listed. None
   /// may be a directory, a datagram socket, or a file that must not be read. Empty option: all

@@ -229,6 +229,13 @@ TEST_CASE("escape from strict: the restriction stays", "[escape]") {
                           return outcome_of(::sigaction(SIGSYS, &ignored, nullptr));
                         }),
              "rt_sigaction");
+  const Outcome asked = in_sandbox({}, [] {
+    struct sigaction found{};
+    found.sa_handler = SIG_IGN;
+    return ::sigaction(SIGSYS, nullptr, &found) == 0 && found.sa_handler == SIG_DFL ? 0 : 1;
+  });
+  CHECK(asked.code == 0);
+  CHECK(asked.violations.empty());
   const Outcome blocked = in_sandbox({}, [] {
     sigset_t all;
     ::sigfillset(&all);

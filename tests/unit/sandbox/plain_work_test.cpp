@@ -223,6 +223,11 @@ TEST_CASE("open refuses what concerns other processes and the kernel, and nothin
     const Outcome signalled = in_sandbox({.profile = Profile::open},
                                          [&] { return ::kill(parent, SIGTERM) != 0 ? errno : 0; });
     CHECK(signalled.code == EPERM);
+    const Outcome memory = in_sandbox({.profile = Profile::open}, [&] {
+      const std::string path = "/proc/" + std::to_string(parent) + "/mem";
+      return ::open(path.c_str(), O_RDONLY) < 0 ? errno : 0;
+    });
+    CHECK(memory.code == EACCES);
   }
   const Outcome mapped = in_sandbox({.profile = Profile::open}, [] {
     return static_cast<int>(::syscall(SYS_unshare, CLONE_NEWUSER));
