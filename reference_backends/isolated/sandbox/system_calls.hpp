@@ -194,7 +194,7 @@ inline constexpr SystemCallCondition system_call_conditions[] = {
     // Asked, not set.
     {"prlimit64", false, true, true, Answer::refuse, 2, all_bits, true, 1, {0}},
     {"sendto", false, true, true, Answer::end, 4, all_bits, true, 1, {0}},
-    // PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
+    // PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
     // PR_GET_TIMERSLACK, PR_GET_NO_NEW_PRIVS, PR_SET_VMA (names of memory).
     {"prctl",
      false,
@@ -204,8 +204,8 @@ inline constexpr SystemCallCondition system_call_conditions[] = {
      0,
      low_half,
      true,
-     8,
-     {3, 15, 16, 21, 23, 30, 39, 0x53564d41}},
+     9,
+     {2, 3, 15, 16, 21, 23, 30, 39, 0x53564d41}},
     // Signals to other processes by a descriptor: F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE,
     // F_NOTIFY.
     {"fcntl", false, true, true, Answer::refuse, 1, low_half, false, 5, {8, 10, 15, 1024, 1026}},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The code of docs/hosts/isolation-profiles.md.
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,8 +33,13 @@ TEST_CASE("a worker begins as the page shows", "[sandbox]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const Status begun = begin_worker(0, 1, nullptr);
-    ::_exit(begun.ok() || begun.error() == Error::NotSupported ? 0 : 1);
+    if (!begun.ok() && begun.error() != Error::NotSupported) ::_exit(1);
+    // A worker ends with its application: giving up capabilities must not end that.
+    int ends_by = 0;
+    ::prctl(PR_GET_PDEATHSIG, &ends_by);
+    ::_exit(ends_by == SIGKILL ? 0 : 2);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
