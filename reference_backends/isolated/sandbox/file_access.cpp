@@ -65,8 +65,8 @@ std::uint64_t known_file_rights(int version) {
   return rights;
 }
 
-/// Descriptors of directories of /proc stay open: without one the kernel forgets the directory, and
-/// with it that it may be read.
+/// Descriptors of what is in /proc stay open: without one the kernel forgets it, and with it that
+/// it may be read.
 bool must_stay_open(const std::string& path) { return path.starts_with("/proc/"); }
 
 Status allow(int ruleset, const std::vector<std::string>& paths, std::uint64_t rights) {
@@ -129,6 +129,7 @@ Result<std::vector<std::string>> restrict_files(const FileAccess& access) {
         known & ~(execute | make_character | make_socket | make_block | ioctl_device);
     const std::uint64_t using_device = reading | write_file | (known & ioctl_device);
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.readable, reading));
+    TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.listable, read_directory));
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.writable, writing));
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.devices, using_device));
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.programs, reading | execute));
@@ -156,7 +157,17 @@ std::vector<std::string> program_loaders() {
 }
 
 std::vector<std::string> processor_paths() {
-  return {"/proc/self",
+  return {"/proc/self/auxv",
+          "/proc/self/cgroup",
+          "/proc/self/cmdline",
+          "/proc/self/comm",
+          "/proc/self/cpuset",
+          "/proc/self/limits",
+          "/proc/self/maps",
+          "/proc/self/smaps",
+          "/proc/self/stat",
+          "/proc/self/statm",
+          "/proc/self/status",
           "/proc/cpuinfo",
           "/proc/meminfo",
           "/proc/stat",
@@ -170,11 +181,26 @@ std::vector<std::string> processor_paths() {
           "/dev/zero"};
 }
 
+std::vector<std::string> process_directories() { return {"/proc/self/fd", "/proc/self/task"}; }
+
 std::vector<std::string> driver_paths() {
-  return {"/sys",          "/usr/share",     "/usr/include",      "/usr/local/cuda",
-          "/etc/OpenCL",   "/etc/vulkan",    "/etc/ld.so.conf.d", "/etc/os-release",
-          "/etc/nvidia",   "/run/udev/data", "/proc/devices",     "/proc/driver",
-          "/proc/modules", "/proc/version",  "/proc/filesystems", "/proc/mounts"};
+  return {"/sys",
+          "/proc/self",
+          "/usr/share",
+          "/usr/include",
+          "/usr/local/cuda",
+          "/etc/OpenCL",
+          "/etc/vulkan",
+          "/etc/ld.so.conf.d",
+          "/etc/os-release",
+          "/etc/nvidia",
+          "/run/udev/data",
+          "/proc/devices",
+          "/proc/driver",
+          "/proc/modules",
+          "/proc/version",
+          "/proc/filesystems",
+          "/proc/mounts"};
 }
 
 std::vector<std::string> accelerator_devices() {

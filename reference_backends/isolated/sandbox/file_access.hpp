@@ -12,6 +12,8 @@ namespace tenon::isolated {
 struct FileAccess {
   /// Files, and directories with all that is below them.
   std::vector<std::string> readable;
+  /// Directories whose entries are listed, without what is in them.
+  std::vector<std::string> listable;
   std::vector<std::string> writable;
   /// Read, written, and asked by ioctl.
   std::vector<std::string> devices;
@@ -36,8 +38,12 @@ struct FileAccess {
 /// Dynamic loaders, which the kernel starts for a program.
 [[nodiscard]] std::vector<std::string> program_loaders();
 
-/// Paths that describe processors, memory and the process itself, and give random numbers.
+/// Paths that describe processors, memory and the process itself, and give random numbers. Not all
+/// of /proc/self, which lists the connections of the machine.
 [[nodiscard]] std::vector<std::string> processor_paths();
+
+/// Directories of the process itself: its threads and descriptors.
+[[nodiscard]] std::vector<std::string> process_directories();
 
 /// Paths that drivers of devices read in addition.
 [[nodiscard]] std::vector<std::string> driver_paths();

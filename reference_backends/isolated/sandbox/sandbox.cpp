@@ -82,6 +82,7 @@ FileAccess access_of(const SandboxOptions& options) {
   };
   add(access.readable, loader_paths());
   add(access.readable, processor_paths());
+  access.listable = process_directories();
   // Written to, and nothing is kept.
   access.devices = {"/dev/null"};
   if (options.profile != Profile::driver) return access;

@@ -85,6 +85,15 @@ TEST_CASE("escape from strict: no file is made or written", "[escape]") {
   // A link through the process' own directory is the file that it names.
   is_refused(in_sandbox(options, [] { return opens("/proc/self/root/etc/passwd", O_RDONLY); }),
              "openat", EACCES);
+  for (const std::string file : {"net/tcp", "mountinfo", "environ", "task/self/environ"}) {
+    const Outcome outcome = in_sandbox(options, [&] {
+      const std::string thread = std::to_string(::getpid());
+      const bool of_thread = file.starts_with("task/self");
+      return opens("/proc/self/" + (of_thread ? "task/" + thread + file.substr(9) : file),
+                   O_RDONLY);
+    });
+    is_refused(outcome, "openat", EACCES);
+  }
   const Outcome reads = in_sandbox(options, [&] { return opens(plugin, O_RDONLY); });
   CHECK(reads.code == 0);
   CHECK(reads.violations.empty());
