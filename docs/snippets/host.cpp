@@ -15,6 +15,7 @@
 #include <tenon/host/discovery.hpp>
 #include <tenon/host/prepared.hpp>
 #include <tenon/host/sequence.hpp>
+#include <tenon/host/signatures.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,6 +29,16 @@ tenon::Status find_a_backend() {
   TENON_TRY(auto backend, registry.lookup_backend("AcmeBackend"));  // searches, then loads one file
   // [discovery]
   return backend->is_available();
+}
+
+tenon::Status find_what_a_publisher_signed() {
+  // [signatures]
+  TENON_TRY(auto publishers, tenon::host::read_publishers("/etc/acme/publishers.json"));
+  tenon::host::HostInfo info;
+  info.library_policy = std::make_shared<tenon::host::SignaturePolicy>(std::move(publishers));
+  tenon::host::BackendRegistry registry(info);
+  // [signatures]
+  return registry.lookup_backend("AcmeBackend").status();
 }
 
 tenon::Status load_with_a_policy(std::shared_ptr<const tenon::host::Program> program,

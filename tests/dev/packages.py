@@ -28,6 +28,7 @@ FILES = {
     "libsleef3": ("/usr/lib/*/libsleef.so.3",),
     "libkissfft-float131": ("/usr/lib/*/libkissfft-float.so.131",),
     "liblapack3": ("/usr/lib/*/liblapack.so.3",),
+    "libsodium23": ("/usr/lib/*/libsodium.so.23",),
     # A driver that runs on every machine, for the OpenCL example.
     "ocl-icd-libopencl1": ("/usr/lib/*/libOpenCL.so.1",),
     "pocl-opencl-icd": ("/etc/OpenCL/vendors/pocl.icd",),

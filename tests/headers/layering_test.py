@@ -104,6 +104,7 @@ UMBRELLAS = {
     "host/discovery.hpp": {"host"},
     "host/prepared.hpp": {"host"},
     "host/sequence.hpp": {"host"},
+    "host/signatures.hpp": {"host"},
 }
 # What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and
 # the reader of JSON is that of both sides.
@@ -169,6 +170,8 @@ ENTRIES = set(UMBRELLAS) | {
     "executorch/register_plugins.hpp",
     "host/executorch_names.hpp",
     "host/impl/platform/pages.hpp",
+    "host/impl/platform/sealed_copy.hpp",
+    "host/impl/platform/system_library.hpp",
     "host/impl/platform/trusted_path.hpp",
     "host/platform/file.hpp",
     "host/platform/path_text.hpp",

@@ -29,6 +29,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
+#include "tenon/host/signatures.hpp"
 #include "unused_plugin.hpp"
 #include "unused_spec.hpp"
 #include "variants.hpp"
@@ -474,7 +475,8 @@ class Compilation {
   };
 
   const Arguments& arguments_;
-  host::BackendRegistry registry_;
+  host::BackendRegistry registry_{
+      host::HostInfo{.library_policy = host::environment_library_policy()}};
   std::vector<std::pair<std::string, std::vector<std::string>>> plugins_;  ///< Paths and ids.
   std::vector<Model> models_;
   std::deque<std::string> names_;

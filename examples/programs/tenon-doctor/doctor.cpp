@@ -31,6 +31,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
+#include "tenon/host/signatures.hpp"
 
 namespace tenon::doctor {
 namespace {
@@ -40,7 +41,8 @@ class Doctor {
   Doctor(const Arguments& arguments, std::function<host::SearchReport()> search)
       : arguments_(arguments),
         cpu_(tool::cpu_without(arguments.without_cpu_features)),
-        registry_({"tenon-doctor " TENON_VERSION_STRING, {}}, &cpu_) {
+        registry_({"tenon-doctor " TENON_VERSION_STRING, {}, host::environment_library_policy()},
+                  &cpu_) {
     registry_.add_search(std::move(search));
   }
 

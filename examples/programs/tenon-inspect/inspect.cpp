@@ -14,6 +14,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/signatures.hpp"
 
 namespace tenon::inspect {
 namespace {
@@ -116,7 +117,8 @@ void read(Report& report, const host::OpenedFile& file) {
 }
 
 void load(Report& report, host::OpenedFile file) {
-  auto plugin = host::Plugin::load(std::move(file), nullptr, {"tenon-inspect", {}});
+  auto plugin = host::Plugin::load(std::move(file), nullptr,
+                                   {"tenon-inspect", {}, host::environment_library_policy()});
   report.loaded = plugin.ok() ? ok() : std::move(plugin).status();
   if (!report.loaded->ok()) {
     report.code = ExitCode::no_backend;

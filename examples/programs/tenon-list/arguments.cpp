@@ -17,6 +17,7 @@ constexpr const char* footer =
     "  tenon-list --json | jq -r '.backends[] | select(.hidden_as == null) | .id'\n"
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-list\n"
     "  TENON_DISABLE='Cuda*' tenon-list --all\n"
+    "  TENON_PUBLISHERS=/etc/acme/publishers.json tenon-list --all\n"
     "\n"
     "Exit codes:\n"
     "  0 success, also when the list is empty  2 wrong usage\n";

@@ -40,7 +40,19 @@ Json manifest(const host::PluginSource& source) {
   if (source.manifest.empty()) return nullptr;
   return {{"path", host::path_text(source.manifest)},
           {"sha256", source.sha256 ? Json(source.sha256->to_hex()) : Json(nullptr)},
+          {"sigstore", text_or_null(source.sigstore)},
           {"facts", source.facts}};
+}
+
+Json signature(const Entry& entry) {
+  if (!entry.signature) return nullptr;
+  const auto& found = *entry.signature;
+  const host::SignatureReport report = found.ok() ? *found : host::SignatureReport();
+  return {{"status", found.ok() ? state_name(report.state) : "unchecked"},
+          {"publisher", text_or_null(report.publisher)},
+          {"key_id", text_or_null(report.key_id)},
+          {"trusted_comment", text_or_null(report.trusted_comment)},
+          {"reason", text_or_null(found.ok() ? std::string_view(report.reason) : found.text())}};
 }
 
 Json payload_versions(const host::BackendRecord& backend) {
@@ -49,7 +61,8 @@ Json payload_versions(const host::BackendRecord& backend) {
 }
 
 // What is known of the file, whether its backends are or not.
-void add_origin(const host::PluginSource& source, std::size_t num_paths, Json& json) {
+void add_origin(const Entry& entry, std::size_t num_paths, Json& json) {
+  const host::PluginSource& source = *entry.info.source;
   json["origin"] = source.origin();
   json["path"] = text_or_null(host::path_text(source.path));
   // The registry counts places from 1; 0 is the application.
@@ -57,6 +70,7 @@ void add_origin(const host::PluginSource& source, std::size_t num_paths, Json& j
   json["place"] = number != 0 && number <= num_paths ? Json(number - 1) : Json(nullptr);
   json["plugin"] = source.record ? plugin(*source.record) : Json(nullptr);
   json["manifest"] = manifest(source);
+  json["signature"] = signature(entry);
 }
 
 Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t num_paths) {
@@ -71,13 +85,14 @@ Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t 
                {"payload_versions", payload_versions(record)},
                {"runs_embedded_code", record.runs_embedded_code},
                {"offers_kernels", record.offers_kernels}};
-  add_origin(*entry.info.source, num_paths, json);
+  add_origin(entry, num_paths, json);
   return json;
 }
 
-Json refused(const host::PluginSource& source, std::size_t num_paths) {
+Json refused(const Entry& entry, std::size_t num_paths) {
+  const host::PluginSource& source = *entry.info.source;
   Json json = {{"error", failure(source.error, source.reason)}};
-  add_origin(source, num_paths, json);
+  add_origin(entry, num_paths, json);
   return json;
 }
 
@@ -92,7 +107,7 @@ std::string to_json(const Listing& listing) {
     if (const host::BackendRecord* record = entry.info.backend()) {
       backends.push_back(backend(entry, *record, paths.size()));
     } else {
-      files.push_back(refused(*entry.info.source, paths.size()));
+      files.push_back(refused(entry, paths.size()));
     }
   }
   const Json json = {

@@ -2,9 +2,13 @@
 #include "listing.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
+
+#include "tenon/host/platform/trusted_path.hpp"
 
 namespace tenon::list {
 namespace {
@@ -28,6 +32,12 @@ std::string_view hidden_as(const BackendInfo& info, std::span<const std::string>
   return {};
 }
 
+Result<host::SignatureReport> signature_of(const host::PluginSource& source,
+                                           const host::SignaturePolicy& policy) {
+  TENON_TRY(const host::OpenedFile file, host::open_file(source.path, host::Trust::checked));
+  return policy.examine(file, source.signature);
+}
+
 auto place_in_list(const Entry& entry) {
   const BackendInfo& info = entry.info;
   return std::tuple(info.backend() == nullptr, info.id(), !can_be_used(info.state));
@@ -35,8 +45,11 @@ auto place_in_list(const Entry& entry) {
 
 }  // namespace
 
-Listing make_listing(const host::BackendRegistry& registry, std::vector<std::string> tags) {
+Listing make_listing(const host::BackendRegistry& registry, std::vector<std::string> tags,
+                     const host::SignaturePolicy* policy) {
   Listing listing;
+  // A file may have several backends.
+  std::map<const host::PluginSource*, std::shared_ptr<const Result<host::SignatureReport>>> checked;
   std::vector<BackendInfo> found = registry.enumerate_backends();
   listing.num_found = found.size();
   for (BackendInfo& info : found) {
@@ -47,7 +60,15 @@ Listing make_listing(const host::BackendRegistry& registry, std::vector<std::str
     }
     if (!std::ranges::all_of(tags, [&](const auto& tag) { return contains(own, tag); })) continue;
     const std::string_view hidden = hidden_as(info, tags);
-    listing.entries.push_back({std::move(info), hidden});
+    const auto source = info.source;
+    Entry& entry = listing.entries.emplace_back(Entry{std::move(info), hidden});
+    if (!policy || source->path.empty()) continue;
+    auto& signature = checked[source.get()];
+    if (!signature) {
+      signature =
+          std::make_shared<const Result<host::SignatureReport>>(signature_of(*source, *policy));
+    }
+    entry.signature = signature;
   }
   std::ranges::sort(listing.all_tags);
   std::ranges::stable_sort(listing.entries, {}, place_in_list);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tenon/host/registry/registry.hpp"
+#include "tenon/host/signatures.hpp"
 
 namespace tenon::list {
 
@@ -15,6 +17,9 @@ struct Entry {
   host::BackendInfo info;
   /// Why it is left out without --all: a tag ("debug") or a state ("shadowed"). Empty: it is not.
   std::string_view hidden_as;
+  /// Who signed the file, or why that cannot be checked. Null without publishers, and for what is
+  /// no file.
+  std::shared_ptr<const Result<host::SignatureReport>> signature{};
 };
 
 /// The known backends, and where they were searched. None of them is loaded.
@@ -29,7 +34,10 @@ struct Listing {
 
 /// Asks `registry` for everything that has all of `tags`. A refused file has no tags. Who asks for
 /// a tag that hides backends, such as "debug", wants to see them: it does not hide them then.
+///
+/// With `policy`, which may be null, each file is read and its signature checked.
 [[nodiscard]] Listing make_listing(const host::BackendRegistry& registry,
-                                   std::vector<std::string> tags);
+                                   std::vector<std::string> tags,
+                                   const host::SignaturePolicy* policy = nullptr);
 
 }  // namespace tenon::list

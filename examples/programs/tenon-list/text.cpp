@@ -132,7 +132,23 @@ class Text {
       if (backend && backend->offers_kernels) {
         line("    ", styled("has kernels for operators of programs", Style::weak));
       }
+      write_signature(*shown_[row]);
       if (!info.reason.empty()) line("    ", styled(printable(info.reason), Style::weak));
+    }
+  }
+
+  void write_signature(const Entry& entry) {
+    if (!entry.signature) return;
+    const auto& found = *entry.signature;
+    if (!found.ok()) {
+      line("    ", styled(printable(found.text()), Style::bad));
+    } else if (found->state == host::SignatureState::valid) {
+      line("    ", styled(concat("signed by ", printable(found->publisher), ", key ", found->key_id,
+                                 ": ", printable(found->trusted_comment)),
+                          Style::weak));
+    } else {
+      line("    ",
+           styled(concat(state_name(found->state), ": ", printable(found->reason)), Style::bad));
     }
   }
 

@@ -26,6 +26,7 @@
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/schema/program_generated.h"
+#include "tenon/host/signatures.hpp"
 #include "unused_plugin.hpp"
 #include "values.hpp"
 
@@ -98,7 +99,9 @@ Session::Session(const Arguments& arguments, RecordedRun* recorded)
       recorded_(recorded),
       trace_(arguments.limits.trace_events),
       cpu_(tool::cpu_without(arguments.without_cpu_features)),
-      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}, &cpu_) {
+      registry_(
+          {"tenon-run " TENON_VERSION_STRING, &log_errors, host::environment_library_policy()},
+          &cpu_) {
   report_.program = arguments.model;
   registry_.add_search(host::discovery({.installed = installed_plugins()}));
 }

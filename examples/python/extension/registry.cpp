@@ -14,6 +14,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/signatures.hpp"
 
 namespace tenon::python {
 
@@ -41,7 +42,8 @@ std::function<host::SearchReport()> search(const std::vector<std::string>& paths
 Registry::Registry(std::vector<std::string> search_paths)
     : paths(std::move(search_paths)),
       registry(std::make_shared<host::BackendRegistry>(
-          host::HostInfo{"tenon for Python " TENON_VERSION_STRING, &log_errors})) {
+          host::HostInfo{"tenon for Python " TENON_VERSION_STRING, &log_errors,
+                         host::environment_library_policy()})) {
   registry->add_search(search(paths));
 }
 

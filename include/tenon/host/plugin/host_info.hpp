@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,10 +16,14 @@ namespace tenon::host {
 /// any thread, also from several at once.
 using LogSink = std::function<void(std::int32_t level, std::string_view plugin, std::string_view)>;
 
-/// Describes an application to the plugins that it loads.
+class LibraryPolicy;
+
+/// Describes an application to the plugins that it loads, and says which of them it loads.
 struct HostInfo {
   std::string name = "tenon host " TENON_VERSION_STRING;
-  LogSink log;  ///< None: log lines are dropped.
+  LogSink log{};  ///< None: log lines are dropped.
+  /// Admits each library before it is loaded (tenon/host/plugin/library_policy.hpp); null: all are.
+  std::shared_ptr<const LibraryPolicy> library_policy{};
 };
 
 }  // namespace tenon::host

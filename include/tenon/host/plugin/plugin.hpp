@@ -43,7 +43,8 @@ class Plugin {
   /// object must then equal that of the file. No code of the plugin runs before `backend`.
   ///
   /// `expected`, when it is not null, is the record with which the plugin was chosen; InvalidState
-  /// when the file has another one by now.
+  /// when the file has another one by now. `info.library_policy` is asked before anything else,
+  /// unless it admitted the file already.
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(OpenedFile file,
                                                             const PluginRecord* expected,
                                                             HostInfo info = {});

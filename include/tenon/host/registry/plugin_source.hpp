@@ -92,9 +92,11 @@ struct PluginSource {
   bool is_open = false;       ///< Its backend is loaded from the beginning: an object.
   std::string description{};  ///< Of a source that is not a file: "a factory of the application".
 
-  std::filesystem::path path;                  ///< The plugin's file; empty for other sources.
-  std::filesystem::path manifest;              ///< The manifest that named it; empty without one.
-  std::optional<Sha256> sha256;                ///< Expected hash of the file, from the manifest.
+  std::filesystem::path path;      ///< The plugin's file; empty for other sources.
+  std::filesystem::path manifest;  ///< The manifest that named it; empty without one.
+  std::optional<Sha256> sha256;    ///< Expected hash of the file, from the manifest.
+  std::string signature{};  ///< Text of the file's signature, from the manifest; empty: none.
+  std::string sigstore{};   ///< Where a bundle of sigstore is, from the manifest. Not checked.
   std::map<std::string, std::string> facts{};  ///< From the manifest.
 
   /// The plugin's own record; absent for objects and factories, and for a file that was refused

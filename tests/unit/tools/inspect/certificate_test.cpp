@@ -2,6 +2,7 @@
 //
 // tenon-inspect --certificate: a report of the conformance kit, and the plugin that it is about.
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,6 +12,8 @@
 
 #include "conformance/kit/verdict/test_table.hpp"
 #include "support/catch.hpp"
+#include "support/environment.hpp"
+#include "support/signer.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/sha256.hpp"
@@ -165,6 +168,48 @@ TEST_CASE(
   report = good_report();
   report["subjects"][0]["backends"] = {"Sub"};
   check_refused(report.dump(), 1, "the report does not name backend 'Add', which the plugin has");
+}
+
+TEST_CASE("a report needs the signature of a listed publisher where there is a list") {
+  const TemporaryDirectory directory;
+  const tenon::test::Signer signer;
+  const std::string text = good_report().dump();
+  const std::string file = write(directory, text);
+  const auto publishers = [&](std::string_view members) {
+    const auto path = directory.write(
+        "publishers.json",
+        tenon::concat(R"({"publishers_version": 1, "publishers": [{"name": "Acme", "keys": [)",
+                      R"({"minisign": ")", signer.public_key(), "\"", members, "}]}]}"));
+    std::filesystem::permissions(path, std::filesystem::perms(0644));
+    return Variables{{"TENON_PUBLISHERS", path.native()}};
+  };
+  const auto refused = [&](const Variables& variables, const std::string& why) {
+    const ScopedEnvironment environment(variables);
+    const Outcome outcome = check(file);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, ContainsSubstring(why));
+    CHECK(std::ranges::count(outcome.err, '\n') == 1);
+  };
+  refused(publishers(""),
+          "report.json.minisig is not there, expected a signature by a key of: Acme");
+  signer.sign_file(file);
+  {
+    const ScopedEnvironment environment(publishers(""));
+    const Outcome outcome = check(file);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK_THAT(outcome.out, ContainsSubstring("  signed by Acme, key AB07060504030201: "
+                                              "timestamp:1\\tfile:a.so\n"));
+  }
+  refused(publishers(R"(, "not_after": "2020-01-01")"),
+          "which counted before 2020-01-02T00:00:00Z");
+  // One more blank is another report.
+  write(directory, text + " ");
+  refused(publishers(""), "of Acme: the file is not what was signed");
+  const ScopedEnvironment missing({Variables{{"TENON_PUBLISHERS", "/no/such/file"}}});
+  CHECK(check(file).exit_code == 2);
 }
 
 TEST_CASE("a damaged report is reported as one") {

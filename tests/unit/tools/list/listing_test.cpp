@@ -200,10 +200,11 @@ TEST_CASE("JSON holds all that is known, hidden or not", "[list]") {
                  "abi": "1.0", "min_host_abi_minor": 0},
       "manifest": {"path": "/opt/acme/a.json", "sha256":
           "0000000000000000000000000000000000000000000000000000000000000000",
-          "facts": {"compiler": "gcc 12.2"}}})"));
+          "sigstore": null, "facts": {"compiler": "gcc 12.2"}}, "signature": null})"));
   CHECK(json["refused"] == nlohmann::json::parse(R"([{"error": {"name": "AccessFailed",
       "code": 34, "text": "/opt/acme/b.so: no"}, "origin": "/opt/acme/b.so",
-      "path": "/opt/acme/b.so", "place": 0, "plugin": null, "manifest": null}])"));
+      "path": "/opt/acme/b.so", "place": 0, "plugin": null, "manifest": null,
+      "signature": null}])"));
 }
 
 TEST_CASE("JSON is ASCII in one line, whatever files are called", "[list]") {

@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "list_support.hpp"
 #include "support/catch.hpp"
+#include "support/signer.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/abi/version.h"
 
 using namespace test;
@@ -70,6 +73,40 @@ TEST_CASE("an empty list is success and says where was searched and what to do",
   CHECK(empty.exit_code == 0);
   CHECK_THAT(empty.out, ContainsSubstring("  TENON_PLUGIN_PATH " + directory.path().string() +
                                           ": 0 plugins\n"));
+}
+
+TEST_CASE("with publishers the list says who signed each file, and what is wrong", "[list]") {
+  const TemporaryDirectory directory;
+  const tenon::test::Signer signer, other(9);
+  signer.sign_file(add_plugin(directory.path(), "variant_preferred"));
+  add_plugin(directory.path(), "two_backends");
+  other.sign_file(add_plugin(directory.path(), "newer_minor"));
+  for (const auto& file : std::filesystem::directory_iterator(directory.path())) {
+    std::filesystem::permissions(file, std::filesystem::perms(0644));
+  }
+  const TemporaryDirectory elsewhere;
+  const auto publishers = elsewhere.write(
+      "publishers.json",
+      tenon::concat(R"({"publishers_version": 1, "publishers": [{"name": "Ac\u00e9me", "keys": [)",
+                    R"({"minisign": ")", signer.public_key(), R"("}]}]})"));
+  std::filesystem::permissions(publishers, std::filesystem::perms(0644));
+  const std::string plugins = directory.path().string();
+  const auto outcome = run_list(
+      {"--all"}, {{"TENON_PLUGIN_PATH", plugins}, {"TENON_PUBLISHERS", publishers.string()}});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("    signed by Ac\u00e9me, key AB07060504030201: "
+                                            "timestamp:1\\tfile:a.so\n"));
+  CHECK_THAT(outcome.out, ContainsSubstring("    missing: its signature " + plugins +
+                                            "/two_backends.so.minisig is not there"));
+  CHECK_THAT(outcome.out, ContainsSubstring("    unknown key: its signature " + plugins +
+                                            "/newer_minor.so.minisig is by key AB07060504030209"));
+  // Without publishers nothing is said of signatures.
+  CHECK(run_list({"--all"}, {{"TENON_PLUGIN_PATH", plugins}}).out.find("sign") ==
+        std::string::npos);
+  const auto broken = run_list({}, {{"TENON_PUBLISHERS", "publishers.json"}});
+  CHECK(broken.exit_code == 2);
+  CHECK(broken.err.starts_with("tenon-list: InvalidArgument (0x12): TENON_PUBLISHERS: "));
 }
 
 TEST_CASE("a plugin in a directory is listed with what its record says", "[list]") {

@@ -23,7 +23,18 @@ MANIFEST = {
     "manifest_version": 1,
     "library": "libs/variant_base.so",
     "backends": [{"id": "VariantBackend", "tags": ["npu"], "priority": -5}],
+    "sigstore": "https://acme.example/variant_base.sigstore.json",
     "facts": {"compiler": "gcc 12.2"},
+}
+PUBLISHERS = {
+    "publishers_version": 1,
+    "required": False,
+    "publishers": [{
+        "name": "Acme",
+        # That of tests/fixtures/signatures.
+        "keys": [{"minisign": "RWQGP6kLMggyJZTJyWKamK2tRKUk4bPM+8f6w1pN0Ki1ck+2kjBzLkPm",
+                  "not_before": "2026-01-01", "not_after": "2099-12-31"}],
+    }],
 }
 
 
@@ -50,6 +61,7 @@ class Schema(SchemaCase, unittest.TestCase):
         self.write("acme.json", json.dumps(MANIFEST))
         self.write("broken.json", "{")
         self.write("text.so", "text\n")
+        self.write("two_backends.so.minisig", "text\n")
 
     def add(self, name, folder):
         shutil.copy(zoo / f"{name}.so", folder)
@@ -59,8 +71,29 @@ class Schema(SchemaCase, unittest.TestCase):
         (self.folder / name).write_text(text)
         (self.folder / name).chmod(0o644)
 
+    def publishers(self):
+        path = self.folder / "libs" / "publishers"
+        path.write_text(json.dumps(PUBLISHERS))
+        path.chmod(0o644)
+        return str(path)
+
     def everything(self):
-        return run(TENON_PLUGIN_PATH=f"{self.folder}:relative", TENON_DISABLE="LockedBackend")
+        return run(TENON_PLUGIN_PATH=f"{self.folder}:relative", TENON_DISABLE="LockedBackend",
+                   TENON_PUBLISHERS=self.publishers())
+
+    def test_signatures_are_listed_where_there_are_publishers(self):
+        signatures = {each["id"]: each["signature"] for each in self.everything()["backends"]}
+        self.assertEqual(signatures["WorksBackend"]["status"], "malformed")
+        self.assertEqual(signatures["DebugBackend"]["status"], "missing")
+        self.assertIsNone(signatures["DebugBackend"]["publisher"])
+        without = run(TENON_PLUGIN_PATH=str(self.folder))["backends"]
+        self.assertEqual({each["signature"] for each in without}, {None})
+
+    def test_publishers_are_what_their_schema_describes(self):
+        self.use_schema(pathlib.Path(schema_file).with_name("tenon-publishers.schema.json"))
+        self.check_valid(PUBLISHERS, 0)
+        for wrong in ({}, PUBLISHERS | {"publishers_version": 2}, PUBLISHERS | {"requird": True}):
+            self.assertFalse(self.validator.is_valid(wrong))
 
     def test_what_is_printed_is_valid(self):
         for number, document in enumerate((

@@ -16,6 +16,7 @@
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/impl/binary/elf_dependencies.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
+#include "tenon/host/plugin/library_policy.hpp"
 #if defined(_WIN32)
 #include "tenon/host/impl/platform/windows/library_handle.hpp"
 #else
@@ -81,9 +82,13 @@ class Library {
     return load(std::move(file), needs);
   }
 
-  /// The same, with what `read_needs` read from the file.
-  [[nodiscard]] static Result<Library> load(OpenedFile file, const Needs& needs) {
+  /// The same, with what `read_needs` read from the file. `policy`, when it is not null, admitted
+  /// the file and is asked for each library next to it; none is then loaded by an absolute path
+  /// (NotSupported).
+  [[nodiscard]] static Result<Library> load(OpenedFile file, const Needs& needs,
+                                            const LibraryPolicy* policy = nullptr) {
     Library library;
+    library.policy_ = policy;
     std::vector<FileIdentity> visited{file.identity};
     TENON_RETURN_IF_ERROR(library.load_beside(file, needs, visited));
     TENON_TRY(auto handle, detail::LibraryHandle::open(std::move(file), detail::keeps_libraries()));
@@ -137,6 +142,13 @@ class Library {
         for (const FileIdentity& each : visited) is_visited |= each == needed->identity;
         if (is_visited) continue;
         visited.push_back(needed->identity);
+        if (policy_) {
+          needed = policy_->admit(*std::move(needed), {});
+          if (!needed.ok()) {
+            return std::move(needed).status().with_context(
+                concat("needed by ", path_text(file.path)));
+          }
+        }
         TENON_TRY(const Needs needs_of_it, needs_of(*needed));
         TENON_RETURN_IF_ERROR(check_soname(*needed, needs_of_it, name));
         TENON_RETURN_IF_ERROR(load_beside(*needed, needs_of_it, visited));
@@ -150,13 +162,18 @@ class Library {
 
   /// The dynamic loader takes a name with a slash for a path, from the current working directory if
   /// it is relative.
-  static Status check_needed(const OpenedFile& file, const std::string& name) {
+  [[nodiscard]] Status check_needed(const OpenedFile& file, const std::string& name) const {
     if (name.find('/') == std::string::npos) return ok();
     if (name.front() != '/') {
       return error(
           Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
           ", which the dynamic loader would take from the current working directory; expected a "
           "name without a slash (link with a library that has a DT_SONAME)");
+    }
+    if (policy_) {
+      return error(Error::NotSupported, path_text(file.path), ": needs ", host::quoted(name),
+                   ", which the dynamic loader opens by its path, so that what was admitted need "
+                   "not be what is loaded; expected a name without a slash");
     }
     auto needed = open_file(name, file.trust);
     return needed.ok() ? ok()
@@ -175,6 +192,7 @@ class Library {
                  "', expected its name '", name, "' (link it with -Wl,-soname,", name, ")");
   }
 
+  const LibraryPolicy* policy_ = nullptr;       // Not used after `load`.
   std::vector<detail::LibraryHandle> handles_;  // What it needs first; itself last.
 };
 

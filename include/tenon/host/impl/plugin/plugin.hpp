@@ -17,6 +17,7 @@
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
 namespace tenon::host {
@@ -129,6 +130,11 @@ Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::path& path, 
 
 Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord* expected,
                                              HostInfo info) {
+  const LibraryPolicy* const policy = info.library_policy.get();
+  if (policy && !file.is_admitted) {
+    TENON_TRY(OpenedFile admitted, policy->admit(std::move(file), {}));
+    file = std::move(admitted);
+  }
   const std::string path = path_text(file.path);
   // Of one reading of the file: the record, and what it needs, which counts after the record.
   Result<Library::Needs> needs = Library::Needs();
@@ -144,7 +150,7 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
                  expected->version, " then): it was replaced meanwhile; register it again");
   }
   TENON_RETURN_IF_ERROR(needs);
-  TENON_TRY(Library library, Library::load(std::move(file), *needs));
+  TENON_TRY(Library library, Library::load(std::move(file), *needs, policy));
   const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
   if (!symbol) {
     return error(Error::InvalidArgument, path, ": no exported symbol ", TENON_PLUGIN_SYMBOL,

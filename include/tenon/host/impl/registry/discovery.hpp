@@ -202,6 +202,8 @@ class Search {
     PluginSource& source = new_source(library);
     source.manifest = path;
     source.sha256 = manifest->sha256;
+    source.signature = manifest->signature;
+    source.sigstore = manifest->sigstore;
     source.facts = manifest->facts;
     if (!plugin.ok()) {
       return refuse(source, std::move(plugin).status().with_context(path_text(path)));

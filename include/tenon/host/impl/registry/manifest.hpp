@@ -43,6 +43,8 @@ struct Manifest {
   std::filesystem::path
       library;                   ///< As written: relative to the manifest's directory, or absolute.
   std::optional<Sha256> sha256;  ///< What the library must hash to.
+  std::string signature;         ///< Text of the library's signature; not read here.
+  std::string sigstore;          ///< Where a bundle of sigstore is: a path or an address.
   std::vector<ManifestBackend> backends;
   std::map<std::string, std::string> facts;
 };
@@ -67,8 +69,9 @@ class ManifestReader : private JsonReader {
     if (*version != 1) {
       return wrong("manifest_version", "is ", version->dump(), ", this host reads 1");
     }
-    TENON_RETURN_IF_ERROR(
-        check_keys(root, "", {"manifest_version", "library", "sha256", "backends", "facts"}));
+    TENON_RETURN_IF_ERROR(check_keys(
+        root, "",
+        {"manifest_version", "library", "sha256", "signature", "sigstore", "backends", "facts"}));
     Manifest manifest;
     TENON_TRY(const auto library, for_platform(root, "library"));
     if (!library) return wrong("library", "is missing, expected the path of the plugin");
@@ -85,6 +88,11 @@ class ManifestReader : private JsonReader {
       if (!hash.ok()) return wrong("sha256", hash.text());
       manifest.sha256 = *hash;
     }
+    TENON_TRY(const auto signature, for_platform(root, "signature", true));
+    manifest.signature = signature.value_or("");
+    if (signature && signature->empty()) return wrong("signature", "is empty, expected its text");
+    TENON_TRY(const auto sigstore, for_platform(root, "sigstore"));
+    manifest.sigstore = sigstore.value_or("");
     TENON_TRY(manifest.backends, read_backends(root));
     TENON_TRY(manifest.facts, read_facts(root));
     return manifest;
@@ -92,21 +100,27 @@ class ManifestReader : private JsonReader {
 
  private:
   /// A text, or one for each platform: the one that counts here. Nothing when the key is absent.
-  Result<std::optional<std::string>> for_platform(const Json& root, const std::string& key) const {
+  /// `lines`: of several lines, which are not looked at.
+  Result<std::optional<std::string>> for_platform(const Json& root, const std::string& key,
+                                                  bool lines = false) const {
+    const auto text_of = [&](const Json& value, std::string_view where) -> Result<std::string> {
+      if (lines && value.is_string()) return value.get_ref<const std::string&>();
+      return read_text(value, where);
+    };
     const auto found = root.find(key);
     if (found == root.end()) return std::optional<std::string>();
     if (!found->is_object()) {
       if (!found->is_string()) {
         return wrong_type(key, "a string, or an object of one for each platform", *found);
       }
-      TENON_TRY(std::string text, read_text(*found, key));
+      TENON_TRY(std::string text, text_of(*found, key));
       return std::optional<std::string>(std::move(text));
     }
     std::string platforms;
     std::optional<std::string> out;
     for (const auto& [platform, value] : found->items()) {
       TENON_RETURN_IF_ERROR(check_printable(platform, concat("a key of ", key)));
-      TENON_TRY(std::string text, read_text(value, member(key, platform)));
+      TENON_TRY(std::string text, text_of(value, member(key, platform)));
       if (platform == platform_) out = std::move(text);
       platforms += concat(platforms.empty() ? "" : ", ", platform);
     }

@@ -9,6 +9,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
@@ -102,19 +103,24 @@ BackendOpener static_plugin_opener(const tenon_plugin_head* plugin) {
 }
 
 BackendOpener file_opener(Trust trust) {
-  return detail::plugin_opener(
-      [trust](const PluginSource& source, const HostInfo& info) -> Result<std::shared_ptr<Plugin>> {
-        TENON_TRY(OpenedFile file, open_file(source.path, trust));
-        if (source.sha256) {
-          TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
-          if (found != *source.sha256) {
-            return error(Error::AccessFailed, path_text(source.path), ": its SHA-256 is ",
-                         found.to_hex(), ", ", path_text(source.manifest), " expects ",
-                         source.sha256->to_hex());
-          }
-        }
-        return Plugin::load(std::move(file), &*source.record, info);
-      });
+  return detail::plugin_opener([trust](const PluginSource& source,
+                                       const HostInfo& info) -> Result<std::shared_ptr<Plugin>> {
+    TENON_TRY(OpenedFile file, open_file(source.path, trust));
+    if (info.library_policy) {
+      TENON_TRY(OpenedFile admitted, info.library_policy->admit(std::move(file), source.signature));
+      file = std::move(admitted);
+      file.is_admitted = true;
+    }
+    if (source.sha256) {
+      TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
+      if (found != *source.sha256) {
+        return error(Error::AccessFailed, path_text(source.path), ": its SHA-256 is ",
+                     found.to_hex(), ", ", path_text(source.manifest), " expects ",
+                     source.sha256->to_hex());
+      }
+    }
+    return Plugin::load(std::move(file), &*source.record, info);
+  });
 }
 
 }  // namespace tenon::host

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/impl/platform/posix/library_handle.hpp"
+#include "tenon/host/platform/opened_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
+
+namespace tenon::host::detail {
+
+#if defined(__linux__)
+
+inline constexpr bool has_sealed_copies = true;
+
+inline int open_memory() noexcept {
+  const char* const name = "tenon-plugin";  // Visible only in /proc/PID/maps.
+#if defined(MFD_EXEC)
+  // Required on systems where memory files are not executable by default.
+  const int executable = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+  if (executable >= 0 || errno != EINVAL) return executable;
+#endif
+  return ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+/// Appends `size` bytes. Returns whether it could.
+inline bool write_all(int descriptor, const std::byte* data, std::size_t size) noexcept {
+  while (size != 0) {
+    const ::ssize_t done = ::write(descriptor, data, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    data += done;
+    size -= static_cast<std::size_t>(done);
+  }
+  return true;
+}
+
+/// A copy of `file` in memory, sealed before this returns: what is read from it then is what is
+/// loaded from it. It has the path and the trust of `file`.
+///
+/// errors: AccessFailed when the file cannot be read, or the system refuses a file in memory;
+/// NotSupported without /proc, by which it is loaded.
+inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
+  const auto failed = [&](const char* what) {
+    return error(Error::AccessFailed, file.path.native(), ": ", std::string_view(what), ": ",
+                 std::strerror(errno));
+  };
+  FileDescriptor copy(open_memory());
+  if (!copy.valid()) return failed("a copy in memory cannot be made to check its signature");
+  constexpr std::size_t piece = 256 * 1024;
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[piece]);
+  for (std::uint64_t offset = 0;;) {
+    const std::ptrdiff_t size = platform::pread(file.descriptor.get(), buffer.get(), piece, offset);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failed("cannot be read to check its signature");
+    if (size == 0) break;
+    if (!write_all(copy.get(), buffer.get(), static_cast<std::size_t>(size))) {
+      return failed("a copy in memory cannot be written to check its signature");
+    }
+    offset += static_cast<std::uint64_t>(size);
+  }
+  struct stat status{};
+  if (::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
+          0 ||
+      ::fstat(copy.get(), &status) != 0) {
+    return failed("a copy in memory cannot be sealed to check its signature");
+  }
+  OpenedFile out{std::move(copy), file.path, platform::identity_of(status), file.trust};
+  if (!descriptor_name(out).empty()) return out;
+  return error(Error::NotSupported, file.path.native(),
+               ": a checked copy in memory is loaded through /proc, which is not mounted");
+}
+
+/// The same copy again, with a descriptor of its own.
+inline Result<OpenedFile> same_copy(const OpenedFile& copy) {
+  const int descriptor = ::fcntl(copy.descriptor.get(), F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) {
+    return error(Error::AccessFailed, copy.path.native(), ": ", std::strerror(errno));
+  }
+  return OpenedFile{FileDescriptor(descriptor), copy.path, copy.identity, copy.trust};
+}
+
+#else
+
+inline constexpr bool has_sealed_copies = false;
+
+/// Never called.
+inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
+  return error(Error::NotSupported, path_text(file.path), ": this system has no sealed files");
+}
+inline Result<OpenedFile> same_copy(const OpenedFile& copy) { return sealed_copy(copy); }
+
+#endif
+
+/// A state of a file: of its content, and of all else that is changed with it.
+struct FileState {
+  FileIdentity identity;
+  std::int64_t changed_ns = 0;  ///< ctime, which no process can set.
+
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+/// errors: AccessFailed, with the path.
+inline Result<FileState> state_of(const OpenedFile& file) {
+  struct stat status{};
+  if (::fstat(file.descriptor.get(), &status) != 0) {
+    return error(Error::AccessFailed, file.path.native(), ": ", std::strerror(errno));
+  }
+#if defined(__APPLE__)
+  const auto& changed = status.st_ctimespec;
+#else
+  const auto& changed = status.st_ctim;
+#endif
+  return FileState{platform::identity_of(status),
+                   std::int64_t{changed.tv_sec} * 1'000'000'000 + changed.tv_nsec};
+}
+
+}  // namespace tenon::host::detail

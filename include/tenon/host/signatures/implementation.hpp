@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of <tenon/host/signatures.hpp>, for a program that does not link the library
+// tenon-host. Exactly one source of the program includes it. Needs <tenon/host/implementation.hpp>,
+// in this source or another one, and the headers of nlohmann-json.
+#pragma once
+
+// Before the rest, so that it is the first of what a linker finds twice.
+namespace tenon::host {
+
+void include_tenon_host_signatures_implementation_hpp_in_exactly_one_source() noexcept {}
+
+}  // namespace tenon::host
+
+#include "tenon/host/signatures.hpp"
+
+#include "tenon/host/impl/signatures/minisign.hpp"
+#include "tenon/host/impl/signatures/publishers.hpp"
+#include "tenon/host/impl/signatures/signature_policy.hpp"

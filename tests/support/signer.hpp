@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/impl/platform/system_library.hpp"
+
+namespace tenon::test {
+
+/// Bytes in base64, as minisign writes them.
+inline std::string to_base64(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t bits = 0;
+    const std::size_t num_bytes = std::min<std::size_t>(3, bytes.size() - i);
+    for (std::size_t j = 0; j < 3; ++j) {
+      bits = bits << 8 | (j < num_bytes ? bytes[i + j] : std::uint8_t{0});
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      out += j <= num_bytes ? digits[bits >> (18 - 6 * j) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+inline std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A publisher with a new key, who signs as minisign does, with the library that minisign uses.
+class Signer {
+ public:
+  explicit Signer(std::uint8_t number = 1) : id_{number, 2, 3, 4, 5, 6, 7, 0xab} {
+    const host::platform::SystemLibrary sodium(host::platform::sodium_names);
+    if (!sodium)
+      throw std::runtime_error("libsodium23 is needed: " + std::string(sodium.problem()));
+    const auto find = [&]<class Function>(Function*& out, const char* name) {
+      out = reinterpret_cast<Function*>(sodium.symbol(name));
+    };
+    int (*make_keys)(void*, void*) = nullptr;
+    find(make_keys, "crypto_sign_keypair");
+    find(sign_, "crypto_sign_detached");
+    find(hash_, "crypto_generichash");
+    make_keys(public_.data(), secret_.data());
+  }
+
+  /// The line of base64 of the public key.
+  [[nodiscard]] std::string public_key() const {
+    return to_base64(joined({'E', 'd'}, id_, public_));
+  }
+
+  /// The text of a signature of `bytes`.
+  [[nodiscard]] std::string sign(std::string_view bytes, bool is_prehashed = true,
+                                 std::string_view comment = "timestamp:1\tfile:a.so") const {
+    std::string message(bytes);
+    if (is_prehashed) {
+      message.resize(64);
+      hash_(message.data(), message.size(), bytes.data(), bytes.size(), nullptr, 0);
+    }
+    const auto signature = signature_of(message);
+    const auto global =
+        signature_of(concat(std::string(signature.begin(), signature.end()), comment));
+    const std::array<std::uint8_t, 2> algorithm{
+        'E', is_prehashed ? std::uint8_t{'D'} : std::uint8_t{'d'}};
+    return concat("untrusted comment: signature\n", to_base64(joined(algorithm, id_, signature)),
+                  "\ntrusted comment: ", comment, "\n", to_base64(global), "\n");
+  }
+
+  /// Writes the signature of a file next to it.
+  void sign_file(const std::filesystem::path& path) const {
+    std::ofstream(path.native() + ".minisig", std::ios::binary) << sign(content_of(path));
+  }
+
+ private:
+  template <std::size_t One, std::size_t Two>
+  static std::vector<std::uint8_t> joined(const std::array<std::uint8_t, 2>& algorithm,
+                                          const std::array<std::uint8_t, One>& id,
+                                          const std::array<std::uint8_t, Two>& bytes) {
+    std::vector<std::uint8_t> out(algorithm.begin(), algorithm.end());
+    out.insert(out.end(), id.begin(), id.end());
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    return out;
+  }
+
+  [[nodiscard]] std::array<std::uint8_t, 64> signature_of(std::string_view message) const {
+    std::array<std::uint8_t, 64> out{};
+    sign_(out.data(), nullptr, message.data(), message.size(), secret_.data());
+    return out;
+  }
+
+  std::array<std::uint8_t, 8> id_;
+  std::array<std::uint8_t, 32> public_{};
+  std::array<std::uint8_t, 64> secret_{};
+  int (*sign_)(void*, unsigned long long*, const void*, unsigned long long, const void*) = nullptr;
+  int (*hash_)(void*, std::size_t, const void*, unsigned long long, const void*,
+               std::size_t) = nullptr;
+};
+
+}  // namespace tenon::test
