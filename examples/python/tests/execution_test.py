@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Threads and hints of an application, and bytes of programs: execution_test.py BUILD SOURCE. Needs NumPy, not PyTorch."""
+"""Threads, hints and publishers of an application, and bytes of programs: execution_test.py BUILD SOURCE. Needs NumPy, not PyTorch."""
 
 import gc
+import os
 import pathlib
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -24,6 +27,20 @@ class Execution(unittest.TestCase):
             function(*arguments, **keywords)
         self.assertEqual(caught.exception.name, name)
         self.assertIn(text, caught.exception.text)
+
+    def test_publishers_that_the_environment_names_decide_what_is_loaded(self):
+        def load():
+            return tenon.load(ADD, plugins=[DEMO])["forward"](*INPUTS)
+
+        with tempfile.TemporaryDirectory() as folder:
+            publishers = pathlib.Path(folder).resolve() / "publishers.json"
+            publishers.write_text('{"publishers_version": 1, "publishers": []}')
+            publishers.chmod(0o644)
+            with unittest.mock.patch.dict(os.environ, TENON_PUBLISHERS=str(publishers)):
+                self.assertFails("AccessFailed", f"its signature {DEMO}.minisig is not there", load)
+            with unittest.mock.patch.dict(os.environ, TENON_PUBLISHERS="/no/such/publishers.json"):
+                self.assertFails("NotFound", "TENON_PUBLISHERS: /no/such/publishers.json", load)
+        load()
 
     def test_bytes_that_are_changed_after_they_were_verified_change_nothing(self):
         raw = ADD.read_bytes()

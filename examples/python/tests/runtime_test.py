@@ -4,14 +4,12 @@
 import asyncio
 import gc
 import json
-import os
 import pathlib
 import signal
 import sys
 import tempfile
 import threading
 import unittest
-import unittest.mock
 import weakref
 
 import ml_dtypes
@@ -50,19 +48,6 @@ class Case(unittest.TestCase):
         self.assertEqual(str(caught.exception),
                          f"{name} (0x{caught.exception.number:02x}): {caught.exception.text}")
         return caught.exception
-
-
-class Publishers(Case):
-    def test_publishers_that_the_environment_names_decide_what_is_loaded(self):
-        with tempfile.TemporaryDirectory() as folder:
-            publishers = pathlib.Path(folder).resolve() / "publishers.json"
-            publishers.write_text('{"publishers_version": 1, "publishers": []}')
-            publishers.chmod(0o644)
-            with unittest.mock.patch.dict(os.environ, TENON_PUBLISHERS=str(publishers)):
-                self.assertFails("AccessFailed", f"its signature {DEMO}.minisig is not there", demo)
-            with unittest.mock.patch.dict(os.environ, TENON_PUBLISHERS="/no/such/publishers.json"):
-                self.assertFails("NotFound", "TENON_PUBLISHERS: /no/such/publishers.json", demo)
-        demo()
 
 
 class Calls(Case):

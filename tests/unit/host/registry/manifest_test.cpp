@@ -188,6 +188,7 @@ TEST_CASE("no text of a manifest holds control characters", "[discovery]") {
       {with_library(R"({"linux-x86_64": "a.so", "@": "b.so"})"), "a key of library"},
       {with(R"("sha256": "@")"), "sha256"},
       {with(R"("sha256": {"linux-x86_64": "@"})"), "sha256.linux-x86_64"},
+      {with(R"("sigstore": "@")"), "sigstore"},
       {with_backend(R"("id": "@")"), "backends[0].id"},
       {with_backend(R"("id": "A", "tags": ["x", "@"])"), "backends[0].tags[1]"},
       {with_fact("name", "@"), "facts.name"},
@@ -291,6 +292,27 @@ TEST_CASE("a pin for one platform counts only there", "[discovery]") {
   CHECK_THAT(std::string(unfinished.text()), ContainsSubstring("found 7 characters: 'not yet'"));
   CHECK(parse_manifest(text, "acme.json", "linux-riscv64").error() == Error::NotSupported);
   CHECK_FALSE(parse(with_fact("a", "b"))->sha256);
+}
+
+TEST_CASE("a signature is kept as it is written, with its lines, for one platform or for all",
+          "[discovery]") {
+  const auto one = parse(with(R"("signature": "a\nb\tc\n", "sigstore": "a.sigstore.json")"));
+  REQUIRE(one.ok());
+  CHECK(one->signature == "a\nb\tc\n");
+  CHECK(one->sigstore == "a.sigstore.json");
+  const auto each = parse(with(R"("signature": {"linux-x86_64": "a\n", "macos-arm64": "b\n"})"));
+  REQUIRE(each.ok());
+  CHECK(each->signature == "a\n");
+  CHECK(each->sigstore.empty());
+  CHECK_THAT(refusal(with(R"("signature": "")")),
+             ContainsSubstring("signature: is empty, expected its text"));
+  CHECK_THAT(
+      refusal(with(R"("signature": ["a", "b"])")),
+      ContainsSubstring("signature: expected a string, or an object of one for each platform"));
+  CHECK_THAT(refusal(with(R"("signature": {"linux-x86_64": 1})")),
+             ContainsSubstring("signature.linux-x86_64: expected a string, found '1'"));
+  CHECK(parse(with(R"("signature": {"macos-arm64": "a"})")).error() == Error::NotSupported);
+  CHECK_THAT(refusal(with(R"("signatur": "a")")), ContainsSubstring("did you mean 'signature'?"));
 }
 
 TEST_CASE("a host takes the library of its own platform, and no other one", "[discovery]") {
