@@ -37,6 +37,13 @@ inline std::string to_base64(std::span<const std::uint8_t> bytes) {
   return out;
 }
 
+/// Ends a test that signs where nothing can be signed.
+#define TENON_TEST_NEEDS_SIGNER()                                         \
+  if (!tenon::test::Signer::is_possible()) {                              \
+    WARN("not run: libsodium23 is needed, which is not on this machine"); \
+    return;                                                               \
+  }
+
 inline std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -45,6 +52,13 @@ inline std::string content_of(const std::filesystem::path& path) {
 /// A publisher with a new key, who signs as minisign does, with the library that minisign uses.
 class Signer {
  public:
+  /// Whether this machine has the library. `./dev setup` installs it; roots of other processors
+  /// need not have it.
+  [[nodiscard]] static bool is_possible() {
+    const host::platform::SystemLibrary sodium(host::platform::sodium_names);
+    return static_cast<bool>(sodium);
+  }
+
   explicit Signer(std::uint8_t number = 1) : id_{number, 2, 3, 4, 5, 6, 7, 0xab} {
     const host::platform::SystemLibrary sodium(host::platform::sodium_names);
     if (!sodium)

@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/signer.hpp"
+#include "tenon/host/impl/platform/system_library.hpp"
 #include "tenon/host/signatures.hpp"
 
 using namespace tenon;
@@ -46,6 +47,7 @@ std::string with_line(std::string_view text, int line, std::string_view replacem
 }  // namespace
 
 TEST_CASE("what minisign signed is verified, hashed before and not", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const std::string key = fixture("acme.pub"), message = fixture("message.txt");
   const auto hashed = parse_minisign_signature(fixture("message.txt.minisig"));
   REQUIRE(hashed.ok());
@@ -65,6 +67,7 @@ TEST_CASE("what minisign signed is verified, hashed before and not", "[signature
 
 TEST_CASE("each byte that was signed counts, of the file and of the trusted comment",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const std::string key = fixture("acme.pub"), message = fixture("message.txt");
   for (const char* name : {"message.txt.minisig", "legacy.minisig"}) {
     const std::string signature = fixture(name);
@@ -85,6 +88,7 @@ TEST_CASE("each byte that was signed counts, of the file and of the trusted comm
 }
 
 TEST_CASE("no changed letter of a signature passes", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const std::string key = fixture("acme.pub"), message = fixture("message.txt");
   const std::string signature = fixture("message.txt.minisig");
   const std::size_t begin = signature.find('\n');
@@ -97,6 +101,7 @@ TEST_CASE("no changed letter of a signature passes", "[signatures]") {
 }
 
 TEST_CASE("a signature of one kind is none of the other", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signer signer;
   const std::string file(1000, 'x');
   std::string text = signer.sign(file);
@@ -121,6 +126,7 @@ TEST_CASE("every truncation of a signature is refused, but for its last line fee
 }
 
 TEST_CASE("a text that is no signature is refused with its line", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const std::string good = fixture("message.txt.minisig");
   const struct {
     std::string text;
@@ -155,7 +161,17 @@ TEST_CASE("a text that is no signature is refused with its line", "[signatures]"
   CHECK(verify(fixture("message.txt"), windows, fixture("acme.pub")).ok());
 }
 
+TEST_CASE("a library that is not on this machine has a reason for each of its names",
+          "[signatures]") {
+  const char* const names[] = {"libtenon-none.so.2", "libtenon-none.so.1"};
+  const platform::SystemLibrary none(names);
+  CHECK_FALSE(none);
+  CHECK_THAT(std::string(none.problem()), ContainsSubstring("libtenon-none.so.2"));
+  CHECK_THAT(std::string(none.problem()), ContainsSubstring("libtenon-none.so.1"));
+}
+
 TEST_CASE("a text that is no public key is refused", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const auto why = [](std::string_view text) {
     const auto key = parse_minisign_key(text);
     CHECK(key.error() == Error::InvalidArgument);

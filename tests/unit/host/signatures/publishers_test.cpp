@@ -33,6 +33,7 @@ std::string with(std::string_view members) {
 }  // namespace
 
 TEST_CASE("publishers are read with their keys and the days in which these count", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const auto read = parse_publishers(
       concat(R"({"$schema": "x", "publishers_version": 1, "required": false, "publishers": [)",
              R"({"name": "Acme", "keys": [{"minisign": ")", key,

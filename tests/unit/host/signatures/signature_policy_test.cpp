@@ -110,6 +110,7 @@ std::string refusal(const fs::path& plugin, const std::shared_ptr<const LibraryP
 
 TEST_CASE("a plugin that a listed publisher signed is loaded, and another one is not",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   for (const bool copies : {true, false}) {
     const Signed here;
     const auto policy = policy_of(publishers_of(here.signer), copies);
@@ -132,6 +133,7 @@ TEST_CASE("a plugin that a listed publisher signed is loaded, and another one is
 
 TEST_CASE("a plugin whose constructor ends the process is refused before it is loaded",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   install(zoo("static_constructor"), here.plugin);
   static_cast<void>(refusal(here.plugin, policy_of(publishers_of(here.signer))));
@@ -139,6 +141,7 @@ TEST_CASE("a plugin whose constructor ends the process is refused before it is l
 
 TEST_CASE("a signature that is stripped, forged, of another file or another key is refused by name",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy = policy_of(publishers_of(here.signer));
   const std::string file = content_of(here.plugin), good = content_of(here.signature);
@@ -180,6 +183,7 @@ TEST_CASE("a signature that is stripped, forged, of another file or another key 
 }
 
 TEST_CASE("a key counts in its time alone", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy_for = [&](std::optional<std::int64_t> from, std::optional<std::int64_t> until) {
     Publishers publishers = publishers_of(here.signer);
@@ -197,6 +201,7 @@ TEST_CASE("a key counts in its time alone", "[signatures]") {
 
 TEST_CASE("a key that expires while the process runs admits no more loads, of a kept copy either",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   Publishers publishers = publishers_of(here.signer);
   publishers.keys[0].not_after = now + 1;
@@ -212,6 +217,7 @@ TEST_CASE("a key that expires while the process runs admits no more loads, of a 
 
 TEST_CASE("without a requirement what is not signed is loaded, and what is wrong is not",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy = policy_of(publishers_of(here.signer, false));
   CHECK(Plugin::load(here.plugin, under(policy)).ok());
@@ -227,6 +233,7 @@ TEST_CASE("without a requirement what is not signed is loaded, and what is wrong
 
 TEST_CASE("a plugin that is replaced or written to after the check is not what is loaded",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy = policy_of(publishers_of(here.signer));
   auto opened = open_file(here.plugin, Trust::caller);
@@ -245,6 +252,7 @@ TEST_CASE("a plugin that is replaced or written to after the check is not what i
 }
 
 TEST_CASE("no process can write to the copy that is loaded", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   auto opened = open_file(here.plugin, Trust::caller);
   const auto admitted = policy_of(publishers_of(here.signer))->admit(*std::move(opened), {});
@@ -257,6 +265,7 @@ TEST_CASE("no process can write to the copy that is loaded", "[signatures]") {
 }
 
 TEST_CASE("a library is copied and hashed once as long as it does not change", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy = policy_of(publishers_of(here.signer));
   const auto inode = [&] {
@@ -290,6 +299,7 @@ TEST_CASE("a library is copied and hashed once as long as it does not change", "
 }
 
 TEST_CASE("copies that are kept take no more memory than they may", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed one, other("variant_base");
   Publishers publishers = publishers_of(one.signer);
   Signer second(2);
@@ -314,6 +324,7 @@ TEST_CASE("copies that are kept take no more memory than they may", "[signatures
 }
 
 TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signer signer;
   const TemporaryDirectory directory;
   const fs::path plugin = directory / "needs_companion.so", library = directory / "libcompanion.so";
@@ -339,6 +350,7 @@ TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]"
 }
 
 TEST_CASE("a manifest may hold the signature, and then it alone counts", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here("variant_base");
   const std::string good = content_of(here.signature);
   const auto escaped = [](std::string text) {
@@ -379,6 +391,7 @@ TEST_CASE("a manifest may hold the signature, and then it alone counts", "[signa
 }
 
 TEST_CASE("a pin is compared with what a policy returns, which is what is loaded", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   class Swaps final : public LibraryPolicy {
    public:
     Result<OpenedFile> admit(OpenedFile, std::string_view) const override {
@@ -411,6 +424,7 @@ TEST_CASE("a pin is compared with what a policy returns, which is what is loaded
 
 TEST_CASE("what an application registers needs a signature as well, what is linked in does not",
           "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here("variant_base");
   fs::remove(here.signature);
   BackendRegistry registry(under(policy_of(publishers_of(here.signer))));
@@ -423,6 +437,7 @@ TEST_CASE("what an application registers needs a signature as well, what is link
 }
 
 TEST_CASE("who signed a file is reported without loading it", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   Publishers publishers = publishers_of(here.signer);
   const auto report = [&](const Publishers& listed) {
@@ -456,12 +471,14 @@ TEST_CASE("who signed a file is reported without loading it", "[signatures]") {
 }
 
 TEST_CASE("without a policy no signature is read", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   here.write_signature("nonsense");
   CHECK(Plugin::load(here.plugin).ok());
 }
 
 TEST_CASE("threads load under one policy at once", "[signatures][threads]") {
+  TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy = policy_of(publishers_of(here.signer));
   std::vector<std::thread> threads;

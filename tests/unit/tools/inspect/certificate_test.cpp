@@ -171,6 +171,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a report needs the signature of a listed publisher where there is a list") {
+  TENON_TEST_NEEDS_SIGNER();
   const TemporaryDirectory directory;
   const tenon::test::Signer signer;
   const std::string text = good_report().dump();

@@ -76,6 +76,7 @@ TEST_CASE("an empty list is success and says where was searched and what to do",
 }
 
 TEST_CASE("with publishers the list says who signed each file, and what is wrong", "[list]") {
+  TENON_TEST_NEEDS_SIGNER();
   const TemporaryDirectory directory;
   const tenon::test::Signer signer, other(9);
   signer.sign_file(add_plugin(directory.path(), "variant_preferred"));
