@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of minisign: those that the program itself made (tests/fixtures/signatures), and damaged
-// ones.
+// Files of minisign: those that the program itself made, and damaged ones. minisign 0.11 made
+// tests/fixtures/signatures, with a key that was thrown away:
+//
+//     minisign -G -W -p acme.pub -s acme.key
+//     minisign -S -s acme.key -m message.txt -c 'signature of a fixture'
+//              -t $'timestamp:1795700000\tfile:message.txt\thashed'
+//     minisign -S -l -s acme.key -m message.txt -x legacy.minisig -t 'made with minisign -S -l'
 #include <span>
 #include <string>
 #include <string_view>
