@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs steps one after the other, each with a limit, and writes the report after each."""
 
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -57,7 +58,12 @@ class Result:
 
 
 def kill_session(session: int) -> None:
-    """Kills all processes of a session: the kit puts its tests into groups of their own."""
+    """Kills all processes of a session: the kit puts its tests into groups of their own. macOS says no process's session;
+    there it is the group of the first."""
+    if not Path("/proc/self/stat").exists():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(session, signal.SIGKILL)
+        return
     for _ in range(KILL_ROUNDS):
         found = False
         for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -125,10 +131,10 @@ class Step:
 
 
 class Suite:
-    """The report: OUT/gpu-suite.json, and OUT/gpu-suite.log with what the steps printed."""
+    """The report: OUT/NAME.json, and OUT/NAME.log with what the steps printed."""
 
-    def __init__(self, out: Path, facts: dict[str, Any]) -> None:
-        self.path, self._log = out / "gpu-suite.json", out / "gpu-suite.log"
+    def __init__(self, out: Path, facts: dict[str, Any], name: str = "gpu-suite") -> None:
+        self.path, self._log = out / f"{name}.json", out / f"{name}.log"
         now = datetime.datetime.now(datetime.timezone.utc)
         self.report: dict[str, Any] = {
             "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), **facts, "steps": [], "remaining": []}
@@ -137,7 +143,7 @@ class Suite:
 
     def write(self) -> None:
         """Replaces the report at once: a run that is killed leaves the previous one."""
-        with tempfile.NamedTemporaryFile("w", dir=self.path.parent, prefix=".gpu-suite-",
+        with tempfile.NamedTemporaryFile("w", dir=self.path.parent, prefix=f".{self.path.stem}-",
                                          delete=False) as file:
             file.write(json.dumps(self.report, indent=2) + "\n")
         os.chmod(file.name, 0o644)

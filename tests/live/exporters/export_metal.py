@@ -3,7 +3,8 @@
 
 ExecuTorch's own MetalBackend compiles them; PyTorch is made to see an MPS device. The library
 inside is therefore one for this machine, and the Metal source inside it is what a Mac would get.
-Such a program runs on the stand-in for a Metal device (tests/stand_ins/metal), not on a Mac.
+Such a program runs on the stand-in for a Metal device (tests/stand_ins/metal), not on a Mac. On a Mac,
+where this has not run, the exporter is ExecuTorch's as it is (tests/macos/run_on_mac).
 
 The obstacles on Linux, each step named below: the weights cannot be moved to the device,
 so they are fake there and their values are kept aside; the compiler reads those values when it
@@ -392,6 +393,13 @@ def main() -> int:
     parser.add_argument("--out", type=Path, metavar="DIR", required=True)
     add_level(parser, "x86-64")
     options = parser.parse_args()
+    if sys.platform == "darwin":
+        from executorch.backends.apple.metal.metal_backend import MetalBackend
+
+        with torch.no_grad():
+            for name in options.only or MODELS:
+                export_model(name, options.out / name, MetalBackend)
+        return 0
     pretend_device()
     read_real_values()
     place_constants()
