@@ -17,6 +17,7 @@
 #include "kit/fixtures/case_method.hpp"
 #include "tenon/conformance/case.hpp"
 #include "tenon/host.hpp"
+#include "times.hpp"
 
 namespace gpu_programs {
 
@@ -96,6 +97,8 @@ class Checks {
     // A program with one shape has nothing to show here, and the suite has one with more.
     if (count_shapes() > 1) check(reporter, "shapes in another order", &Checks::other_order);
   }
+
+  void times(Reporter& reporter) { check(reporter, "times", &Checks::time_first_run); }
 
   /// Loads, runs and destroys the method, often. The driver hands out memory in pieces of 2 MiB, so
   /// less is no loss; and the first rounds load what stays.
@@ -271,6 +274,14 @@ class Checks {
     return concat(loads, " loads in each of two threads, one with graphs");
   }
 
+  Result<std::string> time_first_run() {
+    TENON_TRY(const AppStream stream, AppStream::create(driver_, false));
+    TENON_TRY(const Method method, load());
+    TENON_RETURN_IF_ERROR(method->method().set_stream(backend_id, stream.get()));
+    return time_run(driver_, stream.get(), *method, case_.runs.front(), case_.tolerances,
+                    compares_);
+  }
+
   Result<std::string> other_order() {
     TENON_TRY(const Method method, load());
     for (std::size_t i = case_.runs.size(); i-- > 0;) {
@@ -321,6 +332,8 @@ Status check_case(Kind kind, const std::filesystem::path& directory,
   Checks checks(of_case, program, registry, driver, compares, log);
   if (kind == Kind::memory) {
     reporter.report(checks.memory());
+  } else if (kind == Kind::times) {
+    checks.times(reporter);
   } else {
     checks.compare_results(reporter);
   }

@@ -32,6 +32,7 @@ enum class Kind {
   results,  ///< All runs, with and without CUDA graphs, in sessions, on the application's streams,
             ///< in two threads, and with each shape that the case has.
   memory,   ///< What loads need on the device, and what they leave there.
+  times,    ///< What runs cost by the device's clock.
 };
 
 /// Makes the checks of one kind for one case, through the plugin. Where the driver computes

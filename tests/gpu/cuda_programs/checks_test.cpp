@@ -147,6 +147,26 @@ TEST_CASE("shapes that change are also run in another order", "[cuda]") {
   CHECK(found.names(Outcome::pass) == expected);
 }
 
+TEST_CASE("runs are timed by events, and a run that copies cannot be captured", "[cuda]") {
+  const CopyCase copies({}, {{1, 10}});
+  const Collected found = copies.check(Kind::times);
+  REQUIRE(found.checks.size() == 1);
+  const Check& times = found.checks.front();
+  INFO(times.detail);
+  // The state is of the run before.
+  CHECK(times.outcome == Outcome::fail);
+  CHECK_THAT(times.detail, ContainsSubstring("plain: output 1: "));
+  const CopyCase settled({}, {{1, 1}});
+  const Collected second = settled.check(Kind::times);
+  REQUIRE(second.checks.size() == 1);
+  INFO(second.checks.front().detail);
+  CHECK(second.names(Outcome::pass) == std::vector<std::string>{"times"});
+  CHECK_THAT(second.checks.front().detail,
+             Catch::Matchers::StartsWith("{\"copies\": true, \"plain\": ") &&
+                 ContainsSubstring("\"plain_median\": ") &&
+                 ContainsSubstring("\"why_not_captured\": \""));
+}
+
 TEST_CASE("no check of results passes where nothing is compared", "[cuda]") {
   const CopyCase wrong({}, {{1, 7}});
   const Collected found = wrong.check(Kind::results, false);

@@ -34,6 +34,13 @@ int Driver::in_context(const char* name, Arguments... arguments) const {
   return result;
 }
 
+template <class... Arguments>
+tenon::Status Driver::run(const char* name, Arguments... arguments) const {
+  const int result = in_context(name, arguments...);
+  if (result == 0) return tenon::ok();
+  return error(Error::Internal, name, " failed with ", result);
+}
+
 tenon::Result<Driver> Driver::open() {
   Driver out;
   out.library_ = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -75,13 +82,56 @@ std::string Driver::misuses() const {
 
 tenon::Result<void*> Driver::create_stream(bool is_blocking) const {
   void* out = nullptr;
-  const int result = in_context("cuStreamCreate", &out, is_blocking ? 0u : non_blocking);
-  if (result != 0) return error(Error::Internal, "cuStreamCreate failed with ", result);
+  TENON_RETURN_IF_ERROR(run("cuStreamCreate", &out, is_blocking ? 0u : non_blocking));
   return out;
 }
 
 void Driver::destroy_stream(void* stream) const {
   static_cast<void>(in_context("cuStreamDestroy_v2", stream));
+}
+
+tenon::Result<void*> Driver::create_event() const {
+  void* out = nullptr;
+  TENON_RETURN_IF_ERROR(run("cuEventCreate", &out, 0u));
+  return out;
+}
+
+void Driver::destroy_event(void* event) const {
+  static_cast<void>(in_context("cuEventDestroy_v2", event));
+}
+
+tenon::Status Driver::record(void* event, void* stream) const {
+  return run("cuEventRecord", event, stream);
+}
+
+tenon::Result<double> Driver::seconds_between(void* begin, void* end) const {
+  float milliseconds = 0;
+  TENON_RETURN_IF_ERROR(run("cuEventSynchronize", end));
+  TENON_RETURN_IF_ERROR(run("cuEventElapsedTime", &milliseconds, begin, end));
+  return double{milliseconds} / 1e3;
+}
+
+tenon::Status Driver::begin_capture(void* stream) const {
+  constexpr int relaxed = 2;
+  return run("cuStreamBeginCapture_v2", stream, relaxed);
+}
+
+tenon::Result<void*> Driver::end_capture(void* stream) const {
+  void* graph = nullptr;
+  TENON_RETURN_IF_ERROR(run("cuStreamEndCapture", stream, &graph));
+  void* executable = nullptr;
+  tenon::Status status = run("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+  static_cast<void>(in_context("cuGraphDestroy", graph));
+  if (!status.ok()) return status;
+  return executable;
+}
+
+tenon::Status Driver::launch(void* graph, void* stream) const {
+  return run("cuGraphLaunch", graph, stream);
+}
+
+void Driver::destroy_graph(void* graph) const {
+  static_cast<void>(in_context("cuGraphExecDestroy", graph));
 }
 
 std::optional<std::size_t> Driver::free_memory() const {

@@ -32,6 +32,21 @@ class Driver {
   [[nodiscard]] tenon::Result<void*> create_stream(bool is_blocking) const;
   void destroy_stream(void* stream) const;
 
+  /// An event with a time. The caller destroys it.
+  [[nodiscard]] tenon::Result<void*> create_event() const;
+  void destroy_event(void* event) const;
+  /// Enqueues it.
+  [[nodiscard]] tenon::Status record(void* event, void* stream) const;
+  /// Waits for `end`. Seconds of the device's clock between the two.
+  [[nodiscard]] tenon::Result<double> seconds_between(void* begin, void* end) const;
+
+  /// Captures what is enqueued on the stream by any thread until `end_capture`, which makes a graph
+  /// to be launched of it. The caller destroys that.
+  [[nodiscard]] tenon::Status begin_capture(void* stream) const;
+  [[nodiscard]] tenon::Result<void*> end_capture(void* stream) const;
+  [[nodiscard]] tenon::Status launch(void* graph, void* stream) const;
+  void destroy_graph(void* graph) const;
+
   /// Bytes of the device that no process has. Absent when the driver cannot say.
   [[nodiscard]] std::optional<std::size_t> free_memory() const;
 
@@ -41,6 +56,9 @@ class Driver {
   int call(const char* name, Arguments... arguments) const;
   template <class... Arguments>
   int in_context(const char* name, Arguments... arguments) const;
+  /// The same, with an error in place of a number.
+  template <class... Arguments>
+  [[nodiscard]] tenon::Status run(const char* name, Arguments... arguments) const;
 
   void* library_ = nullptr;
   void* context_ = nullptr;

@@ -40,13 +40,16 @@ class Lines final : public gpu_programs::Reporter {
 
 /// Exit codes: 0 success, 1 a check failed, 2 nothing could be run, 77 results were not compared.
 int main(int argc, char** argv) {
-  const bool is_memory = argc > 1 && std::string_view(argv[1]) == "--memory";
-  const char* const* arguments = argv + (is_memory ? 2 : 1);
+  const std::string_view option = argc > 1 && argv[1][0] == '-' ? argv[1] : "";
+  const bool is_memory = option == "--memory", is_times = option == "--times";
+  const char* const* arguments = argv + (is_memory || is_times ? 2 : 1);
   if (arguments + 2 > argv + argc || arguments[0][0] == '-') {
-    std::fputs("usage: cuda-programs [--memory] PLUGIN CASE...\n", stderr);
+    std::fputs("usage: cuda-programs [--memory | --times] PLUGIN CASE...\n", stderr);
     return 2;
   }
-  const auto kind = is_memory ? gpu_programs::Kind::memory : gpu_programs::Kind::results;
+  const auto kind = is_memory  ? gpu_programs::Kind::memory
+                    : is_times ? gpu_programs::Kind::times
+                               : gpu_programs::Kind::results;
   const auto refuse = [](const tenon::Status& status) {
     std::fprintf(stderr, "cuda-programs: %s\n", tenon::describe(status).c_str());
     return 2;

@@ -4,6 +4,7 @@
 // events and graphs. Memory is in memory.cpp, modules and launches in modules.cpp. Names and
 // parameters are cuda.h's.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -365,10 +366,12 @@ EXPORT Result cuGraphDestroy(Graph* graph) {
   return call.end(success);
 }
 
-EXPORT Result cuEventCreate(Event** out, unsigned) {
+EXPORT Result cuEventCreate(Event** out, unsigned flags) {
   const CallScope call("cuEventCreate", CallScope::needs_context);
   if (call.code != success) return call.code;
+  constexpr unsigned without_time = 2;
   auto event = std::make_shared<Event>();
+  event->keeps_time = (flags & without_time) == 0;
   *out = event.get();
   state().events.emplace(*out, std::move(event));
   return success;
@@ -389,7 +392,10 @@ EXPORT Result cuEventRecord(Event* event, Stream* stream) {
   found->captured_by = on->is_capturing ? on : nullptr;
   if (on->is_capturing) return success;
   found->is_done = false;
-  const Result code = enqueue(stream, "cuEventRecord", [found] { found->is_done = true; });
+  const Result code = enqueue(stream, "cuEventRecord", [found] {
+    found->is_done = true;
+    found->time = std::chrono::steady_clock::now();
+  });
   found->recorded = {on, on->num_enqueued};
   return code;
 }
@@ -400,6 +406,17 @@ EXPORT Result cuEventQuery(Event* event) {
   if (!found) return invalid_handle;
   if (found->captured_by) return captured_event;
   return found->is_done ? success : not_ready;
+}
+EXPORT Result cuEventElapsedTime(float* milliseconds, Event* begin, Event* end) {
+  const CallScope call("cuEventElapsedTime", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  const auto first = find_event(begin, "cuEventElapsedTime");
+  const auto last = find_event(end, "cuEventElapsedTime");
+  if (!first || !last || !first->keeps_time || !last->keeps_time) return invalid_handle;
+  if (!first->is_done || !last->is_done) return not_ready;
+  if (!first->time || !last->time) return invalid_handle;
+  *milliseconds = std::chrono::duration<float, std::milli>(*last->time - *first->time).count();
+  return success;
 }
 EXPORT Result cuEventSynchronize(Event* event) {
   const CallScope call("cuEventSynchronize", CallScope::needs_context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -143,6 +144,9 @@ struct Event {
   Need recorded{};
   bool is_done = true;
   const Stream* captured_by = nullptr;
+  bool keeps_time = true;
+  /// When it was done last; none before it was recorded.
+  std::optional<std::chrono::steady_clock::time_point> time{};
 };
 
 struct Function {
