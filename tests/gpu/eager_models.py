@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The models of tests/fixtures/cuda_* in eager PyTorch, for bench_libtorch.py: tests/live/exporters/export_cuda_models.py and the
+"""The models of tests/fixtures/cuda_* and tests/gpu/programs but for the decoder layers, in eager PyTorch, for bench_libtorch.py: tests/live/exporters/export_cuda_models.py and the
 sources of the older two have the same. Weights have other values: they do not change what a run costs.
 """
 
@@ -99,7 +99,78 @@ class Rows(nn.Module):
         return torch.softmax(x * self.weight, -1)
 
 
+class Convolution(nn.Module):
+    """Two convolutions, of different strides and paddings, and a sum over places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 16, 3, padding=1)
+        self.second = nn.Conv2d(16, 16, 3, stride=2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(torch.relu(self.first(x))).mean((2, 3))
+
+
+class Attention(nn.Module):
+    """Causal attention of two heads, between two norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(32) for _ in range(2))
+        self.project = nn.Linear(32, 96)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        heads = self.project(self.norms[0](x)).reshape(batch, length, 3, 2, width // 2)
+        q, k, v = heads.permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.norms[1](x + mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+class Sorted(nn.Module):
+    """A sort along a dimension that is not the last, and its places."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        values, places = torch.sort(x * 3.0, dim=1, descending=True, stable=True)
+        return values + places
+
+
+class Largest(nn.Module):
+    """The largest elements of each row and their places."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        values, places = torch.topk(x * 3.0, 5)
+        return values + places
+
+
+class Random(nn.Module):
+    """Means of random numbers and of their squares."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        numbers = torch.rand(x.shape[0], 65536, device=x.device)
+        return torch.stack([numbers.mean(-1), numbers.square().mean(-1)], -1) + x
+
+
+class BFloat16(nn.Module):
+    """Two products of matrices in bfloat16, a norm between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(64, 128, dtype=torch.bfloat16)
+        self.norm = nn.LayerNorm(128, dtype=torch.bfloat16)
+        self.second = nn.Linear(128, 32, dtype=torch.bfloat16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(nn.functional.gelu(self.norm(self.first(x)))).float()
+
+
 MODELS: dict[str, type[nn.Module]] = {
+    "attention": Attention,
+    "bfloat16": BFloat16,
+    "convolution": Convolution,
+    "largest": Largest,
+    "random": Random,
+    "sorted": Sorted,
     "cuda_addmul": AddMul,
     "cuda_dynamic": Rows,
     "cuda_embedding": Embedding,

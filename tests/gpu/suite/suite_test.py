@@ -18,10 +18,14 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 sys.dont_write_bytecode = True
 GPU = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(GPU))
+
+from suite.weights import describe, generated, restore  # noqa: E402
+
 FIXTURES = GPU.parent / "fixtures"
 BUILD, STAND_IN = (Path(argument).resolve() for argument in sys.argv[1:3])
 
@@ -29,7 +33,7 @@ PASSING_KIT = """#!/bin/sh
 while [ $# -gt 0 ]; do [ "$1" = --json ] && report=$2; shift; done
 folder=$(dirname "$report")
 cp "$folder/gpu-suite.json" "$folder/seen.json"
-echo '{"subjects": [{"tests": [{"name": "n", "suite": "s", "case": "", "outcome": "passed"}]}]}' >"$report"
+echo '{"subjects": [{"tests": [{"id": "s/n", "name": "n", "suite": "s", "case": "", "outcome": "passed"}]}]}' >"$report"
 """
 
 
@@ -104,6 +108,9 @@ class SuiteTest(unittest.TestCase):
         times = self.step("times/cuda_addmul")
         self.assertEqual(times["outcome"], "skip")
         self.assertGreater(times["figures"]["tenon_graph"], 0)
+        self.assertGreater(times["figures"]["by_events"]["plain_median"], 0)
+        self.assertGreater(times["figures"]["by_events"]["captured"], 0)
+        self.assertTrue(times["figures"]["by_events"]["copies"])
         self.assertIn("== memory: pass", (self.out / "gpu-suite.log").read_text())
 
     def test_the_report_is_written_after_each_step(self) -> None:
@@ -132,6 +139,45 @@ class SuiteTest(unittest.TestCase):
                     break
                 time.sleep(0.01)
             self.assertFalse(is_running(process))
+
+    def generate_weights(self, literal: Callable[[bytes], bytes] = bytes) -> None:
+        """Puts a program whose weights the suite makes in the place of the case."""
+        shutil.rmtree(self.pack / "cases/cuda_addmul")
+        case = shutil.copytree(FIXTURES / "cuda_stateful", self.pack / "cases/layer")
+        weights = case / "aoti_cuda_blob.ptd"
+        description, rest = describe(weights.read_bytes(), {})
+        weights.unlink()
+        weights.with_suffix(".json").write_text(json.dumps(description))
+        weights.with_suffix(".literal").write_bytes(literal(rest))
+
+    def test_weights_that_the_pack_does_not_have_are_made(self) -> None:
+        self.generate_weights()
+        self.environment["TMPDIR"] = str(self.pack)
+        self.run_suite("--only", "programs,times,memory")
+        self.assertEqual(self.step("memory")["outcome"], "pass")
+        self.assertEqual({check["outcome"] for check in self.step("programs/layer")["checks"]}, {"skip"})
+        figures = self.step("times/layer")["figures"]["by_events"]
+        self.assertEqual(figures["bytes_of_weights"], (FIXTURES / "cuda_stateful/aoti_cuda_blob.ptd").stat().st_size)
+        # No rate of a driver that reads none.
+        self.assertNotIn("weight_bytes_per_second", figures)
+        # They are removed again, and nothing was written to the case.
+        self.assertEqual([path.name for path in self.pack.glob("tenon-gpu-weights-*")], [])
+        self.assertFalse((self.pack / "cases/layer/aoti_cuda_blob.ptd").exists())
+        self.assertEqual([name for name in self.run_suite("--list").stdout.split() if name.startswith("sanitizer/layer")], [])
+
+    def test_what_runs_read_of_weights_is_a_rate_where_they_are_computed(self) -> None:
+        self.generate_weights()
+        line = """layer: times\\t{"copies": false, "plain": 0.5, "captured": 0.25}"""
+        self.script(self.pack / "bin/cuda-programs", f"#!/bin/sh\nprintf 'pass\\t{line}\\n'\n")
+        self.run_suite("--only", "times")
+        figures = self.step("times/layer")["figures"]["by_events"]
+        self.assertEqual(figures["weight_bytes_per_second"], 4 * figures["bytes_of_weights"])
+
+    def test_weights_that_are_not_the_exporters_fail(self) -> None:
+        self.generate_weights(lambda rest: bytes(len(rest)))
+        self.run_suite("--only", "programs")
+        self.assertEqual(self.step("programs/layer")["outcome"], "fail")
+        self.assertIn("bytes with SHA-256 ", self.step("programs/layer")["reason"])
 
     def test_a_step_that_cannot_run_is_not_a_pass(self) -> None:
         self.script(self.pack / "bin/cuda-gpu-test", "#!/bin/sh\necho no such device\nexit 77\n")
@@ -174,8 +220,8 @@ class SuiteTest(unittest.TestCase):
                 ("========= ERROR SUMMARY: 0 errors", 77, "skip", "nothing was computed"),
                 ("========= ERROR SUMMARY: 0 errors", 0, "pass", ""),
                 ("========= Invalid __global__ read of size 4 bytes\n=========     by thread (0,0,0)", "sleep 600", "fail",
-                 "it found something: no end within 3 s"),
-                ("========= COMPUTE-SANITIZER", "sleep 600", "skip", "cut: no end within 3 s")):
+                 "it found something: no end within "),
+                ("========= COMPUTE-SANITIZER", "sleep 600", "skip", "cut: no end within ")):
             ends = f"exit {code}" if isinstance(code, int) else code
             self.script(tools / "compute-sanitizer", f"#!/bin/sh\necho '{text}'\n{ends}\n")
             self.run_suite("--only", "sanitizer/cuda_addmul-memcheck", "--step-seconds", "3")
@@ -184,9 +230,10 @@ class SuiteTest(unittest.TestCase):
             self.assertIn(reason, step["reason"])
 
     def test_a_failed_test_of_the_kit_fails_unless_the_driver_cannot_know(self) -> None:
-        for suite, outcome in (("numerics", "skip"), ("binary", "fail")):
-            self.script(self.pack / "bin/tenon-conformance",
-                        PASSING_KIT.replace('"passed"', '"failed"').replace('"s"', f'"{suite}"') + "exit 1\n")
+        for suite, test, outcome in (("numerics", "any", "skip"), ("binary", "any", "fail"), ("device", "any", "fail"),
+                                     ("device", "gives-memory-back", "skip")):
+            self.script(self.pack / "bin/tenon-conformance", PASSING_KIT.replace('"passed"', '"failed"').replace(
+                '"s"', f'"{suite}"').replace("s/n", f"{suite}/{test}") + "exit 1\n")
             self.run_suite("--only", "kit")
             self.assertEqual(self.step("kit")["outcome"], outcome)
 
@@ -224,6 +271,25 @@ class SuiteTest(unittest.TestCase):
         done = self.run_suite()
         self.assertEqual(done.returncode, 2)
         self.assertIn("expected a folder of `./dev gpu-pack`", done.stderr)
+
+
+class WeightsTest(unittest.TestCase):
+    """Files of weights as descriptions."""
+
+    def test_a_file_is_made_again_from_its_description(self) -> None:
+        data = b"head" + generated("a", 5000) + bytes(9000) + b"between" + generated("b", 70) + b"end" + bytes(10)
+        description, literal = describe(data, {"b": 70, "a": 5000})
+        self.assertEqual(literal, b"headbetweenend" + bytes(10))
+        with tempfile.TemporaryDirectory(prefix="tenon-weights-") as folder:
+            file = Path(folder) / "weights.json"
+            file.write_text(json.dumps(description))
+            file.with_suffix(".literal").write_bytes(literal)
+            restore(file, file.with_suffix(".ptd"))
+            self.assertEqual(file.with_suffix(".ptd").read_bytes(), data)
+
+    def test_a_weight_that_the_file_does_not_have_is_named(self) -> None:
+        with self.assertRaisesRegex(ValueError, "no weight of the file has the bytes of c"):
+            describe(generated("a", 100), {"c": 20})
 
 
 class MakePackTest(unittest.TestCase):
@@ -268,6 +334,9 @@ class MakePackTest(unittest.TestCase):
             for generation in (1, 2):
                 self.assertEqual(f"{folder.name}_generation_{generation}" in cases,
                                  folder.name not in ("cuda_mlp", "cuda_variants"))
+        for folder in (GPU / "programs").glob("*/"):
+            self.assertIn(folder.name, cases)
+        self.assertNotIn("layer", (self.out / "subject.json").read_text())
         decode = json.loads((self.out / "cases/cuda_two_methods_decode_generation_2/case.json").read_text())
         self.assertEqual(decode["method"], "decode")
         steps = subprocess.run([str(self.out / "run_suite"), "--out", str(self.out), "--list"],
