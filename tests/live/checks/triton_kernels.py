@@ -118,6 +118,38 @@ class CheckedInterpreter:
         return self.real.atomic_cas(pointers, expected, value, order)
 
 
+def and_of_masks(builder: Any, left: Any, right: Any) -> Any:
+    """As the interpreter's, where one is such a comparison as well."""
+    if any(np.issubdtype(each.data.dtype, np.floating) for each in (left, right)):
+        left, right = (interpreter.TensorHandle(as_mask(each.data), tl.int1) for each in (left, right))
+    return real_and(builder, left, right)
+
+
+def cast(builder: Any, value: Any, dtype: Any) -> Any:
+    """As the interpreter's, which keeps bfloat16 as its bits: it takes an integer for them, and cuts a float32 off where a
+    GPU rounds to the nearest."""
+    if dtype.scalar != tl.bfloat16 or value.dtype.scalar == tl.bfloat16:
+        return real_cast(builder, value, dtype)
+    if not value.dtype.scalar.is_floating():
+        value = real_cast(builder, value, tl.float32)
+    if value.dtype.scalar != tl.float32:
+        return real_cast(builder, value, dtype)
+    rounded = torch.from_numpy(np.array(value.data)).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+    return interpreter.TensorHandle(rounded, tl.bfloat16)
+
+
+def dot(builder: Any, left: Any, right: Any, *rest: Any) -> Any:
+    """As the interpreter's, which multiplies the bits of bfloat16."""
+    left, right = (real_cast(builder, each, tl.float32) if each.dtype.scalar == tl.bfloat16 else each for each in (left, right))
+    return real_dot(builder, left, right, *rest)
+
+
+real_dot = interpreter.InterpreterBuilder.create_dot
+interpreter.InterpreterBuilder.create_dot = dot
+real_cast = interpreter.InterpreterBuilder.cast_impl
+interpreter.InterpreterBuilder.cast_impl = cast
+real_and = interpreter.InterpreterBuilder.create_and
+interpreter.InterpreterBuilder.create_and = and_of_masks
 checked = CheckedInterpreter(interpreter._interpreter)
 interpreter._interpreter = checked
 
