@@ -188,6 +188,10 @@ TEST_CASE("what cannot be compiled is refused by the name of its node",
   const EdgeTensor doubles{ScalarType::Double, {2, 3}};
   CHECK_THAT(refused("aten.relu.default", {}, doubles, doubles),
              ContainsSubstring("value 'x': expected dtype Float"));
+  const EdgeTensor halves{ScalarType::Half, {2, 3}};
+  CHECK_THAT(
+      refused("aten.relu.default", {}, halves, halves),
+      ContainsSubstring("value 'x': expected dtype Float") && ContainsSubstring("found Half"));
   CHECK_THAT(refused("aten._to_copy.default", {}, matrix, doubles),
              ContainsSubstring("value 'it': expected dtype Float"));
   CHECK_THAT(refused("aten.relu.default", {}, {f32, {2, 3}, {1, 0}}, matrix),
