@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "parse_command_line.hpp"
+
+namespace tenon::isolate {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-isolate acme.so                       # makes acme-isolated.so next to it\n"
+    "  tenon-isolate acme.so -o plugins/acme-isolated.so --deadline-ms 2000\n"
+    "  tenon-isolate acme.so --restart 3 --own-worker --force\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 success  1 not supported on this system  2 wrong usage, or OUT exists or cannot be "
+    "written\n"
+    "  3 PLUGIN is no plugin, or one that cannot be isolated\n";
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Makes a plugin that runs another one in a process of its own.", "tenon-isolate");
+  add_common_options(app, footer);
+  app.add_option("PLUGIN", arguments.plugin, "The plugin that is to run apart")->required();
+  app.add_option("-o,--output", arguments.out,
+                 "The plugin that is made (default: PLUGIN-isolated.so)")
+      ->type_name("OUT");
+  app.add_option("--deadline-ms", arguments.deadline_ms,
+                 "End the worker when a call takes longer (default: 0, no limit)")
+      ->type_name("MS");
+  app.add_option("--restart", arguments.restart,
+                 "New workers for a delegate whose worker died (default: 0)")
+      ->type_name("N");
+  app.add_flag("--own-worker", arguments.own_worker,
+               "A worker for each delegate, and not one for the backend");
+  app.add_option("--worker", arguments.worker,
+                 "The program tenon-worker (default: the one that belongs to this program)")
+      ->type_name("FILE");
+  app.add_flag("--force", arguments.force, "Replace OUT");
+  app.add_flag("--json", arguments.json, "Print one JSON object");
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::isolate

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+
+namespace tenon::isolate {
+
+/// The isolated plugin that is to be made.
+struct Request {
+  std::filesystem::path template_file;
+  std::filesystem::path worker;  ///< Absolute; empty when there is none.
+  std::filesystem::path plugin;
+  std::filesystem::path out;
+  std::uint64_t deadline_ms = 0;
+  std::uint32_t restart = 0;
+  bool own_worker = false;
+  bool force = false;
+};
+
+/// The one that was made.
+struct Made {
+  std::filesystem::path out;
+  std::string wrapped;  ///< As the plugin finds it.
+  std::string sha256;
+  std::vector<std::string> backends;
+  std::vector<std::string> without_kernels;  ///< Backends whose kernels do not cross.
+};
+
+/// The template of isolated plugins and the worker, in a build tree or an installation. errors:
+/// NotFound, which names the paths; NotSupported on other systems than Linux.
+[[nodiscard]] Result<std::filesystem::path> find_template();
+[[nodiscard]] Result<std::filesystem::path> find_worker();
+
+/// Makes an isolated plugin. errors: those of `tool::make_from_template`; NotSupported for a plugin
+/// with kernels alone.
+[[nodiscard]] Result<Made> make_isolated(const Request& request);
+
+}  // namespace tenon::isolate

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "program.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "arguments.hpp"
+#include "make_isolated.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/core/lists.hpp"
+#include "tenon/host/platform/path_text.hpp"
+#include "tool.hpp"
+
+namespace tenon::isolate {
+namespace {
+
+namespace fs = std::filesystem;
+using tool::ExitCode;
+
+Result<Made> make(const Arguments& arguments) {
+  Request request;
+  TENON_TRY(request.template_file, find_template());
+  request.worker = host::path_of(arguments.worker);
+  if (arguments.worker.empty()) {
+    TENON_TRY(request.worker, find_worker());
+  }
+  std::error_code failure;
+  request.worker = fs::absolute(request.worker, failure);
+  if (!fs::is_regular_file(request.worker, failure)) {
+    return error(Error::NotFound, host::path_text(request.worker),
+                 ": there is no such program (--worker)");
+  }
+  request.plugin = host::path_of(arguments.plugin);
+  request.out = host::path_of(arguments.out);
+  if (arguments.out.empty()) {
+    request.out = request.plugin;
+    request.out.replace_filename(request.plugin.stem().concat("-isolated.so"));
+  }
+  request.deadline_ms = arguments.deadline_ms;
+  request.restart = arguments.restart;
+  request.own_worker = arguments.own_worker;
+  request.force = arguments.force;
+  return make_isolated(request);
+}
+
+std::string to_json(const Made& made) {
+  const nlohmann::ordered_json json = {
+      {"version", TENON_VERSION_STRING}, {"output", host::path_text(made.out)},
+      {"plugin", made.wrapped},          {"sha256", made.sha256},
+      {"backends", made.backends},       {"without_kernels", made.without_kernels}};
+  return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+ExitCode code_of(Error failure) {
+  switch (failure) {
+    case Error::InvalidArgument:
+    case Error::NotFound:
+    case Error::InvalidState:
+    case Error::AccessFailed:
+      return ExitCode::wrong_usage;
+    default:
+      return ExitCode::invalid_file;
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  const auto run = [](const Arguments& arguments) -> tool::Outcome {
+#if !defined(__linux__)
+    static_cast<void>(arguments);
+    return tool::Outcome::failed(ExitCode::failed, find_template().status());
+#else
+    auto made = make(arguments);
+    if (!made.ok()) {
+      const ExitCode code = code_of(made.error());
+      return tool::Outcome::failed(code, std::move(made).status());
+    }
+    tool::Outcome outcome;
+    outcome.output = arguments.json
+                         ? to_json(*made)
+                         : concat(host::path_text(made->out), ": runs ", made->wrapped, " (",
+                                  join(made->backends, ", "), ") in a process of its own\n");
+    if (!made->without_kernels.empty()) {
+      outcome.warnings.push_back(concat("kernels do not cross to a worker; without them: ",
+                                        join(made->without_kernels, ", ")));
+    }
+    return outcome;
+#endif
+  };
+  return tool::main("tenon-isolate", argc, argv, &parse_arguments, run);
+}
+
+}  // namespace tenon::isolate

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "boundary/descriptors.hpp"
+#include "boundary/lane.hpp"
+#include "boundary/messages.hpp"
+#include "boundary/protocol.hpp"
+
+namespace tenon::isolated {
+
+/// The application's end of a lane. One thread at a time. What the worker wrote is copied first and
+/// looked at afterwards; the worker may change what is shared at any time.
+class ApplicationLane {
+ public:
+  ApplicationLane(Mapping shared, host::FileDescriptor socket) noexcept
+      : shared_(std::move(shared)), socket_(std::move(socket)) {}
+
+  [[nodiscard]] LaneHeader& header() const noexcept {
+    return *reinterpret_cast<LaneHeader*>(shared_.data());
+  }
+  /// The message to send.
+  [[nodiscard]] Writer& out() noexcept { return out_; }
+  /// The message that was received.
+  [[nodiscard]] std::span<const std::byte> in() const noexcept { return in_; }
+  [[nodiscard]] std::uint32_t kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::vector<host::FileDescriptor>& descriptors() const noexcept {
+    return descriptors_;
+  }
+
+  /// Gives `out()` and the turn to the worker. Descriptors are sent, and stay open here.
+  [[nodiscard]] Status send(std::uint32_t kind, std::span<const int> descriptors) {
+    LaneHeader& to = header();
+    to.kind = kind;
+    to.size = out_.size();
+    to.is_attached = out_.size() > lane_message_size;
+    std::size_t count = descriptors.size();
+    if (to.is_attached != 0 || count != 0) [[unlikely]] {
+      TENON_TRY(count, send_descriptors(descriptors));
+    }
+    if (out_.size() <= lane_message_size) {
+      std::memcpy(shared_.data() + lane_message_offset, out_.bytes().data(), out_.size());
+    }
+    to.num_descriptors = static_cast<std::uint32_t>(count);
+    give_turn(to.turn, Turn::worker, to.worker_sleeps);
+    return ok();
+  }
+
+  /// Waits for the worker's turn to end, for `slice_ns` at most. False when it has not.
+  [[nodiscard]] bool wait(std::int64_t slice_ns, bool spins) noexcept {
+    LaneHeader& from = header();
+    return wait_for_turn(from.turn, Turn::application, from.application_sleeps, slice_ns, spins);
+  }
+
+  /// Copies what the worker wrote. errors: Internal for what no worker writes.
+  [[nodiscard]] Status receive() {
+    const LaneHeader& from = header();
+    kind_ = read_once(from.kind);
+    const std::uint64_t size = read_once(from.size);
+    const bool is_attached = read_once(from.is_attached) != 0;
+    descriptors_.clear();
+    if (read_once(from.num_descriptors) != 0) {
+      std::byte byte{};
+      Received received = receive_message(socket_.get(), {&byte, 1}, MSG_DONTWAIT);
+      if (received.size <= 0) return error(Error::Internal, "descriptors did not come");
+      descriptors_ = std::move(received.descriptors);
+    }
+    if (!is_attached) {
+      if (size > lane_message_size) return error(Error::Internal, "a message is too long");
+      const std::byte* const begin = shared_.data() + lane_message_offset;
+      in_.assign(begin, begin + size);
+      return ok();
+    }
+    if (descriptors_.empty()) return error(Error::Internal, "a message did not come");
+    TENON_TRY(in_, copy_of(descriptors_.front().get(), size, max_answer_size));
+    descriptors_.erase(descriptors_.begin());
+    return ok();
+  }
+
+  /// Tensors of calls: mapped here, and a file to read outputs from.
+  [[nodiscard]] const Mapping& arena() const noexcept { return arena_; }
+  [[nodiscard]] int arena_file() const noexcept { return arena_file_.get(); }
+  /// Makes the arena hold `size` bytes. Its descriptor, which is to be sent, when it is a new one.
+  [[nodiscard]] Result<int> grow_arena(std::uint64_t size) {
+    if (size <= arena_.size()) return -1;
+    constexpr std::uint64_t page = 4096;
+    if (size > max_arena_size) {
+      return error(Error::MemoryAllocationFailed, "arguments of ", size, " bytes");
+    }
+    const auto rounded = static_cast<std::size_t>((size + page - 1) / page * page);
+    TENON_TRY(host::FileDescriptor file, memory_file("tenon-arguments", rounded));
+    TENON_TRY(Mapping mapping, Mapping::of(file.get(), rounded, true));
+    arena_ = std::move(mapping);
+    arena_file_ = std::move(file);
+    return arena_file_.get();
+  }
+
+ private:
+  template <class T>
+  static T read_once(const T& value) noexcept {
+    return *const_cast<const volatile T*>(&value);
+  }
+
+  [[nodiscard]] Result<std::size_t> send_descriptors(std::span<const int> descriptors) {
+    std::vector<int> sent(descriptors.begin(), descriptors.end());
+    host::FileDescriptor attached;
+    if (out_.size() > lane_message_size) {
+      TENON_TRY(attached, sealed_copy("tenon-call", out_.bytes()));
+      sent.insert(sent.begin(), attached.get());
+    }
+    const std::byte byte{};
+    if (!send_message(socket_.get(), {&byte, 1}, sent)) {
+      const int reason = errno;
+      return error(Error::Internal, "the worker cannot be reached: ", errno_text(reason));
+    }
+    return sent.size();
+  }
+
+  static constexpr std::uint64_t max_arena_size = std::uint64_t{1} << 42;
+
+  Mapping shared_;
+  host::FileDescriptor socket_;
+  Mapping arena_;
+  host::FileDescriptor arena_file_;
+  Writer out_;
+  std::vector<std::byte> in_;
+  std::vector<host::FileDescriptor> descriptors_;
+  std::uint32_t kind_ = 0;
+};
+
+}  // namespace tenon::isolated

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#include "isolated_backend.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "boundary/protocol.hpp"
+#include "init_context.hpp"
+#include "tenon/backend/guard.hpp"
+#include "tenon/core/struct_size.hpp"
+#include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/path_text.hpp"
+
+namespace tenon::isolated {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The clock of `tracer` less CLOCK_MONOTONIC.
+std::uint64_t clock_ahead(const tenon_tracer& tracer) noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return tracer.now(&tracer) - (static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                                static_cast<std::uint64_t>(now.tv_nsec));
+}
+
+void write_tracer(const tenon_tracer* tracer, Writer& to) {
+  to.put<std::uint8_t>(tracer != nullptr);
+  to.put<std::uint8_t>(tracer && TENON_HAS_MEMBER(*tracer, log_counter) && tracer->log_counter);
+  to.put<std::uint64_t>(tracer ? clock_ahead(*tracer) : 0);
+}
+
+host::Trust trust() noexcept {
+  return host::is_privileged() ? host::Trust::checked : host::Trust::caller;
+}
+
+}  // namespace
+
+IsolatedBackend::IsolatedBackend(const IsolatedObject& object, std::size_t index,
+                                 const tenon_host* host)
+    : object_(object), index_(index), host_(host), settings_(Settings::of(object.settings)) {
+  if (!TENON_HAS_MEMBER(*host, get_extension) || !host->get_extension) return;
+  const auto* table = static_cast<const tenon_cancel_flag_v1*>(
+      host->get_extension(host, TENON_EXTENSION_CANCEL_FLAG));
+  if (table && TENON_HAS_MEMBER(*table, get_cancel_flag)) cancel_flag_ = table;
+}
+
+Result<std::unique_ptr<IsolatedBackend>> IsolatedBackend::open(const IsolatedObject& object,
+                                                               std::size_t index,
+                                                               const tenon_host* host) {
+  if (object.wrapped_path[0] == '\0') {
+    return error(Error::NotSupported,
+                 "this file is the template of isolated plugins and wraps no plugin: make one with "
+                 "tenon-isolate");
+  }
+  std::unique_ptr<IsolatedBackend> out(new IsolatedBackend(object, index, host));
+  TENON_TRY(out->worker_, out->start_worker(true));
+  return out;
+}
+
+void IsolatedBackend::close() {
+  const std::unique_ptr<IsolatedBackend> self(this);
+  if (worker_->is_dead()) return;
+  auto loan = borrow();
+  if (!loan.ok()) return;
+  loan->lane().out().clear();
+  const CallInfo info{.function = "close",
+                      .deadline_ms = static_cast<std::uint64_t>(settings_.deadline_ms)};
+  const auto result = loan->worker().call(loan->lane(), Call::close, info);
+  if (!result.ok()) {
+    host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
+  }
+}
+
+tenon_status IsolatedBackend::fail(const Status& status) const noexcept {
+  return tenon::detail::report(host_, status);
+}
+
+tenon_status IsolatedBackend::pass_on(const Result<CallResult>& result) const noexcept {
+  if (!result.ok()) return tenon::detail::report(host_, result.error(), result.text());
+  if (result->status == TENON_STATUS_OK) return TENON_STATUS_OK;
+  if (!result->text.empty()) {
+    host_->set_last_error(host_, result->status, result->text.data(), result->text.size());
+  }
+  return result->status;
+}
+
+Result<std::string> IsolatedBackend::find_plugin() const {
+  const fs::path path = host::path_of(std::string(object_.wrapped_path));
+  if (path.is_absolute()) return host::path_text(path);
+  const std::string_view mine = host_->plugin_path;
+  if (mine.empty()) {
+    return error(Error::NotSupported, "the plugin ", std::string_view(object_.wrapped_path),
+                 " is next to the isolated plugin, whose path the host does not say");
+  }
+  return host::path_text(host::path_of(mine).parent_path() / path);
+}
+
+Result<std::string> IsolatedBackend::find_program() const {
+  if (const auto named = host::environment_variable("TENON_WORKER"); named && !named->empty()) {
+    return *named;
+  }
+  std::error_code failure;
+  const std::string near =
+      host::path_text(host::path_of(host_->plugin_path).parent_path() / "tenon-worker");
+  if (host_->plugin_path[0] != '\0' && fs::exists(near, failure)) return near;
+  std::string recorded(object_.worker_path);
+  if (!recorded.empty() && fs::exists(recorded, failure)) return recorded;
+  return error(Error::NotFound, "the program tenon-worker is neither at ", near, " nor at '",
+               recorded,
+               "', where it was when this plugin was made; TENON_WORKER names another "
+               "place");
+}
+
+Result<std::shared_ptr<Worker>> IsolatedBackend::start_worker(bool describes) {
+  TENON_TRY(const std::string plugin, find_plugin());
+  TENON_TRY(const std::string program, find_program());
+  const tenon_backend_record& record = object_.records[index_];
+  TENON_TRY(std::shared_ptr<Worker> worker,
+            Worker::start(program, trust(), host_, {record.id, plugin}));
+  TENON_TRY(ApplicationLane * lane, worker->take_lane());
+  const LaneLoan loan(worker, lane);
+  const CallInfo info{.function = "open",
+                      .deadline_ms = static_cast<std::uint64_t>(settings_.deadline_ms)};
+  Writer& to = lane->out();
+  to.clear();
+  to.put_text(host_->name);
+  to.put<std::uint16_t>(std::min<std::uint16_t>(host_->abi_minor, TENON_ABI_MINOR));
+  to.put<std::uint8_t>(cancel_flag_ != nullptr);
+  to.put_text(plugin);
+  to.put(object_.sha256);
+  to.put<std::uint8_t>(trust() == host::Trust::checked);
+  to.put(static_cast<std::uint32_t>(index_));
+  TENON_TRY(CallResult result, worker->call(*lane, Call::load, info));
+  if (result.status != TENON_STATUS_OK) {
+    return Status(static_cast<Error>(result.status), std::string(result.text));
+  }
+  if (describes) {
+    description_ = std::make_unique<Description>();
+    TENON_RETURN_IF_ERROR(description_->read(result.body, settings_));
+    has_options_ = description_->has(has_options);
+  }
+  for (const auto& [key, message] : options_) {
+    to.clear();
+    to.put_array(message.data(), message.size());
+    TENON_TRY(result, worker->call(*lane, Call::set_option, info));
+    if (result.status != TENON_STATUS_OK) {
+      return Status(static_cast<Error>(result.status), std::string(result.text));
+    }
+  }
+  return worker;
+}
+
+Result<LaneLoan> IsolatedBackend::borrow(bool own) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Worker> worker = worker_;
+  if (own || worker->is_dead()) {
+    TENON_TRY(worker, start_worker(false));
+    if (!own) worker_ = worker;
+  }
+  TENON_TRY(ApplicationLane * lane, worker->take_lane());
+  return LaneLoan(std::move(worker), lane);
+}
+
+Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint64_t number,
+                                   Settings& settings, Writer& to) const {
+  to.put(number);
+  to.put_name(context.method_name);
+  to.put<std::uint64_t>(context.processed ? context.processed->nbytes : 0);
+  const tenon::detail::StridedArray<tenon_compile_spec> compile_specs(context.compile_specs,
+                                                                      context.num_compile_specs);
+  to.put<std::uint64_t>(compile_specs.size());
+  for (std::uint32_t i = 0; i < compile_specs.size(); ++i) {
+    const tenon_compile_spec& spec = compile_specs[i];
+    to.put_text(spec.key);
+    to.put<std::uint8_t>(spec.value != nullptr);
+    to.put_bytes(spec.value, spec.value ? spec.value_size : 0);
+  }
+  const tenon::detail::StridedArray<tenon_option> options(context.runtime_specs,
+                                                          context.num_runtime_specs);
+  const std::size_t at = to.size();
+  std::uint64_t count = 0;
+  to.put(count);
+  for (std::uint32_t i = 0; i < options.size(); ++i) {
+    if (is_own_option(options[i].key)) {
+      TENON_RETURN_IF_ERROR(settings.set(options[i]));
+    } else {
+      put_option(to, options[i]);
+      ++count;
+    }
+  }
+  to.put_at(at, count);
+  to.put<std::uint8_t>(context.named_data_map != nullptr);
+  to.put<std::uint32_t>(context.named_data_map ? context.named_data_map->num_keys : 0);
+  write_tracer(context.tracer, to);
+  const bool has_permit = TENON_HAS_MEMBER(context, permit_code) && context.permit_code;
+  to.put<std::uint8_t>(has_permit);
+  const tenon_scheduling* hints =
+      TENON_HAS_MEMBER(context, scheduling) ? context.scheduling : nullptr;
+  tenon_scheduling copied{};
+  if (hints) {
+    std::memcpy(&copied, hints, std::min<std::size_t>(hints->struct_size, sizeof copied));
+  }
+  to.put<std::uint8_t>(hints != nullptr);
+  to.put(copied);
+  return ok();
+}
+
+tenon_status IsolatedBackend::init(const tenon_init_context* context, tenon_delegate** out) {
+  auto delegate = std::make_unique<IsolatedDelegate>();
+  delegate->number = next_number_++;
+  delegate->method = context->method_name ? context->method_name : "";
+  Settings settings;
+  {
+    const std::lock_guard lock(mutex_);
+    settings = settings_;
+  }
+  auto replay = std::make_unique<Replay>();
+  Writer message;
+  const Status written = write_init(*context, delegate->number, settings, message);
+  if (!written.ok()) return fail(written);
+  auto blob = copy_blob(*context);
+  if (!blob.ok()) return fail(std::move(blob).status());
+  replay->blob = *std::move(blob);
+  delegate->deadline_ms = static_cast<std::uint64_t>(settings.deadline_ms);
+  delegate->restarts = settings.restart;
+  delegate->own_worker = settings.own_worker;
+  delegate->data = context->named_data_map;
+  auto loan = borrow(settings.own_worker);
+  if (!loan.ok()) return fail(std::move(loan).status());
+  delegate->loan = *std::move(loan);
+  Worker& worker = delegate->loan.worker();
+  ApplicationLane& lane = delegate->loan.lane();
+  if (delegate->data) worker.set_data(delegate->number, delegate->data);
+  lane.out().clear();
+  lane.out().put_array(message.bytes().data(), message.size());
+  CallInfo info = info_of(*delegate, "init");
+  info.tracer = context->tracer;
+  info.context = asked_for_code(context);
+  info.permitted = &replay->permitted;
+  int descriptor = -1;
+  const auto result = worker.call(lane, Call::init, info, sent_with(replay->blob, descriptor));
+  const tenon_status status = pass_on(result);
+  if (status != TENON_STATUS_OK) {
+    if (delegate->data) worker.set_data(delegate->number, nullptr);
+    return status;
+  }
+  // The worker has a copy.
+  if (context->processed && context->processed->release) {
+    context->processed->release(context->processed);
+  }
+  if (delegate->restarts > 0) {
+    const auto bytes = message.bytes();
+    replay->message.assign(bytes.begin(), bytes.end());
+    delegate->replay = std::move(replay);
+  }
+  *out = reinterpret_cast<tenon_delegate*>(delegate.release());
+  return TENON_STATUS_OK;
+}
+
+CallInfo IsolatedBackend::info_of(const IsolatedDelegate& delegate,
+                                  std::string_view function) const noexcept {
+  return {.function = function,
+          .delegate = delegate.number,
+          .method = delegate.method,
+          .deadline_ms = delegate.deadline_ms};
+}
+
+Status IsolatedBackend::revive(IsolatedDelegate& delegate) {
+  if (!delegate.replay || delegate.restarts == 0) return delegate.loan.worker().dead_status();
+  --delegate.restarts;
+  const std::string reason(delegate.loan.worker().dead_status().text());
+  TENON_TRY(delegate.loan, borrow(delegate.own_worker));
+  Worker& worker = delegate.loan.worker();
+  if (delegate.data) worker.set_data(delegate.number, delegate.data);
+  Writer& to = delegate.loan.lane().out();
+  to.clear();
+  to.put_array(delegate.replay->message.data(), delegate.replay->message.size());
+  CallInfo info = info_of(delegate, "init");
+  info.permitted = &delegate.replay->permitted;
+  int descriptor = -1;
+  TENON_TRY(const CallResult result, worker.call(delegate.loan.lane(), Call::init, info,
+                                                 sent_with(delegate.replay->blob, descriptor)));
+  delegate.arguments = ArgumentsCopy();
+  const std::string line = concat(delegate.method, ": delegate ", delegate.number,
+                                  " was loaded again in a new worker: ", reason);
+  host_->log(host_, TENON_LOG_INFO, line.data(), line.size());
+  if (result.status == TENON_STATUS_OK) return ok();
+  delegate.restarts = 0;
+  return Status(static_cast<Error>(result.status), concat("init in a new worker: ", result.text));
+}
+
+tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
+                                      const tenon_execution_context* context,
+                                      tenon_value* const* args, std::uint32_t num_args) {
+  if (delegate.loan.worker().is_dead()) [[unlikely]] {
+    const Status revived = revive(delegate);
+    if (!revived.ok()) return fail(revived);
+  }
+  ApplicationLane& lane = delegate.loan.lane();
+  Writer& to = lane.out();
+  to.clear();
+  to.put(delegate.number);
+  const std::size_t at = to.size();
+  to.put<std::uint64_t>(0);
+  write_tracer(context->tracer, to);
+  CallInfo info = info_of(delegate, "execute");
+  info.number = ++delegate.num_calls;
+  info.tracer = context->tracer;
+  if (cancel_flag_) info.cancel_flag = cancel_flag_->get_cancel_flag(context);
+  to.put<std::uint8_t>(info.cancel_flag != nullptr);
+  const Status written = delegate.arguments.write({args, num_args}, to);
+  if (!written.ok()) return fail(written);
+  auto arena = lane.grow_arena(delegate.arguments.size());
+  if (!arena.ok()) return fail(std::move(arena).status());
+  const int descriptor = *arena;
+  const bool is_new = descriptor >= 0;
+  if (is_new) to.put_at<std::uint64_t>(at, lane.arena().size());
+  delegate.arguments.copy_in(lane, is_new);
+  auto result =
+      delegate.loan.worker().call(lane, Call::execute, info, {&descriptor, is_new ? 1u : 0u});
+  const tenon_status status = pass_on(result);
+  if (status != TENON_STATUS_OK) [[unlikely]]
+    return status;
+  return fail(delegate.arguments.copy_out(host_, lane, result->body));
+}
+
+void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
+  if (!delegate) return;
+  const std::unique_ptr<IsolatedDelegate> owner(delegate);
+  Worker& worker = delegate->loan.worker();
+  if (!worker.is_dead()) {
+    const auto result = call_of(*delegate, Call::destroy, "destroy", [](Writer&) {});
+    if (!result.ok()) {
+      host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
+    }
+  }
+  if (delegate->data) worker.set_data(delegate->number, nullptr);
+}
+
+tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, tenon_delegate** out) {
+  auto session = std::make_unique<IsolatedDelegate>();
+  session->number = next_number_++;
+  session->method = parent.method;
+  session->deadline_ms = parent.deadline_ms;
+  const std::shared_ptr<Worker>& worker = parent.loan.shared_worker();
+  auto lane = worker->take_lane();
+  if (!lane.ok()) return fail(std::move(lane).status());
+  session->loan = LaneLoan(worker, *lane);
+  Writer& to = session->loan.lane().out();
+  to.clear();
+  to.put(parent.number);
+  to.put(session->number);
+  const tenon_status status =
+      pass_on(worker->call(**lane, Call::create_session, info_of(*session, "create_session")));
+  if (status == TENON_STATUS_OK) *out = reinterpret_cast<tenon_delegate*>(session.release());
+  return status;
+}
+
+}  // namespace tenon::isolated

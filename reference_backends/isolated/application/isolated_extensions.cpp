@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <string>
+#include <utility>
+
+#include "boundary/protocol.hpp"
+#include "description.hpp"
+#include "init_context.hpp"
+#include "isolated_backend.hpp"
+#include "tenon/backend/guard.hpp"
+
+/// The functions of an isolated backend that are not those of each run.
+namespace tenon::isolated {
+
+namespace {
+
+constexpr auto nothing_to_write = [](Writer&) {};
+constexpr auto nothing_to_read = [](Reader&) {};
+
+}  // namespace
+
+template <class Write, class Read>
+tenon_status IsolatedBackend::call_apart(Call kind, std::string_view function, const Write& write,
+                                         const Read& read, const tenon_init_context* context) {
+  Settings settings;
+  {
+    const std::lock_guard lock(mutex_);
+    settings = settings_;
+  }
+  Writer message;
+  host::FileDescriptor blob;
+  const std::uint64_t number = next_number_++;
+  if (context) {
+    const Status written = write_init(*context, number, settings, message);
+    if (!written.ok()) return fail(written);
+    auto copy = copy_blob(*context);
+    if (!copy.ok()) return fail(std::move(copy).status());
+    blob = *std::move(copy);
+  }
+  write(message);
+  auto loan = borrow();
+  if (!loan.ok()) return fail(std::move(loan).status());
+  Worker& worker = loan->worker();
+  loan->lane().out().clear();
+  loan->lane().out().put_array(message.bytes().data(), message.size());
+  const bool has_data = context && context->named_data_map;
+  if (has_data) worker.set_data(number, context->named_data_map);
+  const CallInfo info{.function = function,
+                      .deadline_ms = static_cast<std::uint64_t>(settings.deadline_ms),
+                      .tracer = context ? context->tracer : nullptr,
+                      .context = asked_for_code(context)};
+  int descriptor = -1;
+  auto result = worker.call(loan->lane(), kind, info, sent_with(blob, descriptor));
+  if (has_data) worker.set_data(number, nullptr);
+  const tenon_status status = pass_on(result);
+  if (status != TENON_STATUS_OK) return status;
+  // The reason of a verdict.
+  if (kind == Call::check_blob && !result->text.empty()) {
+    host_->set_last_error(host_, TENON_STATUS_NOT_SUPPORTED, result->text.data(),
+                          result->text.size());
+  }
+  read(result->body);
+  if (result->body.ok()) return status;
+  return fail(error(Error::Internal, "the worker's answer to ", function, " cannot be read"));
+}
+
+template <class Write, class Read>
+tenon_status IsolatedBackend::call_of(const IsolatedDelegate& delegate, Call kind,
+                                      std::string_view function, const Write& write,
+                                      const Read& read) {
+  auto result = call_of(delegate, kind, function, write);
+  const tenon_status status = pass_on(result);
+  if (status != TENON_STATUS_OK) return status;
+  read(result->body);
+  if (result->body.ok()) return status;
+  return fail(error(Error::Internal, "the worker's answer to ", function, " cannot be read"));
+}
+
+tenon_status IsolatedBackend::is_available() {
+  return call_apart(Call::is_available, "is_available", nothing_to_write, nothing_to_read);
+}
+
+tenon_status IsolatedBackend::check_blob(const tenon_init_context* context,
+                                         std::uint32_t* verdict) {
+  return call_apart(
+      Call::check_blob, "check_blob", nothing_to_write,
+      [&](Reader& from) { *verdict = from.get<std::uint32_t>(); }, context);
+}
+
+tenon_status IsolatedBackend::estimate(const tenon_init_context* context, tenon_memory_sink sink,
+                                       void* sink_context) {
+  return call_apart(
+      Call::estimate, "estimate", nothing_to_write,
+      [&](Reader& from) {
+        while (from.get<std::uint8_t>() != 0) {
+          tenon_memory_need need{};
+          need.struct_size = sizeof need;
+          need.kind = from.get<std::uint32_t>();
+          need.device = from.get<tenon_dl_device>();
+          need.nbytes = from.get<std::uint64_t>();
+          if (from.ok()) sink(sink_context, &need);
+        }
+      },
+      context);
+}
+
+tenon_status IsolatedBackend::free_memory(tenon_dl_device device, std::uint64_t* nbytes) {
+  return call_apart(
+      Call::free_memory, "free_memory", [&](Writer& to) { to.put(device); },
+      [&](Reader& from) { *nbytes = from.get<std::uint64_t>(); });
+}
+
+tenon_status IsolatedBackend::list_devices(tenon_device_sink sink, void* context) {
+  return call_apart(Call::list_devices, "list_devices", nothing_to_write, [&](Reader& from) {
+    while (from.get<std::uint8_t>() != 0) {
+      tenon_device_info info{};
+      info.struct_size = sizeof info;
+      info.device = from.get<tenon_dl_device>();
+      std::string name;
+      std::string description;
+      info.name = from.get_name(name) ? name.c_str() : nullptr;
+      info.description = from.get_name(description) ? description.c_str() : nullptr;
+      info.memory_bytes = from.get<std::uint64_t>();
+      if (from.ok()) sink(context, &info);
+    }
+  });
+}
+
+tenon_status IsolatedBackend::memory_info(const IsolatedDelegate* delegate,
+                                          tenon_memory_info* out) {
+  const auto read = [&](Reader& from) {
+    const std::uint32_t size = out->struct_size;
+    auto info = from.get<tenon_memory_info>();
+    if (!from.ok()) return;
+    std::memcpy(out, &info, std::min<std::size_t>(size, sizeof info));
+    out->struct_size = size;
+  };
+  if (delegate) return call_of(*delegate, Call::memory_info, "memory_info", nothing_to_write, read);
+  const auto write = [](Writer& to) { to.put(whole_backend); };
+  return call_apart(Call::memory_info, "memory_info", write, read);
+}
+
+tenon_status IsolatedBackend::set_option(const tenon_option* option) {
+  if (is_own_option(option->key)) {
+    const std::lock_guard lock(mutex_);
+    return fail(settings_.set(*option));
+  }
+  if (!has_options_) return fail(unknown_option(option->key));
+  Writer message;
+  put_option(message, *option);
+  const auto write = [&](Writer& to) { to.put_array(message.bytes().data(), message.size()); };
+  const tenon_status status = call_apart(Call::set_option, "set_option", write, nothing_to_read);
+  if (status != TENON_STATUS_OK) return status;
+  // For workers that are started later.
+  const std::lock_guard lock(mutex_);
+  const auto bytes = message.bytes();
+  options_[option->key].assign(bytes.begin(), bytes.end());
+  return status;
+}
+
+tenon_status IsolatedBackend::get_option(const char* key, tenon_option_sink sink, void* context) {
+  if (is_own_option(key)) {
+    Settings settings;
+    {
+      const std::lock_guard lock(mutex_);
+      settings = settings_;
+    }
+    auto option = settings.get(key);
+    if (!option.ok()) return fail(std::move(option).status());
+    sink(context, &*option);
+    return TENON_STATUS_OK;
+  }
+  if (!has_options_) return fail(unknown_option(key));
+  return call_apart(
+      Call::get_option, "get_option", [&](Writer& to) { to.put_text(key); },
+      [&](Reader& from) {
+        std::list<std::string> texts;
+        const tenon_option option = take_option(from, texts);
+        if (from.ok()) sink(context, &option);
+      });
+}
+
+void IsolatedBackend::cancel(const IsolatedDelegate& delegate) {
+  // The delegate's own lane is in the call that is to end.
+  Worker& worker = delegate.loan.worker();
+  auto lane = worker.take_lane();
+  if (!lane.ok()) return;
+  const LaneLoan loan(delegate.loan.shared_worker(), *lane);
+  (*lane)->out().clear();
+  (*lane)->out().put(delegate.number);
+  static_cast<void>(worker.call(**lane, Call::cancel, info_of(delegate, "cancel")));
+}
+
+tenon_status IsolatedBackend::set_scheduling(const IsolatedDelegate& delegate,
+                                             const tenon_scheduling* scheduling) {
+  tenon_scheduling copied{};
+  std::memcpy(&copied, scheduling, std::min<std::size_t>(scheduling->struct_size, sizeof copied));
+  return call_of(
+      delegate, Call::set_scheduling, "set_scheduling", [&](Writer& to) { to.put(copied); },
+      nothing_to_read);
+}
+
+tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon_state_list* to) {
+  tenon_status added = TENON_STATUS_OK;
+  const tenon_status status =
+      call_of(delegate, Call::list_state, "list", nothing_to_write, [&](Reader& from) {
+        const std::size_t count = from.get_count(2 * sizeof(std::uint64_t));
+        for (std::size_t i = 0; i < count && added == TENON_STATUS_OK; ++i) {
+          const std::string_view name = from.get_text();
+          const auto nbytes = from.get<std::uint64_t>();
+          if (!from.ok()) return;
+          // What the host makes room for; a later list may say nothing else.
+          const auto [known, is_new] = delegate.state_sizes.emplace(i, nbytes);
+          if (!is_new && known->second != nbytes) {
+            from.fail();
+            return;
+          }
+          const tenon_state_part part{
+              sizeof(tenon_state_part), 0, name.data(), name.size(), nullptr, nbytes};
+          added = to->add(to, &part);
+        }
+      });
+  return status == TENON_STATUS_OK ? added : status;
+}
+
+tenon_status IsolatedBackend::read_state(const IsolatedDelegate& delegate, std::uint64_t part,
+                                         void* to) {
+  return call_of(
+      delegate, Call::read_state, "read", [&](Writer& out) { out.put(part); },
+      [&](Reader& from) {
+        const auto bytes = from.get_bytes();
+        // The room at `to` is what `list` said, and the worker may say something else now.
+        const auto listed = delegate.state_sizes.find(part);
+        if (!from.ok() || listed == delegate.state_sizes.end() || listed->second != bytes.size()) {
+          from.fail();
+          return;
+        }
+        if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+      });
+}
+
+tenon_status IsolatedBackend::write_state(const IsolatedDelegate& delegate, std::uint64_t part,
+                                          const void* from) {
+  const auto listed = delegate.state_sizes.find(part);
+  if (listed == delegate.state_sizes.end()) {
+    return fail(error(Error::InvalidArgument, "part ", part, " of the state was not listed"));
+  }
+  return call_of(
+      delegate, Call::write_state, "write",
+      [&](Writer& to) {
+        to.put(part);
+        to.put_bytes(from, listed->second);
+      },
+      nothing_to_read);
+}
+
+tenon_status IsolatedBackend::state_written(const IsolatedDelegate& delegate) {
+  return call_of(delegate, Call::state_written, "written", nothing_to_write, nothing_to_read);
+}
+
+}  // namespace tenon::isolated

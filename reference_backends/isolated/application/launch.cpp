@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "launch.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+
+#include "boundary/descriptors.hpp"
+#include "worker/supervisor.hpp"
+
+namespace tenon::isolated {
+namespace {
+
+/// Threads of the application block no more than they did, also when this fails.
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+/// Two processes run for a moment in the memory of this one: the first makes the second and ends,
+/// so that the second is no child of the application; the second becomes the program.
+struct Birth {
+  int supervisor = -1;
+  int service = -1;
+  int application = -1;  ///< -1 on a system without such descriptors.
+  int program = -1;
+  char* second_stack = nullptr;
+  int process = -1;  ///< Of the second; the first shares the table of descriptors.
+  int failure = 0;   ///< An errno.
+};
+
+constexpr std::size_t stack_size = std::size_t{64} * 1024;
+
+int become_program(void* data) noexcept {
+  auto& birth = *static_cast<Birth*>(data);
+  // Away from the numbers that they are to have.
+  int moved[] = {birth.supervisor, birth.service, birth.application, birth.program};
+  constexpr int free_numbers = program_descriptor + 1;
+  for (int& one : moved) {
+    if (one >= 0) one = ::fcntl(one, F_DUPFD_CLOEXEC, free_numbers);
+  }
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int i = 0; i <= STDERR_FILENO; ++i) {
+    if (null != i) ::dup2(null, i);
+  }
+  constexpr int wanted[] = {supervisor_socket, worker_socket, application_pidfd};
+  for (int i = 0; i < 3; ++i) {
+    if (moved[i] >= 0) {
+      ::dup2(moved[i], wanted[i]);
+    } else {
+      ::close(wanted[i]);
+    }
+  }
+  ::dup3(moved[3], program_descriptor, O_CLOEXEC);
+  close_descriptors_from(free_numbers);
+  char name[] = "tenon-worker";
+  char what[] = "--supervise";
+  char* const arguments[] = {name, what, nullptr};
+  ::syscall(SYS_execveat, program_descriptor, "", arguments, environ, AT_EMPTY_PATH);
+  birth.failure = errno;
+  ::_exit(EXIT_FAILURE);
+}
+
+int make_second(void* data) noexcept {
+  auto& birth = *static_cast<Birth*>(data);
+  const int made = ::clone(&become_program, birth.second_stack + stack_size,
+                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, data, &birth.process);
+  if (made < 0) birth.failure = errno;
+  ::_exit(EXIT_SUCCESS);
+}
+
+}  // namespace
+
+Result<Launched> launch(const std::string& path, host::Trust trust) {
+  TENON_TRY(const host::OpenedFile program, host::open_file(path, trust));
+  TENON_TRY(auto supervision, socket_pair());
+  TENON_TRY(auto service, socket_pair());
+  constexpr long pidfd_open_number = 434;
+  const host::FileDescriptor self(static_cast<int>(::syscall(pidfd_open_number, ::getpid(), 0u)));
+  void* const stacks = ::mmap(nullptr, 2 * stack_size, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stacks == MAP_FAILED) return error(Error::MemoryAllocationFailed, "no stack for a worker");
+  Birth birth;
+  birth.supervisor = supervision.second.get();
+  birth.service = service.second.get();
+  birth.application = self.get();
+  birth.program = program.descriptor.get();
+  birth.second_stack = static_cast<char*>(stacks);
+  int first = -1;
+  {
+    const AllSignalsBlocked blocked;
+    // No signal at its end (0), and the table of descriptors is this one.
+    first = ::clone(&make_second, birth.second_stack + 2 * stack_size,
+                    CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_FS, &birth);
+    if (first < 0) birth.failure = errno;
+  }
+  if (first > 0) {
+    while (::waitpid(first, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+  }
+  ::munmap(stacks, 2 * stack_size);
+  Launched out;
+  out.process = host::FileDescriptor(birth.process);
+  if (birth.failure != 0) {
+    return error(birth.failure == EACCES || birth.failure == EPERM ? Error::AccessFailed
+                                                                   : Error::OutOfResources,
+                 "the worker ", path, " cannot be started: ", errno_text(birth.failure));
+  }
+  out.supervisor = std::move(supervision.first);
+  out.service = std::move(service.first);
+  return out;
+}
+
+}  // namespace tenon::isolated

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+#include "worker.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/core/hex.hpp"
+
+namespace tenon::isolated {
+namespace {
+
+constexpr std::int64_t slice_ns = 5'000'000;
+constexpr int patience_ms = 2000;
+constexpr std::int64_t cancel_slice_ns = 500'000;
+
+std::int64_t now_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::string signal_name(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name ? concat("SIG", name) : concat("signal ", number);
+}
+
+/// How a process ended, as its parent saw it.
+std::string ending_text(const Ending& ending) {
+  switch (ending.code) {
+    case CLD_EXITED:
+      return concat("it exited with code ", ending.status);
+    case CLD_KILLED:
+    case CLD_DUMPED:
+      return concat("it was ended by ", signal_name(ending.status),
+                    ending.status == SIGKILL ? " (of another process, or for want of memory)" : "");
+    case CLD_STOPPED:
+      return concat("it was stopped by ", signal_name(ending.status), ", and was ended");
+    default:
+      return "it ended, and its supervisor with it";
+  }
+}
+
+/// The report of the handler in the worker.
+std::string crash_text(const Crash& crash) {
+  const auto number = static_cast<int>(crash.signal.load());
+  if (number <= 0 || number >= NSIG) return {};
+  char name[sizeof crash.thread_name + 1] = {};
+  std::copy(std::begin(crash.thread_name), std::end(crash.thread_name), name);
+  std::string out = signal_name(number);
+  if (number == SIGSYS) {
+    out += concat(" for system call ", crash.system_call);
+  } else if (crash.code > 0 && number != SIGABRT) {
+    char digits[17];
+    const auto end = std::to_chars(digits, std::end(digits), crash.address, 16).ptr;
+    out += concat(" at address 0x", std::string_view(digits, end));
+  }
+  return out + concat(" in its thread ", crash.thread, " (", std::string_view(name), ")");
+}
+
+}  // namespace
+
+Worker::Worker(Launched launched, const tenon_host* host, Subject subject) noexcept
+    : launched_(std::move(launched)), host_(host), subject_(std::move(subject)) {}
+
+Result<std::shared_ptr<Worker>> Worker::start(const std::string& program, host::Trust trust,
+                                              const tenon_host* host, Subject subject) {
+  TENON_TRY(Launched launched, launch(program, trust));
+  std::shared_ptr<Worker> out(new Worker(std::move(launched), host, std::move(subject)));
+  TENON_TRY(out->own_, Mapping::own_page());
+  *out->own_.data() = std::byte{1};
+  return out;
+}
+
+Worker::~Worker() {
+  // The connections are those of the parent: nothing is sent through them.
+  if (is_in_child_of_fork()) return;
+  kill();
+  pollfd ended{launched_.process.get(), POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&ended, 1, patience_ms);
+    // A supervisor that was stopped; the worker ends with it.
+    constexpr long pidfd_send_signal_number = 424;
+    if (ready == 0) {
+      ::syscall(pidfd_send_signal_number, launched_.process.get(), SIGKILL, nullptr, 0u);
+    }
+  } while (ready <= 0);
+  // A process that adopts orphans is its parent by now.
+  siginfo_t ignored{};
+  constexpr int by_descriptor = 3;  // P_PIDFD
+  ::waitid(static_cast<idtype_t>(by_descriptor), static_cast<id_t>(launched_.process.get()),
+           &ignored, WEXITED | WNOHANG | __WALL);
+}
+
+bool Worker::is_in_child_of_fork() const noexcept {
+  return own_.data() && *own_.data() == std::byte{0};
+}
+
+void Worker::kill() noexcept { ::shutdown(launched_.supervisor.get(), SHUT_WR); }
+
+Result<ApplicationLane*> Worker::take_lane() {
+  if (is_in_child_of_fork()) {
+    return error(Error::InvalidState, "the worker of ", subject_.backend,
+                 " belongs to the process that this one was forked from");
+  }
+  if (is_dead()) return dead_status();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_lanes_.empty()) {
+      ApplicationLane* const out = free_lanes_.back();
+      free_lanes_.pop_back();
+      return out;
+    }
+  }
+  TENON_TRY(const host::FileDescriptor file, memory_file("tenon-lane", lane_size));
+  TENON_TRY(Mapping shared, Mapping::of(file.get(), lane_size, true));
+  TENON_TRY(auto sockets, socket_pair());
+  const NewLane request{protocol_version};
+  const int sent[] = {file.get(), sockets.second.get()};
+  auto lane = std::make_unique<ApplicationLane>(std::move(shared), std::move(sockets.first));
+  const std::lock_guard lock(mutex_);
+  // A worker that has died is noticed by the call in the lane, which says more of it.
+  static_cast<void>(
+      send_message(launched_.service.get(), std::as_bytes(std::span(&request, 1)), sent));
+  return lanes_.emplace_back(std::move(lane)).get();
+}
+
+void Worker::give_back(ApplicationLane* lane) {
+  const std::lock_guard lock(mutex_);
+  free_lanes_.push_back(lane);
+}
+
+void Worker::set_data(std::uint64_t number, const tenon_named_data_map* data) {
+  const std::lock_guard lock(mutex_);
+  if (data) {
+    data_[number] = data;
+  } else {
+    data_.erase(number);
+  }
+}
+
+Status Worker::dead_status() const {
+  const std::lock_guard lock(mutex_);
+  return error(Error::InvalidState, "the worker has died before: ", death_);
+}
+
+bool Worker::has_ended() {
+  const std::lock_guard lock(mutex_);
+  if (has_ended_) return true;
+  Ending ending{};
+  const Received received = receive_message(
+      launched_.supervisor.get(), std::as_writable_bytes(std::span(&ending, 1)), MSG_DONTWAIT);
+  if (received.size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  has_ended_ = true;
+  if (received.size == sizeof ending) ending_ = ending;
+  return true;
+}
+
+Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::string_view reason) {
+  if (!reason.empty()) kill();
+  while (!has_ended()) {
+    pollfd ended{launched_.supervisor.get(), POLLIN, 0};
+    ::poll(&ended, 1, -1);
+  }
+  const std::lock_guard lock(mutex_);
+  std::string text = concat("the worker died in ", info.function, " of backend ", subject_.backend);
+  if (info.delegate != 0) text += concat(", delegate ", info.delegate);
+  if (!info.method.empty()) text += concat(" (method ", info.method, ")");
+  if (info.number != 0) text += concat(", call ", info.number);
+  text += concat(", thread ", ::syscall(SYS_gettid), ": ");
+  std::string crash = crash_text(lane.header().crash);
+  // Of a thread that is in no call.
+  for (const auto& other : lanes_) {
+    if (crash.empty()) crash = crash_text(other->header().crash);
+  }
+  if (!reason.empty()) {
+    text += reason;
+  } else if (!crash.empty()) {
+    text += crash;
+  } else {
+    text += ending_text(ending_);
+  }
+  text += concat(" [", subject_.plugin, "]");
+  const std::size_t size = std::min<std::size_t>(ending_.text_size, sizeof ending_.text);
+  if (size != 0) text += concat("; it wrote: ", std::string_view(ending_.text, size));
+  if (death_.empty()) death_ = text;
+  is_dead_.store(true);
+  return error(Error::Internal, text);
+}
+
+Result<CallResult> Worker::call(ApplicationLane& lane, Call kind, const CallInfo& info,
+                                std::span<const int> descriptors) {
+  if (is_in_child_of_fork()) [[unlikely]] {
+    return error(Error::InvalidState, "the worker of ", subject_.backend,
+                 " belongs to the process that this one was forked from");
+  }
+  LaneHeader& header = lane.header();
+  header.cancel_flag.store(
+      info.cancel_flag ? __atomic_load_n(info.cancel_flag, __ATOMIC_RELAXED) : 0,
+      std::memory_order_relaxed);
+  const Status sent = lane.send(static_cast<std::uint32_t>(kind), descriptors);
+  if (!sent.ok()) return died_in(lane, info, has_ended() ? "" : sent.text());
+  std::int64_t begin = 0;
+  bool spins = true;
+  for (;;) {
+    const std::int64_t slice = info.cancel_flag ? cancel_slice_ns : slice_ns;
+    if (!lane.wait(slice, spins)) [[unlikely]] {
+      spins = false;
+      if (info.cancel_flag) {
+        header.cancel_flag.store(__atomic_load_n(info.cancel_flag, __ATOMIC_RELAXED),
+                                 std::memory_order_relaxed);
+      }
+      if (has_ended()) return died_in(lane, info, "");
+      if (info.deadline_ms == 0) continue;
+      const std::int64_t now = now_ns();
+      if (begin == 0) begin = now - slice;
+      if (now - begin < static_cast<std::int64_t>(info.deadline_ms) * 1'000'000) continue;
+      return died_in(lane, info,
+                     concat("it did not return within the deadline of ", info.deadline_ms,
+                            " ms, and was ended"));
+    }
+    const Status received = lane.receive();
+    if (!received.ok()) return died_in(lane, info, received.text());
+    if (lane.kind() == static_cast<std::uint32_t>(Answer::done)) {
+      auto result = take_answer(lane, info);
+      if (!result.ok()) return died_in(lane, info, result.text());
+      return result;
+    }
+    const Status done = answer(lane, info);
+    if (!done.ok()) return died_in(lane, info, has_ended() ? "" : done.text());
+    spins = true;
+  }
+}
+
+Result<CallResult> Worker::take_answer(ApplicationLane& lane, const CallInfo& info) const {
+  Reader from(lane.in());
+  CallResult out;
+  out.status = from.get<tenon_status>();
+  out.text = from.get_text();
+  const auto num_events = from.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_events && from.ok(); ++i) {
+    const bool is_counter = from.get<std::uint8_t>() != 0;
+    const std::string_view name = from.get_text();
+    if (is_counter) {
+      const std::string_view unit = from.get_text();
+      const auto at = from.get<std::uint64_t>();
+      const auto value = from.get<double>();
+      if (!from.ok() || !info.tracer || info.tracer->struct_size < sizeof(tenon_tracer) ||
+          !info.tracer->log_counter) {
+        continue;
+      }
+      info.tracer->log_counter(info.tracer, name.data(), name.size(), unit.data(), unit.size(), at,
+                               value);
+    } else {
+      const auto handle = from.get<std::int64_t>();
+      const auto start = from.get<std::uint64_t>();
+      const auto end = from.get<std::uint64_t>();
+      const auto metadata = from.get_bytes();
+      if (!from.ok() || !info.tracer) continue;
+      info.tracer->log_event(info.tracer, name.data(), name.size(), handle, start, end,
+                             metadata.data(), metadata.size());
+    }
+  }
+  if (!from.ok()) return error(Error::Internal, "its answer cannot be read");
+  out.body = from;
+  return out;
+}
+
+Status Worker::answer(ApplicationLane& lane, const CallInfo& info) {
+  Reader from(lane.in());
+  lane.out().clear();
+  switch (static_cast<Answer>(lane.kind())) {
+    case Answer::log: {
+      const auto level = from.get<std::int32_t>();
+      const std::string_view text = from.get_text();
+      if (!from.is_at_end()) break;
+      host_->log(host_, std::clamp<std::int32_t>(level, TENON_LOG_DEBUG, TENON_LOG_FATAL),
+                 text.data(), text.size());
+      return lane.send(answered, {});
+    }
+    case Answer::permit_code:
+      return answer_permit_code(lane, from, info);
+    case Answer::get_data:
+    case Answer::get_tensor_layout:
+    case Answer::get_key:
+      return answer_data(lane, from);
+    case Answer::done:
+      break;
+  }
+  return error(Error::Internal, "it asks what no worker asks");
+}
+
+Status Worker::answer_permit_code(ApplicationLane& lane, Reader& from, const CallInfo& info) {
+  from.get<std::uint64_t>();
+  const auto size = from.get<std::uint64_t>();
+  if (!from.is_at_end() || lane.descriptors().size() != 1) {
+    return error(Error::Internal, "its question for code cannot be read");
+  }
+  TENON_TRY(const std::vector<std::byte> code,
+            copy_of(lane.descriptors().front().get(), size, max_answer_size));
+  tenon_status status = TENON_STATUS_ACCESS_FAILED;
+  const bool has_context = info.context && info.context->permit_code;
+  if (has_context) status = info.context->permit_code(info.context, code.data(), code.size());
+  if (info.permitted) {
+    const Sha256 hash = sha256_of(code);
+    if (has_context && status == TENON_STATUS_OK) info.permitted->insert(hash);
+    if (!has_context && info.permitted->contains(hash)) status = TENON_STATUS_OK;
+  }
+  lane.out().put(status);
+  return lane.send(answered, {});
+}
+
+Status Worker::answer_data(ApplicationLane& lane, Reader& from) {
+  const auto number = from.get<std::uint64_t>();
+  const auto index = from.get<std::uint32_t>();
+  const std::string_view key = from.get_text();
+  if (!from.is_at_end()) return error(Error::Internal, "its question for data cannot be read");
+  const tenon_named_data_map* data = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = data_.find(number);
+    if (found != data_.end()) data = found->second;
+  }
+  Writer& out = lane.out();
+  tenon_status status = TENON_STATUS_NOT_FOUND;
+  if (data && lane.kind() == static_cast<std::uint32_t>(Answer::get_key)) {
+    const char* name = nullptr;
+    std::uint64_t size = 0;
+    status = data->get_key(data, index, &name, &size);
+    out.put(status);
+    if (status == TENON_STATUS_OK) out.put_bytes(name, size);
+    return lane.send(answered, {});
+  }
+  if (data && lane.kind() == static_cast<std::uint32_t>(Answer::get_tensor_layout)) {
+    tenon_tensor_layout layout{};
+    layout.struct_size = sizeof layout;
+    status = data->get_tensor_layout(data, key.data(), key.size(), &layout);
+    out.put(status);
+    if (status == TENON_STATUS_OK) {
+      out.put(layout.scalar_type);
+      out.put<std::uint64_t>(layout.rank);
+      out.put_array(layout.sizes, layout.rank);
+      out.put_array(layout.dim_order, layout.rank);
+    }
+    return lane.send(answered, {});
+  }
+  host::FileDescriptor file;
+  std::uint64_t nbytes = 0;
+  if (data) {
+    tenon_buffer buffer{};
+    buffer.struct_size = sizeof buffer;
+    status = data->get_data(data, key.data(), key.size(), &buffer);
+    if (status == TENON_STATUS_OK) {
+      nbytes = buffer.nbytes;
+      auto copy = sealed_copy("tenon-data", {static_cast<const std::byte*>(buffer.data),
+                                             static_cast<std::size_t>(nbytes)});
+      if (buffer.release) buffer.release(&buffer);
+      if (copy.ok()) {
+        file = *std::move(copy);
+      } else {
+        status = to_status(copy.error());
+      }
+    }
+  }
+  out.put(status);
+  if (status != TENON_STATUS_OK) return lane.send(answered, {});
+  out.put(nbytes);
+  const int descriptor = file.get();
+  return lane.send(answered, {&descriptor, 1});
+}
+
+}  // namespace tenon::isolated

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "application_lane.hpp"
+#include "call.hpp"
+#include "launch.hpp"
+#include "tenon/abi/host.h"
+#include "tenon/core/result.hpp"
+
+namespace tenon::isolated {
+
+/// The answer to a call that the worker survived.
+struct CallResult {
+  tenon_status status = TENON_STATUS_OK;
+  std::string_view text{};  ///< Valid until the lane's next call.
+  Reader body{};            ///< As long.
+};
+
+/// One process with the wrapped plugin, seen from the application. Any thread.
+class Worker {
+ public:
+  /// The purpose of a worker, for texts.
+  struct Subject {
+    std::string backend;
+    std::string plugin;  ///< Path.
+  };
+
+  /// Starts the program. errors: those of `launch`.
+  [[nodiscard]] static Result<std::shared_ptr<Worker>> start(const std::string& program,
+                                                             host::Trust trust,
+                                                             const tenon_host* host,
+                                                             Subject subject);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  /// Ends the process, and waits until it has ended.
+  ~Worker();
+
+  /// A lane for one call at a time, of the caller alone until it is given back. errors: those of a
+  /// dead worker; OutOfResources, MemoryAllocationFailed.
+  [[nodiscard]] Result<ApplicationLane*> take_lane();
+  void give_back(ApplicationLane* lane);
+
+  /// Makes the call `lane.out()`, and answers what the worker asks meanwhile. A failure is one of
+  /// the worker, as it died; what the plugin says is the result.
+  [[nodiscard]] Result<CallResult> call(ApplicationLane& lane, Call kind, const CallInfo& info,
+                                        std::span<const int> descriptors = {});
+
+  /// Names the data that delegate `number` may ask for; null takes it back.
+  void set_data(std::uint64_t number, const tenon_named_data_map* data);
+
+  /// Whether it has died, as far as it was noticed.
+  [[nodiscard]] bool is_dead() const noexcept { return is_dead_.load(std::memory_order_relaxed); }
+  /// The failure of a call to a worker that has died before.
+  [[nodiscard]] Status dead_status() const;
+
+ private:
+  Worker(Launched launched, const tenon_host* host, Subject subject) noexcept;
+
+  /// Looks, without waiting, whether the process has ended.
+  bool has_ended();
+  /// Ends the process: the supervisor sees that its connection is half closed.
+  void kill() noexcept;
+  /// Waits until the process has ended; the failure of the call that it died in.
+  [[nodiscard]] Status died_in(const ApplicationLane& lane, const CallInfo& info,
+                               std::string_view reason);
+  [[nodiscard]] Status answer(ApplicationLane& lane, const CallInfo& info);
+  [[nodiscard]] Status answer_permit_code(ApplicationLane& lane, Reader& from,
+                                          const CallInfo& info);
+  [[nodiscard]] Status answer_data(ApplicationLane& lane, Reader& from);
+  [[nodiscard]] Result<CallResult> take_answer(ApplicationLane& lane, const CallInfo& info) const;
+  [[nodiscard]] bool is_in_child_of_fork() const noexcept;
+
+  Launched launched_;
+  const tenon_host* host_;
+  Subject subject_;
+  std::atomic<bool> is_dead_ = false;
+  Mapping own_;               ///< A page that a child of `fork` sees as zeros.
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::vector<std::unique_ptr<ApplicationLane>> lanes_;
+  std::vector<ApplicationLane*> free_lanes_;
+  std::map<std::uint64_t, const tenon_named_data_map*> data_;
+  bool has_ended_ = false;
+  Ending ending_{};
+  std::string death_;  ///< The text of the first call that noticed.
+};
+
+}  // namespace tenon::isolated

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "tenon/abi/tensor.h"
+
+/// The messages between an isolated plugin and its worker. Both are made from one source, and the
+/// first call compares this number.
+namespace tenon::isolated {
+
+inline constexpr std::uint32_t protocol_version = 1;
+
+/// Calls of the application. Numbers of delegates are the worker's.
+enum class Call : std::uint32_t {
+  load = 1,  ///< The plugin, and its backend. The first call of a worker.
+  close,
+  is_available,
+  init,
+  execute,
+  destroy,
+  create_session,
+  check_blob,
+  memory_info,
+  list_devices,
+  set_option,
+  get_option,
+  estimate,
+  free_memory,
+  cancel,
+  set_scheduling,
+  list_state,
+  read_state,
+  write_state,
+  state_written,
+};
+
+/// Answers of the worker, and its questions while it is called.
+enum class Answer : std::uint32_t {
+  done = 101,  ///< The call has returned.
+  log,
+  permit_code,
+  get_data,
+  get_tensor_layout,
+  get_key,
+};
+
+/// The application's answer to a question.
+inline constexpr std::uint32_t answered = 201;
+
+/// Of a tensor in a message; followed by sizes, strides and bounds, and the dim order.
+struct WireTensor {
+  std::int32_t scalar_type;
+  std::int32_t ndim;
+  tenon_dl_dtype dtype;
+  std::uint32_t flags;
+  std::uint32_t shape_dynamism;
+  std::uint32_t has_data;
+  std::uint64_t byte_offset;
+  std::uint64_t nbytes;
+  std::uint64_t capacity;
+  std::uint64_t place;  ///< In the arena of the lane.
+};
+
+/// In place of a delegate's number: the backend as a whole.
+inline constexpr std::uint64_t whole_backend = 0;
+
+/// Marks a pointer that was NULL among values.
+inline constexpr std::uint32_t no_value = 0xffffffff;
+
+/// Most dimensions of a tensor that crosses.
+inline constexpr std::int32_t max_rank = 64;
+
+/// Most bytes of an answer that is not in the lane: a worker cannot take the application's memory.
+inline constexpr std::uint64_t max_answer_size = std::uint64_t{1} << 32;
+
+/// The application sends it through the worker's socket.
+struct NewLane {
+  std::uint32_t version;  ///< `protocol_version`
+};
+
+/// The supervisor's report of a worker that has ended.
+struct Ending {
+  std::int32_t code;    ///< CLD_EXITED, CLD_KILLED, CLD_DUMPED or CLD_STOPPED.
+  std::int32_t status;  ///< Exit code or signal.
+  std::uint32_t text_size;
+  char text[1024];  ///< The end of what it wrote to standard output and error.
+};
+
+/// The parts of the answer to `load`, one bit each: extensions that the plugin has.
+enum : std::uint32_t {
+  has_cancel = 1u << 0,
+  has_check_blob = 1u << 1,
+  has_devices = 1u << 2,
+  has_estimate = 1u << 3,
+  has_free_memory = 1u << 4,
+  has_memory_info = 1u << 5,
+  has_options = 1u << 6,
+  has_scheduling = 1u << 7,
+  has_set_scheduling = 1u << 8,
+  has_sequence = 1u << 9,
+  has_sequence_written = 1u << 10,
+  has_sessions = 1u << 11,
+};
+
+}  // namespace tenon::isolated

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "serve.hpp"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "boundary/descriptors.hpp"
+#include "boundary/lane.hpp"
+#include "boundary/protocol.hpp"
+#include "crash_handler.hpp"
+#include "guest_plugin.hpp"
+#include "worker_lane.hpp"
+
+namespace tenon::isolated {
+namespace {
+
+void answer(GuestPlugin& plugin, WorkerLane& lane, WorkerLane::Message& message, Writer& answer) {
+  Reply reply;
+  static_cast<void>(GuestHost::take_last_error());
+  const tenon_status status = plugin.call(static_cast<Call>(message.kind), lane, message, reply);
+  answer.clear();
+  answer.put(status);
+  answer.put_text(GuestHost::take_last_error());
+  if (reply.tracer) {
+    reply.tracer->take(answer);
+  } else {
+    answer.put<std::uint64_t>(0);
+  }
+  const auto body = reply.body.bytes();
+  answer.put_array(body.data(), body.size());
+}
+
+/// The thread of one lane: from here the plugin is called.
+void run(GuestPlugin& plugin, Lanes& lanes, std::unique_ptr<WorkerLane> lane) {
+  const SignalStack stack;
+  WorkerLane& mine = *lane;
+  my_crash = &mine.header().crash;
+  Crash* none = nullptr;
+  any_crash.compare_exchange_strong(none, my_crash);
+  my_lane = &mine;
+  lanes.add(mine);
+  static_cast<void>(lane.release());  // Threads of the plugin may ask in it until the end.
+  WorkerLane::Message message;
+  Writer out;
+  for (;;) {
+    mine.next_call(message);
+    answer(plugin, mine, message, out);
+    mine.done(out);
+  }
+}
+
+}  // namespace
+
+int serve(int socket) {
+  const SignalStack stack;
+  handle_crashes();
+  // Not destroyed: lanes use them until the process ends.
+  auto& lanes = *new Lanes;
+  auto& plugin = *new GuestPlugin(lanes);
+  for (;;) {
+    NewLane request{};
+    Received received = receive_message(socket, std::as_writable_bytes(std::span(&request, 1)), 0);
+    if (received.size <= 0) return EXIT_SUCCESS;
+    if (received.size != sizeof request || received.descriptors.size() != 2) return EXIT_FAILURE;
+    auto shared = Mapping::of(received.descriptors[0].get(), lane_size, true);
+    if (!shared.ok() || request.version != protocol_version) return EXIT_FAILURE;
+    auto lane =
+        std::make_unique<WorkerLane>(*std::move(shared), std::move(received.descriptors[1]));
+    std::thread(&run, std::ref(plugin), std::ref(lanes), std::move(lane)).detach();
+  }
+}
+
+}  // namespace tenon::isolated

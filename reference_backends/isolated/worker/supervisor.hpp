@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// The process between the application and the process of the plugin. It runs nothing of the
+/// plugin, and ends its process when the application has ended or closes the connection; how that
+/// process ended it reports. It is no child of the application, whose SIGCHLD and `wait` thus see
+/// nothing of it.
+namespace tenon::isolated {
+
+// Its descriptors, as the application opens them.
+inline constexpr int supervisor_socket = 3;  ///< To the application: `Ending` is sent here.
+inline constexpr int worker_socket = 4;      ///< To the application: what `serve` takes.
+inline constexpr int application_pidfd = 5;  ///< Readable when the application has ended.
+inline constexpr int program_descriptor = 6;
+
+/// Runs `serve(socket)` in a child process, and returns when that has ended.
+int supervise(int (*serve)(int socket));
+
+}  // namespace tenon::isolated

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "make_isolated.hpp"
+#include "support/temporary_directory.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
+
+namespace tenon::test {
+
+/// An application in this process that loads a plugin, in this process or isolated.
+class Application {
+ public:
+  enum class Place { here, isolated };
+
+  explicit Application(const std::string& plugin, Place place = Place::isolated)
+      : registry_(info()) {
+    path_ = plugin;
+    if (place == Place::isolated) {
+      path_ = directory_ / "isolated.so";
+      const auto made = isolate::make_isolated({.template_file = TENON_TEST_ISOLATED_TEMPLATE,
+                                                .worker = TENON_TEST_WORKER,
+                                                .plugin = plugin,
+                                                .out = path_});
+      if (!made.ok()) throw std::runtime_error(std::string(made.text()));
+    }
+    if (const Status known = registry_.register_backend(path_); !known.ok()) {
+      throw std::runtime_error(std::string(known.text()));
+    }
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] host::BackendRegistry& registry() noexcept { return registry_; }
+  [[nodiscard]] const std::vector<std::string>& log() const noexcept { return *log_; }
+
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load(
+      const std::filesystem::path& program, std::vector<host::BackendOption> options = {}) {
+    TENON_TRY(auto opened, host::Program::open(program));
+    host::MethodOptions method;
+    method.registry = &registry_;
+    method.backend_options = std::move(options);
+    return host::Method::load(opened, "forward", std::move(method));
+  }
+
+ private:
+  host::HostInfo info() {
+    host::HostInfo out;
+    out.name = "isolated-test";
+    out.log = [log = log_](std::int32_t, std::string_view, std::string_view text) {
+      log->emplace_back(text);
+    };
+    return out;
+  }
+
+  TemporaryDirectory directory_;
+  std::shared_ptr<std::vector<std::string>> log_ = std::make_shared<std::vector<std::string>>();
+  std::filesystem::path path_;
+  host::BackendRegistry registry_;
+};
+
+inline const std::string add_program = TENON_TEST_CASES "/hello/add/model.pte";
+
+/// Adds `first`, 1, 2, 3, 4, 5 to tens; the sum, or the failure.
+inline Result<std::vector<float>> add(host::Method& method, float first = 0) {
+  const std::vector<std::int64_t> sizes{2, 3};
+  const std::vector<float> a{first, 1, 2, 3, 4, 5};
+  const std::vector<float> b{10, 20, 30, 40, 50, 60};
+  const auto input = [&](std::size_t index, const std::vector<float>& values) {
+    return method.set_input(
+        index, host::InputTensor{ScalarType::Float, sizes, std::as_bytes(std::span(values))});
+  };
+  TENON_RETURN_IF_ERROR(input(0, a));
+  TENON_RETURN_IF_ERROR(input(1, b));
+  TENON_RETURN_IF_ERROR(method.execute());
+  const tenon_tensor& tensor = *method.output(0).as.tensor;
+  const auto* data = static_cast<const float*>(tensor.dl.data);
+  return std::vector<float>(data, data + tensor.nbytes / sizeof(float));
+}
+inline const std::vector<float> sum{10, 21, 32, 43, 54, 65};
+
+/// The descriptors of this process, by number and what they are.
+inline std::set<std::string> open_descriptors() {
+  std::set<std::string> out;
+  std::error_code failure;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", failure)) {
+    const auto target = std::filesystem::read_symlink(each.path(), failure);
+    if (!failure) out.insert(each.path().filename().string() + " " + target.string());
+  }
+  return out;
+}
+
+/// The processes of workers that belong to this process: those that a connection of it names are
+/// not to be told from others, so all that run are counted.
+inline std::set<std::string> worker_processes(std::string_view program = TENON_TEST_WORKER) {
+  std::set<std::string> out;
+  std::error_code failure;
+  for (const auto& each : std::filesystem::directory_iterator("/proc", failure)) {
+    const auto target = std::filesystem::read_symlink(each.path() / "exe", failure);
+    if (!failure && target == program) out.insert(each.path().filename().string());
+  }
+  return out;
+}
+
+}  // namespace tenon::test
