@@ -18,6 +18,7 @@
 #include "settings.hpp"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "worker.hpp"
 
@@ -141,9 +142,9 @@ class IsolatedBackend {
                                  std::string_view function) const noexcept;
   /// A plugin without options has none of this name.
   [[nodiscard]] static Status unknown_option(const char* key) {
-    return error(Error::NotFound, "option '", std::string_view(key),
-                 "' is unknown; the plugin has none but isolated.deadline_ms, isolated.restart and "
-                 "isolated.own_worker");
+    return error(Error::NotFound, "option ", host::quoted(key),
+                 " is unknown; the plugin has none, expected isolated.deadline_ms, "
+                 "isolated.restart or isolated.own_worker");
   }
   /// Makes a call in the lane of a delegate; `write` writes what comes after its number.
   template <class Write>

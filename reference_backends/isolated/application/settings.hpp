@@ -8,6 +8,7 @@
 #include "isolated_object.hpp"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/quoted.hpp"
 
 namespace tenon::isolated {
 
@@ -84,8 +85,8 @@ struct Settings {
     return nullptr;
   }
   static Status unknown(std::string_view key) {
-    return error(Error::NotFound, "option '", key,
-                 "' is unknown; an isolated plugin has isolated.deadline_ms, isolated.restart and "
+    return error(Error::NotFound, "option ", host::quoted(key),
+                 " is unknown; expected isolated.deadline_ms, isolated.restart or "
                  "isolated.own_worker");
   }
   static Status wrong_type(const tenon_option& option, std::string_view expected) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -26,6 +27,17 @@
 
 namespace tenon::test {
 
+inline constexpr const char* worker_mark = "TENON_TEST_STARTED_BY";
+/// The process whose number workers have in their environment, also those of its children.
+inline pid_t marked_process() {
+  static const pid_t self = [] {
+    const pid_t number = ::getpid();
+    ::setenv(worker_mark, std::to_string(number).c_str(), 1);
+    return number;
+  }();
+  return self;
+}
+
 /// An application in this process that loads a plugin, in this process or isolated.
 class Application {
  public:
@@ -33,6 +45,7 @@ class Application {
 
   explicit Application(const std::string& plugin, Place place = Place::isolated)
       : registry_(info()) {
+    static_cast<void>(marked_process());
     path_ = plugin;
     if (place == Place::isolated) {
       path_ = directory_ / "isolated.so";
@@ -107,14 +120,19 @@ inline std::set<std::string> open_descriptors() {
   return out;
 }
 
-/// The processes of workers that belong to this process: those that a connection of it names are
-/// not to be told from others, so all that run are counted.
-inline std::set<std::string> worker_processes(std::string_view program = TENON_TEST_WORKER) {
-  std::set<std::string> out;
+/// The processes of workers that this process started, and those of its children: by a variable in
+/// their environment. Each worker has two, and the parent of the second is the first.
+inline std::set<pid_t> worker_processes() {
+  const std::string mark = std::string(worker_mark) + "=" + std::to_string(marked_process());
+  std::set<pid_t> out;
   std::error_code failure;
   for (const auto& each : std::filesystem::directory_iterator("/proc", failure)) {
     const auto target = std::filesystem::read_symlink(each.path() / "exe", failure);
-    if (!failure && target == program) out.insert(each.path().filename().string());
+    if (failure || target != TENON_TEST_WORKER) continue;
+    std::ifstream file(each.path() / "environ", std::ios::binary);
+    const std::string variables(std::istreambuf_iterator<char>(file), {});
+    if (variables.find(mark + std::string(1, 0)) == std::string::npos) continue;
+    out.insert(static_cast<pid_t>(std::stol(each.path().filename().string())));
   }
   return out;
 }

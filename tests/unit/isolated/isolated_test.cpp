@@ -69,27 +69,25 @@ TEST_CASE("delegates of one worker run at the same time") {
   CHECK(right == 200);
 }
 
-TEST_CASE("nothing is left of 50 loads") {
-  const auto workers = worker_processes();
+TEST_CASE("nothing is left of 200 loads") {
   {
     Application warm(TENON_TEST_HELLO);
     REQUIRE(warm.load(add_program).ok());
   }
   const auto before = open_descriptors();
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 200; ++i) {
     Application application(TENON_TEST_HELLO);
     auto method = application.load(add_program);
     REQUIRE(method.ok());
     CHECK(*add(**method) == sum);
   }
   CHECK(open_descriptors() == before);
-  CHECK(becomes([&] { return worker_processes() == workers; }, 5s));
+  CHECK(becomes([&] { return worker_processes().empty(); }, 5s));
   // No child, of whatever kind.
   CHECK(::waitpid(-1, nullptr, WNOHANG | __WALL) == -1);
 }
 
 TEST_CASE("a worker ends with the application, also when that is killed") {
-  const auto workers = worker_processes();
   int ready[2];
   REQUIRE(::pipe(ready) == 0);
   const pid_t child = ::fork();
@@ -104,9 +102,9 @@ TEST_CASE("a worker ends with the application, also when that is killed") {
   char answer = 0;
   REQUIRE(::read(ready[0], &answer, 1) == 1);
   CHECK(answer == 'y');
-  CHECK(worker_processes().size() >= workers.size() + 2);
+  CHECK(worker_processes().size() == 2);
   ::kill(child, SIGKILL);
-  CHECK(becomes([&] { return worker_processes() == workers; }, 2s));
+  CHECK(becomes([&] { return worker_processes().empty(); }, 2s));
   ::waitpid(child, nullptr, 0);
   ::close(ready[0]);
   ::close(ready[1]);

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tenon-isolate makes plugins that run where they are moved, and refuses by the exit codes of all programs; what it
+prints with --json is what its schema describes.
+
+usage: isolate_test.py SUPPORT_FOLDER TENON_ISOLATE TENON_RUN HELLO KERNELS PROGRAM SCHEMA
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.argv[1])
+from schema_case import SchemaCase  # noqa: E402
+
+tenon_isolate, tenon_run, hello, kernels, program, schema_file = sys.argv[2:8]
+inputs = pathlib.Path(program).parent
+
+
+class Isolate(SchemaCase, unittest.TestCase):
+    def setUp(self):
+        self.use_schema(schema_file)
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name).resolve()
+
+    def run_program(self, program, *arguments, code=0, **variables):
+        environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")} | variables
+        done = subprocess.run([program, *map(str, arguments)], env=environment, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def run_model(self, plugin, code=0, **variables):
+        return self.run_program(tenon_run, program, "--plugin", plugin, "--input", inputs / "a0.npy", "--input", inputs / "b0.npy",
+                                "--expect", inputs / "expected0.npy", code=code, **variables)
+
+    def test_a_pair_of_plugins_may_be_moved(self):
+        plugin = self.folder / "acme.so"
+        shutil.copy(hello, plugin)
+        made = json.loads(self.run_program(tenon_isolate, plugin, "--json").stdout)
+        self.check_valid(made, "the report")
+        self.check_strict(made)
+        self.assertEqual(made["output"], str(self.folder / "acme-isolated.so"))
+        self.assertEqual(made["plugin"], "acme.so")
+        self.assertEqual(made["sha256"], hashlib.sha256(plugin.read_bytes()).hexdigest())
+        self.assertEqual((made["backends"], made["without_kernels"]), (["Add"], []))
+        moved = self.folder / "moved"
+        moved.mkdir()
+        for name in ("acme.so", "acme-isolated.so"):
+            shutil.move(self.folder / name, moved / name)
+        self.run_model(moved / "acme-isolated.so")
+
+    def test_a_plugin_elsewhere_is_found_by_its_path(self):
+        out = self.folder / "hello-isolated.so"
+        made = json.loads(self.run_program(tenon_isolate, hello, "-o", out, "--json").stdout)
+        self.assertEqual(made["plugin"], str(pathlib.Path(hello).resolve()))
+        self.run_model(out)
+
+    def test_a_worker_that_is_none_is_a_failure_of_the_load(self):
+        out = self.folder / "hello-isolated.so"
+        self.run_program(tenon_isolate, hello, "-o", out)
+        done = self.run_model(out, code=4, TENON_WORKER="/bin/true")
+        self.assertIn("the worker died in open of backend Add", done.stdout + done.stderr)
+        done = self.run_model(out, code=4, TENON_WORKER=str(self.folder / "none"))
+        self.assertIn("NotFound", done.stdout + done.stderr)
+
+    def test_kernels_are_left_out_with_a_warning(self):
+        out = self.folder / "kernels-isolated.so"
+        done = self.run_program(tenon_isolate, kernels, "-o", out, "--json")
+        self.assertNotEqual(json.loads(done.stdout)["without_kernels"], [])
+        self.assertIn("kernels do not cross to a worker", done.stderr)
+
+    def test_refusals_have_the_exit_codes_of_all_programs(self):
+        out = self.folder / "out.so"
+        out.write_text("there")
+        self.assertIn("--force", self.run_program(tenon_isolate, hello, "-o", out, code=2).stderr)
+        self.run_program(tenon_isolate, hello, "-o", out, "--force")
+        self.run_program(tenon_isolate, out, "-o", self.folder / "twice.so", code=3)
+        self.run_program(tenon_isolate, self.folder / "none.so", code=2)
+        self.run_program(tenon_isolate, hello, "-o", self.folder / "x.so", "--worker", "/none", code=2)
+        self.run_program(tenon_isolate, code=2)
+        self.assertIn("Exit codes:", self.run_program(tenon_isolate, "--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
