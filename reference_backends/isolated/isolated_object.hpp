@@ -25,6 +25,8 @@ struct IsolatedSettings {
   std::uint32_t sharing;      ///< A `Sharing`.
   std::uint32_t restart;      ///< New workers for a delegate whose worker died.
   std::uint64_t deadline_ms;  ///< Longest time of one call; 0 for no limit.
+  std::uint32_t restriction;  ///< A `Restriction` of the worker.
+  std::uint32_t reserved;     ///< 0.
 };
 
 /// The object that an isolated plugin exports. `tenon-isolate` fills in the head, the records, the
@@ -38,6 +40,7 @@ struct IsolatedObject {
   char wrapped_path[isolated_path_size];
   char worker_path[isolated_path_size];  ///< Where the worker was; empty when it was not found.
   std::uint8_t sha256[32];               ///< Of the wrapped plugin's file.
+  char permissions[isolated_path_size];  ///< "read=/opt/acme", ...: a line each.
   IsolatedSettings settings;
   tenon_plugin_body body;
   const tenon_backend_api* backends[max_isolated_backends];

@@ -2,8 +2,12 @@
 #include "arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "boundary/restriction.hpp"
 #include "parse_command_line.hpp"
 
 namespace tenon::isolate {
@@ -14,6 +18,7 @@ constexpr const char* footer =
     "  tenon-isolate acme.so                       # makes acme-isolated.so next to it\n"
     "  tenon-isolate acme.so -o plugins/acme-isolated.so --deadline-ms 2000\n"
     "  tenon-isolate acme.so --restart 3 --own-worker --force\n"
+    "  tenon-isolate acme.so --profile strict --read /opt/acme/share\n"
     "\n"
     "Exit codes:\n"
     "  0 success  1 not supported on this system  2 wrong usage, or OUT exists or cannot be "
@@ -38,6 +43,20 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("N");
   app.add_flag("--own-worker", arguments.own_worker,
                "A worker for each delegate, and not one for the backend");
+  app.add_option("--profile", arguments.profile,
+                 "What the worker gives up: none, open, driver or strict (default: none)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(isolated::restriction_names),
+                                                     std::end(isolated::restriction_names))));
+  const auto add_paths = [&](const char* name, std::vector<std::string>& to, const char* help) {
+    app.add_option(name, to, help)->type_name("PATH")->allow_extra_args(false);
+  };
+  add_paths("--read", arguments.readable,
+            "A file or directory that the worker may read; the plugin's own is one. Repeatable");
+  add_paths("--write", arguments.writable, "A directory that it may write to (profile driver)");
+  add_paths("--device", arguments.devices, "A device that it may use (profile driver)");
+  add_paths("--program", arguments.programs,
+            "A program that it may start, or a directory of them (profile driver)");
   app.add_option("--worker", arguments.worker,
                  "The program tenon-worker (default: the one that belongs to this program)")
       ->type_name("FILE");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
@@ -18,6 +19,11 @@ struct Arguments {
   std::uint64_t deadline_ms = 0;
   std::uint32_t restart = 0;
   bool own_worker = false;
+  std::string profile = "none";
+  std::vector<std::string> readable;
+  std::vector<std::string> writable;
+  std::vector<std::string> devices;
+  std::vector<std::string> programs;
   bool force = false;
   bool json = false;
 };

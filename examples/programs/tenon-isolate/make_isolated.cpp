@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <system_error>
 
+#include "boundary/restriction.hpp"
 #include "isolated_object.hpp"
 #include "program_path.hpp"
 #include "template_plugin.hpp"
 #include "tenon/core/sha256.hpp"
+#include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::isolate {
@@ -36,6 +40,40 @@ Result<fs::path> find(std::string_view what, std::string_view name) {
 #endif
 }
 
+Status put_restriction(const Request& request, IsolatedObject& object) {
+  const auto* const named = std::ranges::find(isolated::restriction_names, request.profile);
+  if (named == std::end(isolated::restriction_names)) {
+    return error(Error::InvalidArgument, "the profile ", host::quoted(request.profile),
+                 " is unknown, expected none, open, driver or strict");
+  }
+  object.settings.restriction =
+      static_cast<std::uint32_t>(named - std::begin(isolated::restriction_names));
+  if (request.profile == "none" && !request.permissions.empty()) {
+    return error(Error::InvalidArgument, request.permissions.front(),
+                 ": without a profile nothing is refused, so that nothing can be permitted");
+  }
+  std::string lines;
+  for (const std::string& each : request.permissions) {
+    const std::size_t path = each.find('=') + 1;
+    const bool is_driver = !each.starts_with(isolated::read_permission);
+    if (is_driver && request.profile != "driver") {
+      return error(Error::InvalidArgument, each, ": the profile ", request.profile,
+                   " has no such permission, only read; driver has");
+    }
+    if (!host::path_of(each.substr(path)).is_absolute() || each.find('\n') != std::string::npos) {
+      return error(Error::InvalidArgument, host::quoted(each),
+                   ": expected an absolute path without a line feed");
+    }
+    lines += each + "\n";
+  }
+  if (lines.size() >= sizeof object.permissions) {
+    return error(Error::InvalidArgument, "the permissions have ", lines.size(),
+                 " bytes, expected at most ", sizeof object.permissions - 1);
+  }
+  lines.copy(object.permissions, sizeof object.permissions - 1);
+  return ok();
+}
+
 }  // namespace
 
 Result<fs::path> find_template() {
@@ -51,6 +89,8 @@ Result<Made> make_isolated(const Request& request) {
                                       {isolated::isolated_mark, sizeof isolated::isolated_mark}};
   Made made;
   made.out = request.out;
+  made.profile = request.profile;
+  made.permissions = request.permissions;
   const auto fill = [&](IsolatedObject& object, const tool::WrappedFile& wrapped) -> Status {
     std::error_code failure;
     const fs::path directory =
@@ -71,6 +111,7 @@ Result<Made> make_isolated(const Request& request) {
         request.own_worker ? isolated::Sharing::delegate : isolated::Sharing::backend);
     object.settings.restart = request.restart;
     object.settings.deadline_ms = request.deadline_ms;
+    TENON_RETURN_IF_ERROR(put_restriction(request, object));
     for (std::size_t i = 0; i < object.head.num_backends; ++i) {
       tenon_backend_record& record = object.records[i];
       made.backends.emplace_back(record.id);

@@ -20,6 +20,9 @@ struct Request {
   std::uint32_t restart = 0;
   bool own_worker = false;
   bool force = false;
+  std::string profile = "none";
+  /// "read=/opt/acme", "write=", "device=", "program=".
+  std::vector<std::string> permissions{};
 };
 
 /// The one that was made.
@@ -29,6 +32,8 @@ struct Made {
   std::string sha256;
   std::vector<std::string> backends;
   std::vector<std::string> without_kernels;  ///< Backends whose kernels do not cross.
+  std::string profile;                       ///< Of the worker.
+  std::vector<std::string> permissions;      ///< As in `Request`.
 };
 
 /// The template of isolated plugins and the worker, in a build tree or an installation. errors:

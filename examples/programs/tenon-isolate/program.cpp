@@ -4,10 +4,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "arguments.hpp"
+#include "boundary/restriction.hpp"
 #include "make_isolated.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/lists.hpp"
@@ -43,6 +46,17 @@ Result<Made> make(const Arguments& arguments) {
   request.restart = arguments.restart;
   request.own_worker = arguments.own_worker;
   request.force = arguments.force;
+  request.profile = arguments.profile;
+  const auto permit = [&](std::string_view kind, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      const fs::path absolute = fs::absolute(host::path_of(path), failure).lexically_normal();
+      request.permissions.push_back(concat(kind, host::path_text(absolute)));
+    }
+  };
+  permit(isolated::read_permission, arguments.readable);
+  permit(isolated::write_permission, arguments.writable);
+  permit(isolated::device_permission, arguments.devices);
+  permit(isolated::program_permission, arguments.programs);
   return make_isolated(request);
 }
 
@@ -50,7 +64,8 @@ std::string to_json(const Made& made) {
   const nlohmann::ordered_json json = {
       {"version", TENON_VERSION_STRING}, {"output", host::path_text(made.out)},
       {"plugin", made.wrapped},          {"sha256", made.sha256},
-      {"backends", made.backends},       {"without_kernels", made.without_kernels}};
+      {"backends", made.backends},       {"without_kernels", made.without_kernels},
+      {"profile", made.profile},         {"permissions", made.permissions}};
   return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "isolated_backend.hpp"
 
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "boundary/protocol.hpp"
+#include "boundary/restriction.hpp"
 #include "init_context.hpp"
+#if defined(TENON_WORKER_SANDBOX)
+#include "sandbox/sandbox.hpp"
+#endif
 #include "tenon/backend/guard.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/files/environment.hpp"
@@ -33,6 +41,16 @@ void write_tracer(const tenon_tracer* tracer, Writer& to) {
   to.put<std::uint8_t>(tracer != nullptr);
   to.put<std::uint8_t>(tracer && TENON_HAS_MEMBER(*tracer, log_counter) && tracer->log_counter);
   to.put<std::uint64_t>(tracer ? clock_ahead(*tracer) : 0);
+}
+
+/// Whether a worker with this restriction gets a variable.
+bool passes([[maybe_unused]] std::string_view name, [[maybe_unused]] std::uint32_t restriction) {
+#if defined(TENON_WORKER_SANDBOX)
+  const auto profile = profile_named(restriction_name(restriction));
+  return !profile || passes_environment(name, *profile);
+#else
+  return true;
+#endif
 }
 
 host::Trust trust() noexcept {
@@ -117,12 +135,39 @@ Result<std::string> IsolatedBackend::find_program() const {
                "place");
 }
 
+Result<Start> IsolatedBackend::worker_start(const std::string& plugin) const {
+  Start out;
+  const std::uint32_t restriction = object_.settings.restriction;
+  const std::string_view profile = restriction_name(restriction);
+  if (profile.empty()) {
+    return error(Error::InvalidArgument, "the isolated plugin has the profile number ", restriction,
+                 ", expected at most ", std::size(restriction_names) - 1);
+  }
+  out.arguments = {"--supervise", std::string(profile)};
+  if (restriction != static_cast<std::uint32_t>(Restriction::none)) {
+    const std::size_t size = ::strnlen(object_.permissions, sizeof object_.permissions);
+    for (std::string& each : permissions_in({object_.permissions, size})) {
+      out.arguments.push_back(std::move(each));
+    }
+    const fs::path directory = host::path_of(plugin).parent_path();
+    out.arguments.push_back(concat(read_permission, host::path_text(directory)));
+  }
+  for (char* const* each = environ; each && *each; ++each) {
+    const std::string_view variable = *each;
+    if (passes(variable.substr(0, variable.find('=')), restriction)) {
+      out.environment.emplace_back(variable);
+    }
+  }
+  return out;
+}
+
 Result<std::shared_ptr<Worker>> IsolatedBackend::start_worker(bool describes) {
   TENON_TRY(const std::string plugin, find_plugin());
   TENON_TRY(const std::string program, find_program());
   const tenon_backend_record& record = object_.records[index_];
+  TENON_TRY(const Start start, worker_start(plugin));
   TENON_TRY(std::shared_ptr<Worker> worker,
-            Worker::start(program, trust(), host_, {record.id, plugin}));
+            Worker::start(program, trust(), start, host_, {record.id, plugin}));
   TENON_TRY(ApplicationLane * lane, worker->take_lane());
   const LaneLoan loan(worker, lane);
   const CallInfo info{.function = "open",

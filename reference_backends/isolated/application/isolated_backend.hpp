@@ -128,6 +128,7 @@ class IsolatedBackend {
   [[nodiscard]] Result<std::shared_ptr<Worker>> start_worker(bool describes);
   [[nodiscard]] Result<std::string> find_plugin() const;
   [[nodiscard]] Result<std::string> find_program() const;
+  [[nodiscard]] Result<Start> worker_start(const std::string& plugin) const;
 
   /// Makes a call that no delegate has a lane for: `write` writes its message, `read` reads what
   /// comes after the status. With a context, that is the first part of the message.

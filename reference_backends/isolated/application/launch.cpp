@@ -44,6 +44,8 @@ struct Birth {
   int application = -1;  ///< -1 on a system without such descriptors.
   int program = -1;
   char* second_stack = nullptr;
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;
   int process = -1;  ///< Of the second; the first shares the table of descriptors.
   int failure = 0;   ///< An errno.
 };
@@ -72,10 +74,8 @@ int become_program(void* data) noexcept {
   }
   ::dup3(moved[3], program_descriptor, O_CLOEXEC);
   close_descriptors_from(free_numbers);
-  char name[] = "tenon-worker";
-  char what[] = "--supervise";
-  char* const arguments[] = {name, what, nullptr};
-  ::syscall(SYS_execveat, program_descriptor, "", arguments, environ, AT_EMPTY_PATH);
+  ::syscall(SYS_execveat, program_descriptor, "", birth.arguments, birth.environment,
+            AT_EMPTY_PATH);
   birth.failure = errno;
   ::_exit(EXIT_FAILURE);
 }
@@ -88,9 +88,17 @@ int make_second(void* data) noexcept {
   ::_exit(EXIT_SUCCESS);
 }
 
+/// As `exec` takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& each : texts) out.push_back(each.data());
+  out.push_back(nullptr);
+  return out;
+}
+
 }  // namespace
 
-Result<Launched> launch(const std::string& path, host::Trust trust) {
+Result<Launched> launch(const std::string& path, host::Trust trust, const Start& start) {
   TENON_TRY(const host::OpenedFile program, host::open_file(path, trust));
   TENON_TRY(auto supervision, socket_pair());
   TENON_TRY(auto service, socket_pair());
@@ -104,6 +112,13 @@ Result<Launched> launch(const std::string& path, host::Trust trust) {
   birth.service = service.second.get();
   birth.application = self.get();
   birth.program = program.descriptor.get();
+  std::vector<std::string> arguments{"tenon-worker"};
+  arguments.insert(arguments.end(), start.arguments.begin(), start.arguments.end());
+  std::vector<std::string> environment = start.environment;
+  const std::vector<char*> argument_pointers = pointers_to(arguments);
+  const std::vector<char*> environment_pointers = pointers_to(environment);
+  birth.arguments = argument_pointers.data();
+  birth.environment = environment_pointers.data();
   birth.second_stack = static_cast<char*>(stacks);
   int first = -1;
   {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
@@ -17,6 +18,12 @@ struct Launched {
   host::FileDescriptor process;
 };
 
+/// What a program is started with.
+struct Start {
+  std::vector<std::string> arguments;    ///< After its name.
+  std::vector<std::string> environment;  ///< "NAME=value".
+};
+
 /// Starts the program at `path`, an absolute one, as the supervisor of a worker. It gets three
 /// descriptors and no other, ends with this process, and is no child of it: no SIGCHLD, nothing
 /// that `wait` of the application would see, whatever it does with SIGCHLD. (A process that adopts
@@ -24,6 +31,7 @@ struct Launched {
 ///
 /// threads: any; the calling one waits until the program has begun. errors: those of `open_file`;
 /// OutOfResources, AccessFailed.
-[[nodiscard]] Result<Launched> launch(const std::string& path, host::Trust trust);
+[[nodiscard]] Result<Launched> launch(const std::string& path, host::Trust trust,
+                                      const Start& start);
 
 }  // namespace tenon::isolated

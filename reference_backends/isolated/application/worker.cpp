@@ -73,8 +73,9 @@ Worker::Worker(Launched launched, const tenon_host* host, Subject subject) noexc
     : launched_(std::move(launched)), host_(host), subject_(std::move(subject)) {}
 
 Result<std::shared_ptr<Worker>> Worker::start(const std::string& program, host::Trust trust,
-                                              const tenon_host* host, Subject subject) {
-  TENON_TRY(Launched launched, launch(program, trust));
+                                              const Start& how, const tenon_host* host,
+                                              Subject subject) {
+  TENON_TRY(Launched launched, launch(program, trust, how));
   std::shared_ptr<Worker> out(new Worker(std::move(launched), host, std::move(subject)));
   TENON_TRY(out->own_, Mapping::own_page());
   *out->own_.data() = std::byte{1};
@@ -100,6 +101,13 @@ Worker::~Worker() {
   constexpr int by_descriptor = 3;  // P_PIDFD
   ::waitid(static_cast<idtype_t>(by_descriptor), static_cast<id_t>(launched_.process.get()),
            &ignored, WEXITED | WNOHANG | __WALL);
+  // One that has died said it in the failure of the call.
+  if (is_dead() || !has_ended()) return;
+  const std::size_t size = std::min<std::size_t>(ending_.refusals_size, sizeof ending_.refusals);
+  if (size == 0) return;
+  const std::string text = concat("the profile of the worker of ", subject_.backend, ": ",
+                                  std::string_view(ending_.refusals, size));
+  host_->log(host_, TENON_LOG_INFO, text.data(), text.size());
 }
 
 bool Worker::is_in_child_of_fork() const noexcept {
@@ -193,6 +201,10 @@ Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::s
   text += concat(" [", subject_.plugin, "]");
   const std::size_t size = std::min<std::size_t>(ending_.text_size, sizeof ending_.text);
   if (size != 0) text += concat("; it wrote: ", std::string_view(ending_.text, size));
+  const std::size_t refused = std::min<std::size_t>(ending_.refusals_size, sizeof ending_.refusals);
+  if (refused != 0) {
+    text += concat("; its profile: ", std::string_view(ending_.refusals, refused));
+  }
   if (death_.empty()) death_ = text;
   is_dead_.store(true);
   return error(Error::Internal, text);

@@ -37,7 +37,7 @@ class Worker {
 
   /// Starts the program. errors: those of `launch`.
   [[nodiscard]] static Result<std::shared_ptr<Worker>> start(const std::string& program,
-                                                             host::Trust trust,
+                                                             host::Trust trust, const Start& how,
                                                              const tenon_host* host,
                                                              Subject subject);
   Worker(const Worker&) = delete;

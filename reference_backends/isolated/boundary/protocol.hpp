@@ -86,6 +86,8 @@ struct Ending {
   std::int32_t status;  ///< Exit code or signal.
   std::uint32_t text_size;
   char text[1024];  ///< The end of what it wrote to standard output and error.
+  std::uint32_t refusals_size;
+  char refusals[2048];  ///< What its profile refused.
 };
 
 /// The parts of the answer to `load`, one bit each: extensions that the plugin has.

@@ -25,12 +25,6 @@
 namespace tenon::isolated {
 namespace {
 
-constexpr std::array<std::pair<Profile, std::string_view>, 3> profile_names{{
-    {Profile::open, "open"},
-    {Profile::driver, "driver"},
-    {Profile::strict, "strict"},
-}};
-
 Status check(const SandboxOptions& options) {
   const auto driver_alone = [&](std::string_view what, bool is_given) -> Status {
     if (options.profile == Profile::driver || !is_given) return ok();
@@ -145,23 +139,6 @@ Result<Sandbox> restrict_process(const SandboxOptions& options) {
                  .violations = &violations};
 }
 
-bool passes_environment(std::string_view name, Profile profile) noexcept {
-  if (profile == Profile::open) return true;
-  constexpr std::string_view names[] = {"LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH",
-                                        "OPENVINO_LIB"};
-  constexpr std::string_view prefixes[] = {"LC_",  "OMP_",    "GOMP_", "KMP_",     "MKL_",
-                                           "TBB_", "ONEDNN_", "DNNL_", "OPENBLAS_"};
-  constexpr std::string_view driver_names[] = {"HOME", "PATH", "TMPDIR", "XDG_CACHE_HOME"};
-  constexpr std::string_view driver_prefixes[] = {"CUDA_", "NVIDIA_", "OCL_",  "OPENCL_",
-                                                  "POCL_", "VK_",     "MESA_", "HSA_",
-                                                  "HIP_",  "ROCR_",   "ZE_",   "NEO_"};
-  const auto is_name = [&](std::string_view known) { return name == known; };
-  const auto has_prefix = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  if (std::ranges::any_of(names, is_name) || std::ranges::any_of(prefixes, has_prefix)) return true;
-  return profile == Profile::driver && (std::ranges::any_of(driver_names, is_name) ||
-                                        std::ranges::any_of(driver_prefixes, has_prefix));
-}
-
 Status close_other_descriptors(std::vector<int> kept) {
   std::ranges::sort(kept);
   unsigned first = 0;
@@ -177,20 +154,6 @@ Status close_other_descriptors(std::vector<int> kept) {
   }
   if (!close(first, UINT_MAX)) return system_failure("close_range");
   return ok();
-}
-
-std::string_view profile_name(Profile profile) noexcept {
-  for (const auto& [value, name] : profile_names) {
-    if (value == profile) return name;
-  }
-  return {};
-}
-
-std::optional<Profile> profile_named(std::string_view name) noexcept {
-  for (const auto& [value, known] : profile_names) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tenon::isolated

@@ -41,14 +41,16 @@ inline void on_crash(int number, siginfo_t* info, void*) noexcept {
 
 }  // namespace detail
 
-/// Reports the signals that end the process, which end it afterwards.
-inline void handle_crashes() noexcept {
+/// Reports the signals that end the process, which end it afterwards. A profile has a handler of
+/// its own for SIGSYS, and keeps it.
+inline void handle_crashes(bool has_profile) noexcept {
   struct sigaction action{};
   action.sa_sigaction = &detail::on_crash;
   action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
-  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) {
     ::sigaction(number, &action, nullptr);
   }
+  if (!has_profile) ::sigaction(SIGSYS, &action, nullptr);
 }
 
 /// A stack for the handler, of the calling thread: after an overflow its own has no room.

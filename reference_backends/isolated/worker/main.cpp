@@ -3,6 +3,7 @@
 // The process in which the plugin behind an isolated plugin runs. docs/hosts/isolation.md describes
 // it. Started by the isolated plugin alone, with the descriptors that supervisor.hpp names.
 #include <cstdio>
+#include <span>
 #include <string_view>
 
 #include "serve.hpp"
@@ -10,8 +11,12 @@
 #include "tenon/abi/version.h"
 
 int main(int argc, char** argv) {
-  const std::string_view what = argc == 2 ? argv[1] : "";
-  if (what == "--supervise") return tenon::isolated::supervise(&tenon::isolated::serve);
+  const std::string_view what = argc >= 2 ? argv[1] : "";
+  // The profile, and permissions.
+  if (what == "--supervise" && argc >= 3) {
+    const std::span<char* const> permissions(argv + 3, argv + argc);
+    return tenon::isolated::supervise({argv[2], permissions}, &tenon::isolated::serve);
+  }
   if (what == "--version") {
     std::puts("tenon-worker " TENON_VERSION_STRING);
     return 0;

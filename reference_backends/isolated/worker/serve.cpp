@@ -58,9 +58,9 @@ void run(GuestPlugin& plugin, Lanes& lanes, std::unique_ptr<WorkerLane> lane) {
 
 }  // namespace
 
-int serve(int socket) {
+int serve(int socket, bool has_profile) {
   const SignalStack stack;
-  handle_crashes();
+  handle_crashes(has_profile);
   // Not destroyed: lanes use them until the process ends.
   auto& lanes = *new Lanes;
   auto& plugin = *new GuestPlugin(lanes);

@@ -3,8 +3,8 @@
 
 namespace tenon::isolated {
 
-/// Takes lanes from `socket`, and calls in each, until the application closes it. Returns the exit
-/// code of the process.
-int serve(int socket);
+/// A `Serve` (supervisor.hpp): takes lanes from `socket`, and calls in each, until the application
+/// closes it.
+int serve(int socket, bool has_profile);
 
 }  // namespace tenon::isolated

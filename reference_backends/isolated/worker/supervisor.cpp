@@ -17,6 +17,8 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "boundary/descriptors.hpp"
 #include "boundary/protocol.hpp"
@@ -60,7 +62,15 @@ class LastWords {
   std::string text_;
 };
 
-[[noreturn]] void be_worker(pid_t supervisor, int output, int (*serve)(int)) {
+/// Ends the process with a text that the supervisor reports.
+[[noreturn]] void fail(const Status& status) noexcept {
+  const std::string_view text = status.text();
+  static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()));
+  ::_exit(EXIT_FAILURE);
+}
+
+[[noreturn]] void be_worker(pid_t supervisor, int output, Result<WorkerRestriction>& restriction,
+                            Serve* serve) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(EXIT_SUCCESS);
   ::dup2(output, STDOUT_FILENO);
@@ -75,7 +85,10 @@ class LastWords {
   // No core file; a limit of 1 byte counts for a program that takes cores, too.
   const rlimit no_core{1, 1};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  ::_exit(serve(worker_socket));
+  const Status restricted =
+      restriction.ok() ? restriction->apply(worker_socket) : std::move(restriction).status();
+  if (!restricted.ok()) fail(restricted);
+  ::_exit(serve(worker_socket, !restriction->is_none()));
 }
 
 /// Waits until the child has ended, and ends it when it has stopped or is not wanted any more.
@@ -118,7 +131,7 @@ Ending watch(pid_t child, int signals, LastWords& words) {
 
 }  // namespace
 
-int supervise(int (*serve)(int socket)) {
+int supervise(const RestrictionRequest& request, Serve* serve) {
   ::setsid();
   ::prctl(PR_SET_NAME, "tenon-worker");
   reset_signals();
@@ -131,15 +144,21 @@ int supervise(int (*serve)(int socket)) {
   if (signals < 0 || ::pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0) return EXIT_FAILURE;
   // The plugin's process writes as to any pipe.
   ::fcntl(output[1], F_SETFL, 0);
+  auto restriction = WorkerRestriction::prepare(request);
   const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return EXIT_FAILURE;
-  if (child == 0) be_worker(self, output[1], serve);
+  if (child == 0) be_worker(self, output[1], restriction, serve);
   ::close(output[1]);
   ::close(worker_socket);
   LastWords words(output[0]);
   Ending ending = watch(child, signals, words);
   words.put(ending);
+  if (restriction.ok()) {
+    const std::string refusals = restriction->refusals();
+    ending.refusals_size =
+        static_cast<std::uint32_t>(refusals.copy(ending.refusals, sizeof ending.refusals));
+  }
   // The application may have ended.
   static_cast<void>(send_message(supervisor_socket, std::as_bytes(std::span(&ending, 1)), {}));
   return EXIT_SUCCESS;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "restrict_worker.hpp"
+
 /// The process between the application and the process of the plugin. It runs nothing of the
 /// plugin, and ends its process when the application has ended or closes the connection; how that
 /// process ended it reports. It is no child of the application, whose SIGCHLD and `wait` thus see
@@ -13,7 +15,11 @@ inline constexpr int worker_socket = 4;      ///< To the application: what `serv
 inline constexpr int application_pidfd = 5;  ///< Readable when the application has ended.
 inline constexpr int program_descriptor = 6;
 
-/// Runs `serve(socket)` in a child process, and returns when that has ended.
-int supervise(int (*serve)(int socket));
+/// The body of the worker: serves what comes through `socket` until it is closed. `has_profile`:
+/// the process is restricted. Returns the exit code.
+using Serve = int(int socket, bool has_profile);
+
+/// Runs `serve` in a child process that is restricted so, and returns when that has ended.
+int supervise(const RestrictionRequest& restriction, Serve* serve);
 
 }  // namespace tenon::isolated

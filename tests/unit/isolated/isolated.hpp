@@ -43,7 +43,8 @@ class Application {
  public:
   enum class Place { here, isolated };
 
-  explicit Application(const std::string& plugin, Place place = Place::isolated)
+  explicit Application(const std::string& plugin, Place place = Place::isolated,
+                       const std::string& profile = "none")
       : registry_(info()) {
     static_cast<void>(marked_process());
     path_ = plugin;
@@ -52,7 +53,8 @@ class Application {
       const auto made = isolate::make_isolated({.template_file = TENON_TEST_ISOLATED_TEMPLATE,
                                                 .worker = TENON_TEST_WORKER,
                                                 .plugin = plugin,
-                                                .out = path_});
+                                                .out = path_,
+                                                .profile = profile});
       if (!made.ok()) throw std::runtime_error(std::string(made.text()));
     }
     if (const Status known = registry_.register_backend(path_); !known.ok()) {
@@ -63,6 +65,8 @@ class Application {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return registry_; }
   [[nodiscard]] const std::vector<std::string>& log() const noexcept { return *log_; }
+  /// The same, also when the application has ended.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::string>> kept_log() const { return log_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(
       const std::filesystem::path& program, std::vector<host::BackendOption> options = {}) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the process of a plugin gives up, as it is stored in an isolated plugin and told to the
+/// worker on its command line. docs/hosts/isolation-profiles.md describes the profiles.
+namespace tenon::isolated {
+
+/// None, or the profile of that name (sandbox/profile.hpp).
+enum class Restriction : std::uint32_t { none = 0, open, driver, strict };
+
+inline constexpr std::string_view restriction_names[] = {"none", "open", "driver", "strict"};
+
+/// "none", "open", "driver", "strict"; empty for a number that is none of them.
+[[nodiscard]] constexpr std::string_view restriction_name(std::uint32_t restriction) noexcept {
+  return restriction < std::size(restriction_names) ? restriction_names[restriction]
+                                                    : std::string_view();
+}
+
+/// What a permission begins with; a path follows.
+inline constexpr std::string_view read_permission = "read=";
+inline constexpr std::string_view write_permission = "write=";
+inline constexpr std::string_view device_permission = "device=";
+inline constexpr std::string_view program_permission = "program=";
+
+/// The lines of `text`, without empty ones.
+[[nodiscard]] inline std::vector<std::string> permissions_in(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end != 0) out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return out;
+}
+
+}  // namespace tenon::isolated

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isolated.hpp"
+#include "support/catch.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace isolated_profiles_test {
+namespace {
+
+/// A way out, and what the application reads of it. One that ends the worker is told in the failure
+/// of the call, another one in the log when the worker ends.
+struct Escape {
+  std::string how;
+  std::string text;
+  bool ends = false;
+};
+
+const std::vector<Escape> escapes = {
+    {"read_passwords", "refused openat of /etc/passwd"},
+    {"write_file", "refused openat of /tmp/tenon-escaped"},
+    {"connect", "refused socket"},
+    {"listen", "refused socket"},
+    {"trace_parent", "ended by ptrace", true},
+    {"read_parent", "ended by process_vm_readv", true},
+    {"kill_parent", "ended by kill", true},
+    {"start_program", "ended by execve", true},
+    {"mount_over", "ended by mount", true},
+    {"read_keys", "ended by keyctl", true},
+    {"load_kernel_code", "ended by bpf", true},
+};
+
+bool has_text(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+TEST_CASE("a plugin does not get out of a worker with the profile strict, and the way is named") {
+  for (const Escape& escape : escapes) {
+    INFO(escape.how);
+    std::shared_ptr<const std::vector<std::string>> log;
+    {
+      Application application(TENON_TEST_ESCAPES, Application::Place::isolated, "strict");
+      auto method = application.load(add_program, {{"Add", "how", escape.how}});
+      REQUIRE(std::string(method.text()) == "");
+      const auto result = add(**method);
+      INFO(result.text());
+      REQUIRE_FALSE(result.ok());
+      if (escape.ends) {
+        CHECK(has_text(result.text(), "it was ended by SIGSYS"));
+        CHECK(has_text(result.text(), escape.text));
+      } else {
+        CHECK(has_text(result.text(), escape.how + " is refused"));
+      }
+      log = application.kept_log();
+    }
+    if (!escape.ends) CHECK(has_text(joined(*log), escape.text));
+  }
+}
+
+TEST_CASE("a plugin without a profile does what the user may do") {
+  Application application(TENON_TEST_ESCAPES);
+  auto method = application.load(add_program, {{"Add", "how", "read_passwords"}});
+  REQUIRE(method.ok());
+  CHECK(*add(**method) == sum);
+}
+
+TEST_CASE("plugins that compute have the same results with the profile strict") {
+  std::shared_ptr<const std::vector<std::string>> log;
+  {
+    Application application(TENON_TEST_HELLO, Application::Place::isolated, "strict");
+    log = application.kept_log();
+    auto method = application.load(add_program);
+    REQUIRE(std::string(method.text()) == "");
+    CHECK(*add(**method) == sum);
+  }
+  // Nothing was refused.
+  CHECK(joined(*log) == "");
+}
+
+TEST_CASE("a permission that the profile does not have is refused when the plugin is made") {
+  TemporaryDirectory directory;
+  isolate::Request request{.template_file = TENON_TEST_ISOLATED_TEMPLATE,
+                           .worker = TENON_TEST_WORKER,
+                           .plugin = TENON_TEST_HELLO,
+                           .out = directory / "isolated.so"};
+  const auto refusal = [&](const char* profile, const char* permission) {
+    request.profile = profile;
+    request.permissions = {permission};
+    return std::string(isolate::make_isolated(request).text());
+  };
+  CHECK(has_text(refusal("none", "read=/opt"), "without a profile nothing is refused"));
+  CHECK(has_text(refusal("strict", "write=/tmp"), "the profile strict has no such permission"));
+  CHECK(has_text(refusal("driver", "write=tmp"), "expected an absolute path"));
+  CHECK(has_text(refusal("strict", "read=/a\nread=/b"), "expected an absolute path"));
+  CHECK(has_text(refusal("tight", "read=/opt"), "expected none, open, driver or strict"));
+}
+
+}  // namespace
+}  // namespace isolated_profiles_test
