@@ -9,11 +9,12 @@ from dev.cross import command as cross
 from dev.part import Failed
 
 # Each test runs in one build, which halves what there is to compile: tests of the library under the address and
-# undefined-behaviour sanitizers, those with threads under the thread sanitizer as well, and in the optimised build these
-# suites, whose programs and kernels take several times as long there, or compile a library again. `./dev quick` and
-# `./dev sanitized` run all tests in one build each. The inputs of the fuzz targets, which only clang compiles, and what
-# needs a download of gigabytes (models of PyTorch) or an emulator run in slices of `./dev rest`.
-_HEAVY = ("programs", "backends", "kernels", "conformance", "bridges")
+# undefined-behaviour sanitizers, those with threads under the thread sanitizer as well, and in the optimised build
+# these suites, whose programs and kernels take several times as long there, or which compile a library again: the
+# kit, and the ahead-of-time half. `./dev quick` and `./dev sanitized` run all tests in one build each. The inputs of
+# the fuzz targets, which only clang compiles, and what needs a download of gigabytes (models of PyTorch) or an
+# emulator run in slices of `./dev rest`.
+_HEAVY = ("programs", "backends", "kernels", "conformance", "bridges", "compiler")
 _OPTIMISED = (*_HEAVY, "docs", "lint", "headers", "abi", "install", "package", "gpu", "python")
 OPTIMISED = [word for suite in _OPTIMISED for word in ("--suite", suite)] + ["--no-suite", "slow"]
 UNSANITIZED = suites.NEVER_SANITIZED + [word for suite in (*_HEAVY, "fuzz", "slow") for word in ("--no-suite", suite)]
