@@ -189,6 +189,9 @@ MAX_FILES = 25
 MAX_KIT_HEADERS = 12
 # These headers are generated; who may include them is said by the directory they are in.
 GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
+# Says the name of the release. The schemas' classes are generated, and declared beside them.
+RELEASE = "abi/version.h"
+OF_NO_RELEASE = re.compile(r"^ *namespace tenon\b(?!::inline TENON_RELEASE\b|::\w*schema\b).*$", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re.M)
 
 
@@ -269,6 +272,22 @@ def check_definitions(includes, reached):
     return problems
 
 
+def check_release(sources, reached):
+    """Every namespace of the SDK is that of its release, which is defined before it is first used."""
+    problems = []
+    for header, path in sources:
+        text = path.read_text()
+        for match in OF_NO_RELEASE.finditer(text):
+            problems.append(f"{header}: `{match[0].strip()}`, expected tenon::inline TENON_RELEASE")
+        if "TENON_RELEASE" not in text or header == RELEASE:
+            continue
+        before = text[: text.index("TENON_RELEASE")]
+        first = {match["name"].removeprefix("tenon/") for match in INCLUDE.finditer(before)}
+        if RELEASE not in first.union(*(reached.get(name, ()) for name in first)):
+            problems.append(f"{header}: uses TENON_RELEASE, expected tenon/{RELEASE} before that")
+    return problems
+
+
 def files_of(root, kit):
     """The files that are checked: (name, path), as includes write the name, without `tenon/`."""
     for path in sorted(root.rglob("*.h*")):
@@ -319,6 +338,7 @@ def main():
     ]
     problems += check_directories([root, kit], includes)
     problems += check_definitions(includes, reached)
+    problems += check_release(files_of(root, kit), reached)
 
     for parts in {frozenset(parts) for parts in UMBRELLAS.values()}:
         umbrellas = [umbrella for umbrella, all_of in UMBRELLAS.items() if all_of == parts]

@@ -15,4 +15,9 @@
 /// Release of the SDK, semantic versioning.
 #define TENON_VERSION_STRING "0.1.0"
 
+/// The inline namespace, inside `tenon`, of every C++ declaration of the SDK. A process may hold
+/// code that was compiled with the headers of two releases: their functions, tables and objects
+/// have different names, so that neither uses those of the other one.
+#define TENON_RELEASE v0_1_0
+
 #endif  // TENON_ABI_VERSION_H
