@@ -13,7 +13,7 @@
 #include "tenon/host/plugindir.hpp"
 #endif
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// The directory of installed plugins for a program of Tenon: that of the prefix that the program
 /// is in, wherever the prefix was moved to; otherwise that of host/registry/discovery.hpp. A
@@ -38,4 +38,4 @@ namespace tenon {
 #endif
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// The result of `--help` and `--version`: a text to print, and nothing else to do.
 struct PrintAndExit {
   std::string text;
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

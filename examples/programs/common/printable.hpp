@@ -6,7 +6,7 @@
 
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// `text` as one line that cannot drive a terminal: see host::printable. Texts of failures are
 /// printable already; the names that programs print for themselves, and lines of a message that
@@ -15,4 +15,4 @@ namespace tenon {
   return host::printable(text, text.size());
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

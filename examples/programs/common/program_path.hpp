@@ -8,7 +8,7 @@
 #include "tenon/host/platform/windows/api.hpp"
 #endif
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// The file of this program; empty where the system does not report it.
 [[nodiscard]] inline std::filesystem::path program_path() {
@@ -22,4 +22,4 @@ namespace tenon {
 #endif
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -15,10 +15,10 @@
 #include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 class BackendRegistry;
 class Program;
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host
 
 namespace tenon::compile {
 

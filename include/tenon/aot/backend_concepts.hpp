@@ -13,7 +13,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Partitions, their compile specs, and what was made of them, by method, in the order in which
 /// they are called.
@@ -115,4 +115,4 @@ consteval bool check_functions() {
 
 }  // namespace detail
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

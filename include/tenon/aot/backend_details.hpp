@@ -11,7 +11,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Mixin: the ahead-of-time half of a backend (ExecuTorch: exir/backend/backend_details.py). The
 /// author of `class Acme final : public Backend<Acme>, public aot::BackendDetails<Acme>` adds
@@ -96,12 +96,12 @@ class BackendDetails {
   }
 };
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot
 
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 
 template <>
 struct MixinOf<tenon_preprocess_v1> : Mixin<aot::BackendDetails, aot::detail::PreprocessExtension> {
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail

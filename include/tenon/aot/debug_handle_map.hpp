@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::aot {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Debug handles (EdgeNode::debug_handle) that each of the delegate's own events represents
 /// (ExecuTorch: `debug_handle_map` of PreprocessResult). Events are named by number or by text, as
@@ -138,4 +140,4 @@ class DebugHandleMap {
   mutable bool is_sorted_ = true;
 };
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -18,7 +18,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Options of data that is added to a NamedDataStore.
 struct NamedDataOptions {
@@ -276,4 +276,4 @@ class NamedDataStore {
   std::map<std::string, Slot, std::less<>> places_;
 };
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -16,7 +16,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 struct PartitionOptions {
   /// Tags are this and a number, in the order in which the partitions may run: "tag0", "tag1".
@@ -329,4 +329,4 @@ template <class Keeps>
   return out;
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -36,7 +36,7 @@
 #include "tenon/backend/mixins/sequence.hpp"
 #include "tenon/core/aoti_names.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Mixin: the part that all AOTInductor backends have in common, whatever their device. Not itself
 /// a backend: a backend derives from this and from `Backend`, names its device, and is final
@@ -563,12 +563,12 @@ class AotiBackend {
   std::shared_ptr<DeviceWeightStore> device_store_ = std::make_shared<DeviceWeightStore>();
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti
 
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 
 template <>
 struct MixinOf<tenon_aoti_export_v1> : Mixin<aoti::AotiBackend, aoti::detail::AotiExportExtension> {
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail

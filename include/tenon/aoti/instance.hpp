@@ -18,7 +18,7 @@
 #include "tenon/aoti/weights/weights.hpp"
 #include "tenon/core/args.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// The weights that an instance is made with. Everything it refers to must outlive the instance.
 struct InstanceWeights {
@@ -447,4 +447,4 @@ class Instance {
   std::vector<ConstantAdoption::State> state_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

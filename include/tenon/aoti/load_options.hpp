@@ -8,7 +8,7 @@
 #include "tenon/backend/mixins/options.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Options of `AotiBackend::load`, for one delegate.
 struct LoadOptions {
@@ -46,4 +46,4 @@ template <class Values>
   return out;
 }
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

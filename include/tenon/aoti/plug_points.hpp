@@ -19,7 +19,7 @@
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 namespace detail {
 
@@ -160,4 +160,4 @@ struct AotiExportExtension {
 
 }  // namespace detail
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

@@ -7,7 +7,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Level of a log line (the order of ExecuTorch's LogLevel).
 enum class LogLevel : std::int32_t {
@@ -50,4 +50,4 @@ class HostServices {
   const tenon_host* host_ = nullptr;
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -20,7 +20,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// A range of a memfd in the address space, for a backend that computes on the processor. Systems
 /// other than Linux have none.
@@ -152,4 +152,4 @@ class MappedMemory {
   return error(Error::NotSupported, "a ", name_of(fence.kind), " is not signalled here");
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -26,7 +26,7 @@
 ///     struct MixinOf<tenon_sessions_v1> : Mixin<WithSessions, SessionsExtension> {};
 ///
 /// Its table is listed in tenon/backend/mixins.hpp. Other layers have mixins, too.
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 
 template <class...>
 struct TypeList {};
@@ -120,4 +120,4 @@ inline const tenon_host* host_of(tenon_backend* backend) noexcept {
   return static_cast<const Backend<B>&>(self<B>(backend)).host().raw();
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail

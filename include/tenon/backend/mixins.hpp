@@ -24,7 +24,7 @@
 struct tenon_aoti_export_v1;
 struct tenon_preprocess_v1;
 
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 
 /// The extensions of backends for which there is a mixin. Mistakes are reported in this order.
 using ExtensionTables =
@@ -34,4 +34,4 @@ using ExtensionTables =
              tenon_scheduling_v1, tenon_intermediates_v1, tenon_sequence_v1, tenon_kernels_v1,
              tenon_preprocess_v1>;
 
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail

@@ -3,6 +3,8 @@
 
 #include <cstddef>  // Defines __GLIBCXX__ with that C++ library.
 
+#include "tenon/abi/version.h"
+
 /// For a plugin on Windows that has GCC's C++ library in it (`-static`, `-static-libstdc++`):
 /// include it in one source. That library takes 72 KiB for exceptions thrown when memory ran out,
 /// as soon as it is loaded, and does not return them: each load and unload of the plugin would
@@ -16,7 +18,7 @@ namespace __gnu_cxx {
 void __freeres();  // Of libstdc++; no header of it declares the function.
 }
 
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 [[gnu::destructor]] static void return_memory_of_libstdcxx() { __gnu_cxx::__freeres(); }
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail
 #endif

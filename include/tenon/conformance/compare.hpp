@@ -10,7 +10,7 @@
 #include "tenon/host/arrays/array.hpp"
 #include "tenon/host/arrays/compare_arrays.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// The result of the comparison of one output.
 struct OutputComparison {
@@ -37,4 +37,4 @@ struct OutputComparison {
                                                       const CaseValue& expected,
                                                       const Tolerances& tolerances);
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -3,6 +3,7 @@
 
 #include <cstddef>  // Defines __GLIBC__ with that C library.
 
+#include "tenon/abi/version.h"
 #include "tenon/core/sanitizer.hpp"
 
 /// Defines functions of the C library that count and can fail; include it in exactly one source of
@@ -27,7 +28,7 @@
 #define TENON_INTERPOSE 1
 #endif
 
-namespace tenon::conformance::detail {
+namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 // Counts and decisions of the kit, for the functions below. threads: any. They allocate nothing.
 
@@ -46,7 +47,7 @@ void note_variable(const char* name, const char* value) noexcept;
 /// Notes that this program counts. Returns true.
 bool mark_interposed() noexcept;
 
-}  // namespace tenon::conformance::detail
+}  // namespace tenon::inline TENON_RELEASE::conformance::detail
 
 #if TENON_INTERPOSE
 
@@ -64,7 +65,7 @@ bool mark_interposed() noexcept;
 #include <cstdlib>
 #include <cstring>
 
-namespace tenon::conformance::detail {
+namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 inline void* taken(void* block) noexcept {
   if (block) count_taken(block, ::malloc_usable_size(block));
@@ -84,7 +85,7 @@ Function* next(std::atomic<void*>& found, const char* name) noexcept {
 
 inline const bool interposed = mark_interposed();
 
-}  // namespace tenon::conformance::detail
+}  // namespace tenon::inline TENON_RELEASE::conformance::detail
 
 extern "C" {
 

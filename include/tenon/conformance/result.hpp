@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/abi/version.h"
+
 /// The results of a run of the conformance kit, as plain data: written by the process of a test,
 /// read by the runner, and converted to reports.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// How a test of one subject ended.
 enum class Outcome : std::uint8_t {
@@ -141,4 +143,4 @@ struct Report {
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Name of a kind of value, as ExecuTorch's `Tag` spells it.
 [[nodiscard]] constexpr std::string_view value_kind_name(std::uint32_t kind) noexcept {
@@ -252,4 +252,4 @@ class Args {
   std::size_t count_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -7,7 +7,9 @@
 #include <optional>
 #include <type_traits>
 
-namespace tenon {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE {
 
 /// Chooses among candidates that do the same, such as libraries compiled for different devices:
 /// the number of the one with the highest `fit(i)`, for i below `count`; of equal ones the first.
@@ -26,4 +28,4 @@ template <class Fit>
   return best;
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -9,7 +9,9 @@
 #include <span>
 #include <string_view>
 
-namespace tenon {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE {
 
 /// A view of read-only bytes.
 using Bytes = std::span<const std::byte>;
@@ -31,4 +33,4 @@ template <class T>
   return value;
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

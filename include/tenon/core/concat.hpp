@@ -8,7 +8,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tenon {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE {
 
 namespace detail {
 
@@ -102,4 +104,4 @@ template <class... Pieces>
   return detail::concat_pieces({detail::Piece(pieces)...});
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -7,7 +7,7 @@
 
 #include "tenon/core/file_bytes.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// One of the two widths of little-endian ELF files: where things are in its structures. Those of
 /// the 32-bit one have the same members with shorter numbers, and not all in the same order (System
@@ -111,4 +111,4 @@ struct ElfClass {
   }
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

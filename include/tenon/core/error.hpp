@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "tenon/abi/status.h"
+#include "tenon/abi/version.h"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Why a call failed. Names and numbers are those of ExecuTorch's `Error` (runtime/core/error.h),
 /// but for `Cancelled`, which ExecuTorch does not have.
@@ -84,4 +85,4 @@ inline constexpr std::array<std::pair<Error, std::string_view>, 22> error_names{
   return static_cast<tenon_status>(error);
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

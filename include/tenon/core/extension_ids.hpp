@@ -5,7 +5,7 @@
 
 #include "tenon/abi/tenon.h"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// The ids of the extensions that a backend may have, of all that the headers declare.
 inline constexpr std::array backend_extensions = {
@@ -16,4 +16,4 @@ inline constexpr std::array backend_extensions = {
     TENON_EXTENSION_PREPROCESS,    TENON_EXTENSION_SCHEDULING,      TENON_EXTENSION_SEQUENCE,
     TENON_EXTENSION_SESSIONS,      TENON_EXTENSION_STREAMS};
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

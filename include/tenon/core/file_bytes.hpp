@@ -10,7 +10,9 @@
 #include <span>
 #include <string_view>
 
-namespace tenon {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE {
 
 /// Bytes of an untrusted file. Nothing here reads outside them: a number that is not
 /// inside reads as 0 and a part is cut at the end, so a forgotten check cannot over-read.
@@ -94,4 +96,4 @@ class FileBytes {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

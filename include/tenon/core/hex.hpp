@@ -6,7 +6,7 @@
 
 #include "tenon/core/bytes.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Appends two hexadecimal digits, lower case.
 inline void append_hex(std::string& out, std::byte byte) {
@@ -34,4 +34,4 @@ inline void append_hex(std::string& out, std::byte byte) {
   return out;
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -19,7 +19,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 namespace detail {
 
@@ -139,4 +139,4 @@ class JsonBuilder {
   return std::move(builder.root);
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

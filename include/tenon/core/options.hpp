@@ -14,7 +14,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Name of an option type, as errors spell it.
 [[nodiscard]] constexpr std::string_view option_type_name(std::uint32_t type) noexcept {
@@ -219,4 +219,4 @@ class OptionValue {
   return value.option(key);
 }
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/abi/version.h"
 
 /// True when `object` (a struct of the boundary that begins with its size) is new enough to have
 /// `member`. The other side may have been compiled with older headers.
@@ -13,7 +14,7 @@
   ((object).struct_size >=               \
    offsetof(std::remove_cvref_t<decltype(object)>, member) + sizeof((object).member))
 
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 
 /// Walks an array of boundary structs whose elements may be larger than this header knows: the step
 /// is the `struct_size` that the first element states.
@@ -36,4 +37,4 @@ class StridedArray {
   std::uint32_t count_;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail

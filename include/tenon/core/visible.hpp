@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/abi/version.h"
+
 /// Texts of others in messages. A file or a plugin chooses its names and texts, and a message that
 /// quotes one is printed to terminals and logs: no character of it may be obeyed there.
 ///
 /// `Status` and `error` make every message visible, so that no other code has to.
-namespace tenon::detail {
+namespace tenon::inline TENON_RELEASE::detail {
 
 /// Decodes the character at the beginning of `text`, which must not be empty, and sets `size` to
 /// its number of bytes. Returns -1, with a size of 1, when the bytes are not UTF-8 (RFC 3629):
@@ -95,4 +97,4 @@ namespace tenon::detail {
   return visible(std::string(text.substr(0, limit))) + "...";
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::inline TENON_RELEASE::detail

@@ -11,7 +11,9 @@
 #include <memory>
 #include <string>
 
-namespace tenon::bridge::detail {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 /// The file that the code or data at `address` was loaded from, or an empty text. Asks the system
 /// before the dynamic loader: a host loads plugins by names in /proc, which are no longer valid
@@ -36,4 +38,4 @@ inline std::string file_of(const void* address) {
   return out;
 }
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

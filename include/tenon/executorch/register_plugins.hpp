@@ -26,7 +26,7 @@
 #include "tenon/host/registry/registry.hpp"
 
 /// Registers plugins of Tenon as backends of ExecuTorch (docs/executorch/bridges.md).
-namespace tenon::bridge {
+namespace tenon::inline TENON_RELEASE::bridge {
 
 /// A backend that `register_plugins` left out, because ExecuTorch has its id already.
 struct RefusedBackend {
@@ -286,4 +286,4 @@ inline Result<std::vector<std::string>> register_listed(
   return ours.backends;
 }
 
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 
-namespace tenon::bridge {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::bridge {
 
 namespace detail {
 
@@ -53,4 +55,4 @@ template struct TensorMembers<&TensorImpl::numel_bound_, &TensorImpl::dim_order_
   return detail::read_strides(impl);
 }
 
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge

@@ -18,7 +18,7 @@ struct Launched {
   host::FileDescriptor process;
 };
 
-/// What a program is started with.
+/// The arguments and the environment of a program.
 struct Start {
   std::vector<std::string> arguments;    ///< After its name.
   std::vector<std::string> environment;  ///< "NAME=value".

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-/// What the process of a plugin gives up, as it is stored in an isolated plugin and told to the
-/// worker on its command line. docs/hosts/isolation-profiles.md describes the profiles.
+/// The restriction of the process of a plugin, as it is stored in an isolated plugin and given to
+/// the worker on its command line. docs/hosts/isolation-profiles.md describes the profiles.
 namespace tenon::isolated {
 
 /// None, or the profile of that name (sandbox/profile.hpp).
@@ -22,7 +22,7 @@ inline constexpr std::string_view restriction_names[] = {"none", "open", "driver
                                                     : std::string_view();
 }
 
-/// What a permission begins with; a path follows.
+/// The beginnings of permissions; a path follows.
 inline constexpr std::string_view read_permission = "read=";
 inline constexpr std::string_view write_permission = "write=";
 inline constexpr std::string_view device_permission = "device=";

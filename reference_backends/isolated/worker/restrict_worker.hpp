@@ -9,7 +9,7 @@
 
 namespace tenon::isolated {
 
-/// What a worker is told of its restriction: the profile's name, and permissions.
+/// A restriction, as the command line of a worker has it: the profile's name, and permissions.
 struct RestrictionRequest {
   std::string_view profile = "none";
   std::span<char* const> permissions;
@@ -28,8 +28,8 @@ class WorkerRestriction {
 
   [[nodiscard]] bool is_none() const noexcept { return request_.profile == "none"; }
 
-  /// What was refused, a line each; in the process that prepared it. Accepts whatever the
-  /// restricted process wrote there.
+  /// The calls that were refused, with "; " between them; in the process that prepared it. Accepts
+  /// whatever the restricted process wrote there.
   [[nodiscard]] std::string refusals() const;
 
  private:

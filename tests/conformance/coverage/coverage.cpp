@@ -18,7 +18,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -126,4 +126,4 @@ Result<std::vector<CoverageMatrix>> cover(const Arguments& arguments, const Subj
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

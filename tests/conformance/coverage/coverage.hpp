@@ -15,7 +15,7 @@
 
 /// The coverage of a backend: the operators that it takes, by dtype, and whether its results are
 /// those of PyTorch. docs/tools/coverage.md says what a cell means.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 struct Arguments;
 
@@ -69,4 +69,4 @@ struct CoverageMatrix {
 [[nodiscard]] std::string coverage_markdown(const std::vector<CoverageMatrix>& matrices);
 [[nodiscard]] std::string coverage_html(const std::vector<CoverageMatrix>& matrices);
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -25,7 +25,7 @@
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/method/method.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -139,4 +139,4 @@ Status run_coverage(Arguments arguments) {
   return ok();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -8,7 +8,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -125,4 +125,4 @@ Result<std::vector<RecordedCall>> recorded_calls() {
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

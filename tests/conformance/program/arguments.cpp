@@ -10,7 +10,7 @@
 #include "kit/verdict/rule.hpp"
 #include "parse_command_line.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -209,4 +209,4 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

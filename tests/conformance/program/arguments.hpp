@@ -11,7 +11,7 @@
 #include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// "2/3": the second of three parts of all tests.
 struct Shard {
@@ -74,4 +74,4 @@ struct Arguments {
 [[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
     int argc, const char* const* argv);
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -19,7 +19,7 @@
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -161,4 +161,4 @@ Status write_repros(const Arguments& arguments, const Subject& subject, const Su
   return ok();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

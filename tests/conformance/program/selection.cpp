@@ -10,7 +10,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::vector<SelectedTest> select_tests(const Arguments& arguments, const Subject
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// A directory for files of tests, removed on destruction.
 class TemporaryDirectory {
@@ -43,4 +43,4 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

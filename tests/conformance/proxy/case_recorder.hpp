@@ -19,7 +19,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/arrays/array.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// Records the inputs and outputs of one delegate, for a `RecordedCase`. If any of them cannot be
 /// recorded, there is no case but a reason. One thread at a time, except for the named data map.
@@ -196,4 +196,4 @@ class CaseRecorder {
   bool asked_layout_ = false;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

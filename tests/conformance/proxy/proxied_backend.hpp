@@ -24,7 +24,7 @@
 #include "tenon/host/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One backend of the wrapped plugin, opened for one host, which gets its address.
 class ProxiedBackend : public Boundary {
@@ -217,4 +217,4 @@ class ProxiedBackend : public Boundary {
   FindingsLog log_;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -5,7 +5,7 @@
 
 #include "tenon/abi/plugin.h"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 inline constexpr std::size_t max_proxied_backends = 16;
 inline constexpr std::size_t wrapped_path_size = 4096;
@@ -24,4 +24,4 @@ struct ProxyObject {
   const tenon_backend_api* backends[max_proxied_backends];
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

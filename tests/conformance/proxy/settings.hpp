@@ -8,7 +8,7 @@
 
 #include "tenon/host/files/environment.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// The settings of a proxy, from environment variables. All are ignored in a privileged process.
 struct ProxySettings {
@@ -41,4 +41,4 @@ struct ProxySettings {
   }
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

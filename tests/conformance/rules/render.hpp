@@ -48,7 +48,7 @@ namespace detail {
 
 #include <string_view>
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One numbered rule of the boundary.
 struct Rule {
@@ -74,7 +74,7 @@ inline constexpr Rule rule_table[] = {
 // clang-format on
 }  // namespace detail
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance
 )";
   return out;
 }
@@ -90,7 +90,7 @@ inline constexpr Rule rule_table[] = {
 
 #include "tenon/conformance/test.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One test of the kit, for readers of reports, who have no suites.
 struct KitTest {
@@ -121,7 +121,7 @@ inline constexpr KitTest test_table[] = {
 // clang-format on
 }  // namespace detail
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance
 )";
   return out;
 }

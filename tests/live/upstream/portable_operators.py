@@ -35,7 +35,9 @@ TEXT = '''// SPDX-License-Identifier: MIT
 
 #include <string_view>
 
-namespace tenon::aot::detail {{
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot::detail {{
 
 /// A line for each operator of an exported graph that a kernel of ExecuTorch's portable library
 /// serves, or of its quantized library: the operator, a space, the schema of the kernel.
@@ -43,7 +45,7 @@ inline constexpr std::string_view portable_operators[] = {{
 {parts}
 }};
 
-}}  // namespace tenon::aot::detail
+}}  // namespace tenon::inline TENON_RELEASE::aot::detail
 '''
 # A compiler need not take longer literals (-Woverlength-strings).
 MAX_LITERAL = 30000

@@ -26,7 +26,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 namespace {
 
 using isolated::Profile;
@@ -299,4 +299,4 @@ TEST_CASE("refusals that repeat are counted, and the last of many kinds is kept 
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

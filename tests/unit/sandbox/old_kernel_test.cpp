@@ -16,7 +16,7 @@
 #include "sandbox/sandbox.hpp"
 #include "support/catch.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 namespace {
 
 using isolated::Profile;
@@ -73,4 +73,4 @@ TEST_CASE("without Landlock an application may accept that files stay open, and 
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -11,7 +11,7 @@
 #include "sandbox/sandbox.hpp"
 #include "support/catch.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 namespace {
 
 /// `control` and `channel`: descriptors that the worker was given.
@@ -47,4 +47,4 @@ TEST_CASE("a worker begins as the page shows", "[sandbox]") {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -31,7 +31,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 namespace {
 
 using isolated::Profile;
@@ -275,4 +275,4 @@ TEST_CASE("a worker gets the variables of its profile", "[sandbox]") {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

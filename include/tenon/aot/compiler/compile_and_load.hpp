@@ -16,7 +16,7 @@
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Options of `compile_and_load`. What they refer to must outlive the function.
 struct CompileAndLoadOptions {
@@ -82,4 +82,4 @@ class CompiledFunction {
   std::vector<host::ArrayBytes> rearranged_;  ///< Inputs that are not in C order in the program.
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

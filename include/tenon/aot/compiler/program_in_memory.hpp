@@ -10,7 +10,7 @@
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// A compiled program that is in no file.
 struct ProgramInMemory {
@@ -24,4 +24,4 @@ struct ProgramInMemory {
 [[nodiscard]] Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods,
                                                    std::string name);
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

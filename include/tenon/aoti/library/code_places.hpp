@@ -14,7 +14,7 @@
 #include "tenon/core/elf_class.hpp"
 #include "tenon/core/file_bytes.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 namespace detail {
 
@@ -113,4 +113,4 @@ struct FilePart {
   return out;
 }
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

@@ -17,7 +17,7 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// A symbol of a library's dynamic symbol table.
 struct DynamicSymbol {
@@ -375,4 +375,4 @@ class ElfEditor {
   std::uint32_t isa_needed_ = 0;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

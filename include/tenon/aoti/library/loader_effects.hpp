@@ -16,7 +16,7 @@
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 namespace detail {
 
@@ -393,4 +393,4 @@ class LoaderEffects {
   return detail::LoaderEffects(library).contain();
 }
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

@@ -20,7 +20,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// The library of a compiled model on macOS, loaded from bytes.
 ///
@@ -109,4 +109,4 @@ class ModelLibrary {
   void* handle_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

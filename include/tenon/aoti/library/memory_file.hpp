@@ -20,7 +20,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// A file without a name, for code to be loaded: other processes cannot guess, replace or find it,
 /// and the system frees it with its last descriptor, however the process ends.
@@ -152,4 +152,4 @@ class MemoryFile {
   std::span<std::byte> bytes_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

@@ -27,7 +27,7 @@
 #include "tenon/aoti/shims/thread_exit.hpp"
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 namespace detail {
 
@@ -175,6 +175,6 @@ class ModelLibrary {
   std::span<const std::byte> image_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti
 
 #endif

@@ -14,7 +14,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Adds the features that a program names for its library (`cpu_features_key`).
 /// errors: InvalidProgram when they are not names with commas between them, of 4096 bytes at most.
@@ -59,4 +59,4 @@ namespace tenon::aoti {
   return features;
 }
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

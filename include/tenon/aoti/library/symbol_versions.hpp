@@ -22,7 +22,7 @@
 /// dynamic loader compares them before it relocates anything (glibc: elf/dl-version.c,
 /// `_dl_check_map_versions`), and ends the process at a record of a library that is not loaded: a
 /// record of libcudart must not stay when that library is served and not loaded.
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// A version that a library needs of another one.
 struct NeededVersion {
@@ -190,4 +190,4 @@ inline void release_served_versions(ElfEditor& library, const std::vector<Needed
   }
 }
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

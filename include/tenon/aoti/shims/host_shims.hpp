@@ -10,7 +10,7 @@
 
 /// Shims that read or write elements, for tensors in the host's memory. Names, parameters and
 /// meaning are those of torch/csrc/inductor/aoti_torch/c/shim.h.
-namespace tenon::aoti::shims {
+namespace tenon::inline TENON_RELEASE::aoti::shims {
 
 namespace detail {
 
@@ -187,4 +187,4 @@ inline std::span<const Shim> host() {
   return list;
 }
 
-}  // namespace tenon::aoti::shims
+}  // namespace tenon::inline TENON_RELEASE::aoti::shims

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tenon::aoti {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// The name of a shim without the private prefix that models may be compiled with, so that libtorch
 /// in the same process cannot provide their functions: "aoti_torch_get_sizes" of
@@ -51,4 +53,4 @@ class FindShim {
   const void* (*call_)(const FindShim& self, std::string_view name) = nullptr;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

@@ -10,7 +10,9 @@
 #include <span>
 #include <vector>
 
-namespace tenon::aoti {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Runs the destructors of the thread-local objects of models.
 ///
@@ -105,4 +107,4 @@ class ThreadExit {
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

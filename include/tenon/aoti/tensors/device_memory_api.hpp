@@ -12,7 +12,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Direction of a copy.
 enum class CopyKind { to_device, to_host, within_device };
@@ -171,4 +171,4 @@ class DeviceBlock {
   std::size_t nbytes_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

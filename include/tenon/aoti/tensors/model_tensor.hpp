@@ -10,7 +10,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 class TensorPool;
 
@@ -94,4 +94,4 @@ inline void contiguous_strides(std::span<const std::int64_t> sizes,
   }
 }
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

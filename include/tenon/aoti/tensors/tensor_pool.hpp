@@ -23,7 +23,7 @@
 #include "tenon/backend/cancel_flag.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 class SizeMask;
 
@@ -463,4 +463,4 @@ class TensorPool {
   std::string failure_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

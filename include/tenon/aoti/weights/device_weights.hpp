@@ -16,7 +16,7 @@
 #include "tenon/aoti/weights/shared_by_content.hpp"
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Weights in the memory of devices, each content once on each device, for as long as a model uses
 /// it. Bytes at the same place of a program in use, with the same hash, are the same weight; others
@@ -217,4 +217,4 @@ class DeviceWeights {
   std::shared_ptr<const void> alive_ = std::make_shared<const char>();
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

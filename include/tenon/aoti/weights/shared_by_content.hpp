@@ -13,7 +13,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aoti {
+namespace tenon::inline TENON_RELEASE::aoti {
 
 /// Objects in use that were made from bytes, so that users of equal bytes share one object.
 ///
@@ -113,4 +113,4 @@ class SharedByContent {
   std::map<std::size_t, std::shared_ptr<Entry>> entries_;
 };
 
-}  // namespace tenon::aoti
+}  // namespace tenon::inline TENON_RELEASE::aoti

@@ -7,7 +7,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/backend/mixin.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Mixin: a call of `execute` that waits, for a device or for another library, can be ended. The
 /// author adds `void cancel(Delegate&) noexcept`, which is called from another thread while a run
@@ -50,4 +50,4 @@ template <>
 struct MixinOf<tenon_cancel_v1> : Mixin<WithCancel, CancelExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -12,7 +12,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// How well a blob fits this backend on this machine.
 enum class Compatibility : std::uint32_t {
@@ -76,4 +76,4 @@ template <>
 struct MixinOf<tenon_check_blob_v1> : Mixin<WithCheckBlob, CheckBlobExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

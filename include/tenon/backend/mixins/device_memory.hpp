@@ -13,7 +13,7 @@
 #include "tenon/backend/mixins/streams.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Mixin, together with WithDevices: memory on the devices that `devices()` lists. The author adds
 ///
@@ -154,4 +154,4 @@ template <>
 struct MixinOf<tenon_device_memory_v1> : Mixin<WithDeviceMemory, DeviceMemoryExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -11,7 +11,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// One device that a backend can use.
 struct DeviceInfo {
@@ -70,4 +70,4 @@ template <>
 struct MixinOf<tenon_devices_v1> : Mixin<WithDevices, DevicesExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

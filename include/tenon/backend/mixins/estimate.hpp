@@ -12,7 +12,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Bytes that a delegate needs on one device. What they are and what is not counted is in
 /// abi/extensions/estimate.h.
@@ -103,4 +103,4 @@ template <>
 struct MixinOf<tenon_estimate_v1> : Mixin<WithEstimate, EstimateExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -15,7 +15,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Mixin: runs that are started and not waited for, and events that say when they are done. The
 /// author adds
@@ -219,4 +219,4 @@ template <>
 struct MixinOf<tenon_events_v1> : Mixin<WithEvents, EventsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

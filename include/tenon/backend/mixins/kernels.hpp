@@ -17,7 +17,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Mixin: kernels for operators that programs call outside of delegates. The author adds
 ///
@@ -196,4 +196,4 @@ template <>
 struct MixinOf<tenon_kernels_v1> : Mixin<WithKernels, KernelsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -11,7 +11,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Bytes held by a delegate or a backend, in addition to those that the host counts itself.
 struct MemoryInfo {
@@ -71,4 +71,4 @@ template <>
 struct MixinOf<tenon_memory_info_v1> : Mixin<WithMemoryInfo, MemoryInfoExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

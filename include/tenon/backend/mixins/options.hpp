@@ -20,7 +20,7 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Declaration of one option of a backend: its key, its initial value (which also is its type), a
 /// description of one line, and where it may be given.
@@ -254,4 +254,4 @@ template <>
 struct MixinOf<tenon_options_v1> : Mixin<WithOptions, OptionsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -9,7 +9,7 @@
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Uses of each hint by a backend, for people to read; null for one that it does not follow.
 struct SchedulingUse {
@@ -92,4 +92,4 @@ template <>
 struct MixinOf<tenon_scheduling_v1> : Mixin<WithScheduling, SchedulingExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

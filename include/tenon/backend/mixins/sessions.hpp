@@ -9,7 +9,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Mixin: several independent states over one loaded blob. The author adds
 /// `Result<Delegate> create_session(const Delegate&)`: a delegate in the state after `init`, which
@@ -56,4 +56,4 @@ template <>
 struct MixinOf<tenon_sessions_v1> : Mixin<WithSessions, SessionsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

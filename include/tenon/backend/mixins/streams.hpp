@@ -8,7 +8,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Mixin: delegates run on a stream of the application. The author adds
 /// `Status set_stream(Delegate&, void* stream)`, never called while the delegate runs: from then on
@@ -52,4 +52,4 @@ template <>
 struct MixinOf<tenon_streams_v1> : Mixin<WithStreams, StreamsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -7,7 +7,7 @@
 #include "tenon/abi/extensions/external_memory.h"
 #include "tenon/core/result.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// Kinds of descriptors and handles of memory.
 enum class MemoryKind : std::uint32_t {
@@ -197,4 +197,4 @@ template <class Kind>
 }
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -10,7 +10,7 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/core/status.hpp"
 
-namespace tenon {
+namespace tenon::inline TENON_RELEASE {
 
 /// The application's threads, as plugins and applications call them. Small, to be copied.
 class ThreadPool {
@@ -74,4 +74,4 @@ class ThreadPool {
   const tenon_thread_pool* pool_ = nullptr;
 };
 
-}  // namespace tenon
+}  // namespace tenon::inline TENON_RELEASE

@@ -21,11 +21,11 @@
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::bridge {
+namespace tenon::inline TENON_RELEASE::bridge {
 class PluginAdapter;
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge
 
-namespace tenon::bridge::adapter {
+namespace tenon::inline TENON_RELEASE::bridge::adapter {
 
 /// One delegate of a plugin in a method of ExecuTorch: the target of a DelegateHandle. Owns
 /// everything that the plugin may keep until `destroy`, at fixed addresses.
@@ -157,4 +157,4 @@ class AdaptedDelegate {
   host::detail::HostExecutionContext context_;
 };
 
-}  // namespace tenon::bridge::adapter
+}  // namespace tenon::inline TENON_RELEASE::bridge::adapter

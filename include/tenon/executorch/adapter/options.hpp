@@ -27,7 +27,7 @@
 /// Options, translated. ExecuTorch's are bool, 32-bit int and text of up to 255 bytes; a plugin
 /// declares bool, int64, double, string and bytes. Values that ExecuTorch cannot hold are text:
 /// "0.5" for a double, "5000000000" for an integer beyond 32 bits.
-namespace tenon::bridge::adapter {
+namespace tenon::inline TENON_RELEASE::bridge::adapter {
 
 using OptionText = std::array<char, et::kMaxOptionValueLength>;
 
@@ -175,4 +175,4 @@ class RuntimeSpecs {
   std::vector<tenon_option> options_;
 };
 
-}  // namespace tenon::bridge::adapter
+}  // namespace tenon::inline TENON_RELEASE::bridge::adapter

@@ -23,7 +23,7 @@
 #include "tenon/host/registry/backend_ref.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::bridge {
+namespace tenon::inline TENON_RELEASE::bridge {
 
 /// Receives each failure of an adapted backend, on the thread that ExecuTorch called on; the text
 /// names the backend and the stage. Must not throw.
@@ -202,4 +202,4 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
   AdapterOptions options_;
 };
 
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge

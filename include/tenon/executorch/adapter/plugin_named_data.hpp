@@ -16,7 +16,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/adapter/contexts.hpp"
 
-namespace tenon::bridge::adapter {
+namespace tenon::inline TENON_RELEASE::bridge::adapter {
 
 /// ExecuTorch's map of named data as a plugin sees it. ExecuTorch returns an object for each
 /// buffer; they are kept here, so that buffers that a plugin never releases are freed with this
@@ -102,4 +102,4 @@ class PluginNamedData : private tenon_named_data_map {
   std::forward_list<et::FreeableBuffer> buffers_;
 };
 
-}  // namespace tenon::bridge::adapter
+}  // namespace tenon::inline TENON_RELEASE::bridge::adapter

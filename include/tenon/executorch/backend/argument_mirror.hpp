@@ -26,7 +26,7 @@
 #include "tenon/executorch/backend/watched.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::bridge::detail {
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 /// The changes of the method that calls one delegate or kernel, or null: the host is asked in the
 /// first call and not again.
@@ -559,4 +559,4 @@ class ArgumentMirror {
   et::EValue guard_;
 };
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

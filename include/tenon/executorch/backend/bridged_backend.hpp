@@ -29,7 +29,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 
-namespace tenon::bridge {
+namespace tenon::inline TENON_RELEASE::bridge {
 
 namespace detail {
 
@@ -185,4 +185,4 @@ class BridgedBackend final
   et::BackendInterface* backend_ = nullptr;
 };
 
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge

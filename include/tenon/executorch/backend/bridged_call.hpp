@@ -16,7 +16,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::bridge::detail {
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 /// Thrown through ExecuTorch's code where it would end the process.
 struct Aborted {};
@@ -138,4 +138,4 @@ class BridgedCall {
   std::array<char, 1024> text_;  // Not cleared: a successful call does not read it.
 };
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

@@ -26,7 +26,7 @@
 #include "tenon/executorch/backend/options.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::bridge::detail {
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 /// One loaded blob of a backend of ExecuTorch's, with everything that ExecuTorch keeps for as long
 /// as the handle lives: such a backend may have kept the address of any of it.
@@ -148,4 +148,4 @@ class BridgedDelegate {
   HostChanges changes_;
 };
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

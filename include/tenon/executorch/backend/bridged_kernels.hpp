@@ -27,7 +27,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 
-namespace tenon::bridge {
+namespace tenon::inline TENON_RELEASE::bridge {
 
 namespace detail {
 
@@ -209,4 +209,4 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
   std::shared_ptr<detail::SharedMirrors> mirrors_ = std::make_shared<detail::SharedMirrors>();
 };
 
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge

@@ -25,7 +25,7 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::bridge::detail {
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 /// A tensor of the host's as ExecuTorch's TensorImpl: built once, updated before each call and read
 /// after it. Not movable, because its address must not change.
@@ -274,4 +274,4 @@ class alignas(64) ExecutorchTensor {
   std::array<Impl::SizesType, max_rank> bounds_{};
 };
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

@@ -14,7 +14,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/loaded_file.hpp"
 
-namespace tenon::bridge {
+namespace tenon::inline TENON_RELEASE::bridge {
 
 /// A library that registers backends or kernels with ExecuTorch when it is loaded.
 struct RegisteringLibrary {
@@ -99,4 +99,4 @@ template <class About>
 }
 
 }  // namespace detail
-}  // namespace tenon::bridge
+}  // namespace tenon::inline TENON_RELEASE::bridge

@@ -20,7 +20,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::bridge::detail {
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 /// A buffer of the host's that ExecuTorch frees. `buffer` stays where it is and the host's; it must
 /// outlive the result.
@@ -124,4 +124,4 @@ class HostNamedDataMap final : public et::NamedDataMap {
   std::vector<std::string> keys_;
 };
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

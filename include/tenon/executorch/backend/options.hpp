@@ -19,7 +19,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::bridge::detail {
+namespace tenon::inline TENON_RELEASE::bridge::detail {
 
 using OptionText = std::array<char, et::kMaxOptionValueLength>;
 
@@ -71,4 +71,4 @@ using OptionText = std::array<char, et::kMaxOptionValueLength>;
   return OptionValue(std::string(text.data(), ::strnlen(text.data(), text.size())));
 }
 
-}  // namespace tenon::bridge::detail
+}  // namespace tenon::inline TENON_RELEASE::bridge::detail

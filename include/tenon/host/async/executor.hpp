@@ -8,7 +8,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The application's way to run a task: a thread pool, an event loop, a thread of its own. It calls
 /// `task` once, on any thread, later or at once, and returns Ok; or it never calls it and returns
@@ -20,4 +20,4 @@ using Executor = std::function<Status(std::function<void()> task)>;
 /// Receives the outcome of one asynchronous run.
 using Completion = std::function<void(Status outcome)>;
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -16,7 +16,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// A fixed number of threads with one queue, for applications that have no executor of their own.
 /// The host makes no threads except in here.
@@ -59,4 +59,4 @@ class ThreadExecutor {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

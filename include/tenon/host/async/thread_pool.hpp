@@ -10,7 +10,7 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/core/application/thread_pool.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The work of one `parallel_for`, as a pool calls it: `task(begin, end)`, from any thread.
 class RangeTask {
@@ -95,4 +95,4 @@ class ThreadPool {
   Table table_{};
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

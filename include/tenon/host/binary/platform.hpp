@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/abi/version.h"
+
 /// The platforms that libraries are for.
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The C library that a shared library needs. Those of musl have the symbols of glibc without their
 /// versions: what was linked with the one must not be loaded with the other, even where its loader
@@ -116,4 +118,4 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::thi
 /// arm64", "Windows DLL for x86_64". threads: any.
 [[nodiscard]] std::string library_kind(const Platform& platform);
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

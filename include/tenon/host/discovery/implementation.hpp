@@ -5,12 +5,14 @@
 // in this source or another one, and the headers of nlohmann-json.
 #pragma once
 
+#include "tenon/abi/version.h"
+
 // Before the rest, so that it is the first of what a linker finds twice.
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 void include_tenon_host_discovery_implementation_hpp_in_exactly_one_source() noexcept {}
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host
 
 #include "tenon/host/discovery.hpp"
 

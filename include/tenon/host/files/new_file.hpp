@@ -12,10 +12,10 @@
 #include "tenon/host/platform/posix/new_file.hpp"
 #endif
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Writes `parts`, one after the other, as the file `path` (NewFile).
 [[nodiscard]] Status write_file(const std::filesystem::path& path,
                                 std::initializer_list<Bytes> parts);
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// `text` in a form that cannot drive a terminal: characters that it obeys, and bytes that are not
 /// UTF-8, are escapes, as in the text of a Status. Of `text` at most `longest` bytes are shown, in
@@ -25,4 +27,4 @@ struct Quoted {
 /// An object, because quoted(std::string) would choose std::quoted before a function.
 inline constexpr detail::Quoted quoted{};
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "tenon/abi/version.h"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Reads from `offset` of an open file into all of `to`: a read that is interrupted or cut short is
 /// continued. Returns the number of bytes, fewer than `to` has where the file ends; -1, with
@@ -27,4 +28,4 @@ namespace tenon::host {
   return static_cast<std::ptrdiff_t>(done);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

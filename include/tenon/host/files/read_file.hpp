@@ -11,7 +11,7 @@
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// All bytes of a file, also of one that is no regular file (`/dev/stdin`). For the small ones:
 /// a program is mapped (MappedFile). AccessFailed, with the path, when it cannot be opened or a
@@ -36,4 +36,4 @@ namespace tenon::host {
   }
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

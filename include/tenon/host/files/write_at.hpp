@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "tenon/abi/version.h"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Writes all of `from` at `offset` of an open file: a write that is interrupted or cut short is
 /// continued. Returns false, with `errno` set, when a write fails.
@@ -24,4 +25,4 @@ namespace tenon::host {
   return true;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 class BackendRegistry;
 class LoadedBackend;
@@ -46,4 +46,4 @@ struct BlobCheck {
     const schema::BackendDelegate& delegate, const MergedDataMap* data,
     const BackendRegistry* registry = nullptr);
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/program/variants.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 class Program;
 struct MethodOptions;
@@ -68,4 +68,4 @@ enum class AskVariants {
                                                    const MethodOptions& options,
                                                    AskVariants asked = AskVariants::until_optimal);
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The name of a device in messages: "CPU", "CUDA device 0".
 [[nodiscard]] std::string device_name(tenon_dl_device device);
@@ -124,4 +124,4 @@ class DeviceMemories {
   std::vector<std::unique_ptr<const DeviceMemory>> all_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -12,7 +12,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 class LoadedBackend;
 class MergedDataMap;
@@ -100,4 +100,4 @@ struct MethodMemory {
 /// The CPU's.
 [[nodiscard]] Result<std::uint64_t> free_host_memory();
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -23,7 +23,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 class LoadedMethod;
@@ -242,4 +242,4 @@ class Method {
   Method() noexcept = default;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -16,7 +16,7 @@
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 class BackendRegistry;
 class DataFile;
@@ -78,4 +78,4 @@ struct MethodOptions {
   std::atomic<std::size_t>* num_loaded_delegates = nullptr;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

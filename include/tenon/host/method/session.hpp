@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 class LoadedSession;
@@ -25,4 +27,4 @@ class Session {
   Session() noexcept = default;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -3,9 +3,10 @@
 
 #include <utility>
 
+#include "tenon/abi/version.h"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// An open file descriptor, closed on destruction.
 class FileDescriptor {
@@ -33,4 +34,4 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

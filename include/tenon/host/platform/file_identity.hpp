@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Identifies a file and one state of its content. Two descriptors with equal identities show the
 /// same content, unless the clock of the file system is too coarse to distinguish two writes.
@@ -45,4 +47,4 @@ struct FileStatus {
 };
 
 }  // namespace platform
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

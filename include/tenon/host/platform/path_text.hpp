@@ -10,7 +10,7 @@
 #include "tenon/host/platform/posix/path_text.hpp"
 #endif
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Checks that `path` holds no NUL, at which the functions of the system would end it.
 ///
@@ -31,4 +31,4 @@ namespace tenon::host {
                absolute_path);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

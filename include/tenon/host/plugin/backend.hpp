@@ -14,7 +14,7 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// One option that a backend declares.
 struct OptionDeclaration {
@@ -89,4 +89,4 @@ class LoadedBackend {
   bool owned_ = true;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

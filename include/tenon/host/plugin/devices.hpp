@@ -9,7 +9,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// A device that a backend can use on this machine.
 struct BackendDevice {
@@ -24,4 +24,4 @@ struct BackendDevice {
 /// threads: any. errors: the backend's own; MemoryAllocationFailed.
 [[nodiscard]] Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend);
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -9,7 +9,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Receives log lines of plugins: level (TENON_LOG_...), path of the plugin, text. The text is one
 /// line that can be printed: what a terminal obeys is an escape in it (`\x1b`, `\n`). Called from
@@ -26,4 +26,4 @@ struct HostInfo {
   std::shared_ptr<const LibraryPolicy> library_policy{};
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -6,7 +6,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Decides which libraries a host loads (`HostInfo::library_policy`): plugins in files, and the
 /// libraries next to them that are loaded with them ($ORIGIN in a run path). Under a policy no
@@ -29,4 +29,4 @@ class LibraryPolicy {
                                                  std::string_view signature) const = 0;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -3,7 +3,9 @@
 
 #include <string_view>
 
-namespace tenon::host::detail {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// An address that no other thread has.
 [[nodiscard]] inline const void* thread_token() noexcept {
@@ -72,4 +74,4 @@ class ScopedLoadLock {
   std::string_view refusal_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

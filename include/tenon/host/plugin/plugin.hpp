@@ -13,7 +13,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 class LoadedPlugin;
@@ -69,4 +69,4 @@ class Plugin {
   Plugin() noexcept = default;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

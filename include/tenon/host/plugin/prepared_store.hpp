@@ -9,7 +9,7 @@
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The key of prepared bytes.
 struct PreparedKey {
@@ -50,4 +50,4 @@ class PreparedOpener {
 };
 
 }  // namespace detail
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -3,7 +3,9 @@
 
 #include <string_view>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The debug handles of a method, as a program may have them: the ahead-of-time compiler writes
 /// them
@@ -20,4 +22,4 @@ namespace tenon::host {
 inline constexpr std::string_view debug_handles_key = "tenon.debug_handles/";
 inline constexpr std::string_view debug_handles_format = "tenon.debug_handles/1";
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

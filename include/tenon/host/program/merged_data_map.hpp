@@ -16,7 +16,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The named data of a program and of data files as one map (ExecuTorch: MergedDataMap). Plugins
 /// see it as `tenon_named_data_map`.
@@ -101,4 +101,4 @@ class MergedDataMap final : private tenon_named_data_map {
   std::uint32_t num_keys_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -6,7 +6,7 @@
 
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Shape of a tensor as a file states it. The spans point into the file.
 struct StoredTensorLayout {
@@ -22,4 +22,4 @@ struct StoredTensorLayout {
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return numel() * size_of(scalar_type); }
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

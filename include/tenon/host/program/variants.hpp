@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The variants of a program's methods: the same method compiled for several backends, or for
 /// several targets of one (docs/hosts/variants.md). Each is an execution plan of its own, of which
@@ -43,4 +45,4 @@ struct ProgramVariant {
   std::vector<VariantNeed> needs;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

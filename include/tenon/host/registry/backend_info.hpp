@@ -12,7 +12,7 @@
 #include "tenon/host/registry/plugin_source.hpp"
 
 /// Reports of a registry about its backends. Nothing is loaded for it.
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The state of one backend of a source.
 enum class BackendState : std::uint8_t {
@@ -65,4 +65,4 @@ struct InvalidBackend {
   [[nodiscard]] Status status() const;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The features of a CPU, by name. Plugins name those that they need in their record
 /// (`cpu_features`).
@@ -44,4 +46,4 @@ class CpuFeatures {
   std::set<std::string, std::less<>> names_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::host::detail {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Finds entries by their id without a lock. Entries are added and never taken out; `Entry` has
 /// `std::string_view id() const`, which must not change.
@@ -76,4 +78,4 @@ class IdTable {
   std::size_t count_ = 0;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -5,12 +5,14 @@
 // its own; they compile at the same time then.
 #pragma once
 
+#include "tenon/abi/version.h"
+
 // Before the rest, so that it is the first of what a linker finds twice.
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 void include_tenon_host_registry_implementation_hpp_in_exactly_one_source() noexcept {}
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host
 
 #include "tenon/host.hpp"
 

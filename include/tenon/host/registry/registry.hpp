@@ -25,7 +25,7 @@
 #include "tenon/host/registry/plugin_source.hpp"
 #include "tenon/host/registry/provider_table.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The application's additions to a backend that it registers.
 struct Registration {
@@ -205,4 +205,4 @@ class BackendRegistry {
   mutable detail::ProviderTable table_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 class Method;
 
@@ -113,4 +113,4 @@ class Sequence {
   Sequence() noexcept = default;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -5,11 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/abi/version.h"
 #include "tenon/host/schema/forward.hpp"
 
 /// The roles of the arguments of a delegate's calls. Neither the boundary ("inputs, then outputs")
 /// nor the program states them, but the order of the program's instructions shows most of them.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 enum class Role : std::uint8_t {
   input,   ///< Has a value before the call: from the caller, the program or an earlier instruction.
@@ -28,4 +29,4 @@ struct ArgumentRole {
 [[nodiscard]] std::vector<std::vector<ArgumentRole>> find_roles(const schema::ExecutionPlan& plan,
                                                                 std::string_view backend_id);
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -6,7 +6,7 @@
 
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::conformance::detail {
+namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 /// The functions of these tables.
 struct ExtensionCalls {
@@ -362,4 +362,4 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
   return nullptr;
 }
 
-}  // namespace tenon::conformance::detail
+}  // namespace tenon::inline TENON_RELEASE::conformance::detail

@@ -5,7 +5,7 @@
 
 #include "kit/boundary/watched_backend.hpp"
 
-namespace tenon::conformance::detail {
+namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 /// A backend's extensions as `Boundary` shows them to a host: the same abilities, with each call
 /// watched. An extension that is not in the headers is not shown, because its functions would get
@@ -35,4 +35,4 @@ class WatchedExtensions {
   tenon_streams_v1 shown_streams_{};
 };
 
-}  // namespace tenon::conformance::detail
+}  // namespace tenon::inline TENON_RELEASE::conformance::detail

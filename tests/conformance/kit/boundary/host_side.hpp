@@ -22,7 +22,7 @@
 
 /// The host as the plugin sees it: copies of the host's objects, which can have the shape of an
 /// older or newer host, can fail, and fault on access out of bounds.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace detail {
 
@@ -259,4 +259,4 @@ class GuardedHost {
 };
 
 }  // namespace detail
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/abi/version.h"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// Determines which arguments of a delegate are its inputs by comparing their bytes before and
 /// after each `execute`. The boundary does not define where inputs end and outputs begin.
@@ -143,4 +144,4 @@ class ObservedRoles {
   std::size_t end_of_inputs_ = 0;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

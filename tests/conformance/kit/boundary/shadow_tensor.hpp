@@ -16,7 +16,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// Where the elements of tensors are placed.
 enum class Placement : std::uint8_t {
@@ -170,4 +170,4 @@ class ShadowTensor {
   Role role_ = Role::either;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

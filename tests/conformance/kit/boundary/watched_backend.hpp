@@ -29,7 +29,7 @@
 #include "tenon/conformance/boundary.hpp"
 
 /// The plugin's side of a `Boundary`: its tables, its delegates, and what they see of the host.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 class WatchedBackend;
 
@@ -178,4 +178,4 @@ class WatchedBackend {
   ExtensionTables extensions_;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -17,7 +17,7 @@
 #include "tenon/host/impl/registry/glob.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -293,4 +293,4 @@ Result<std::vector<Case>> read_cases(const std::filesystem::path& place) {
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

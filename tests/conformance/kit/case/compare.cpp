@@ -12,7 +12,7 @@
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -118,4 +118,4 @@ Result<OutputComparison> compare_output(std::size_t index, const tenon_value& fo
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -8,7 +8,7 @@
 
 #include "tenon/host/schema/program_objects_generated.h"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -194,4 +194,4 @@ std::vector<std::byte> write_program(const RecordedProgram& recorded) {
   return ProgramWriter(recorded).write();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kit/case/settings_reader.hpp"
 
-namespace tenon::conformance::detail {
+namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 Result<std::string> read_settings(const std::filesystem::path& path) {
   std::error_code code;
@@ -16,4 +16,4 @@ Result<std::string> read_settings(const std::filesystem::path& path) {
   return host::read_file(path);
 }
 
-}  // namespace tenon::conformance::detail
+}  // namespace tenon::inline TENON_RELEASE::conformance::detail

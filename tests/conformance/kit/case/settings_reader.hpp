@@ -20,7 +20,7 @@
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/impl/registry/json_reader.hpp"
 
-namespace tenon::conformance::detail {
+namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 /// Largest case.json or subject file that is read, in bytes.
 inline constexpr std::uint64_t max_settings_size = 4 << 20;
@@ -188,4 +188,4 @@ class SettingsReader : public host::detail::JsonReader {
   }
 };
 
-}  // namespace tenon::conformance::detail
+}  // namespace tenon::inline TENON_RELEASE::conformance::detail

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tenon::conformance::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// Builds a line without allocating, which a handler of crashes must not do. What has no room is
 /// left out.
@@ -53,4 +55,4 @@ struct CrashFacts {
 /// the unwinder may take the lock of the dynamic loader.
 using OnCrash = void (*)(const CrashFacts&) noexcept;
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

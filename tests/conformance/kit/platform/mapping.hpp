@@ -9,7 +9,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace tenon::conformance {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// Pages of a process that belong together, with the same rights.
 struct Mapping {
@@ -50,4 +52,4 @@ struct Mapping {
   return one;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -17,7 +17,7 @@
 
 /// Memory and fences as another owner would give them: files in memory, and counters of events.
 /// Systems other than Linux have none, and the descriptors are invalid.
-namespace tenon::conformance::platform {
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 #if defined(__linux__)
 
@@ -77,4 +77,4 @@ inline void signal_event(int) {}
 
 #endif
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

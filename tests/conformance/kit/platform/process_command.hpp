@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon::conformance::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// Variables of the runner that a test must not have: they would choose other tests.
 inline constexpr std::string_view variables_of_runner = "TENON_CONFORMANCE_";
@@ -38,4 +40,4 @@ struct GivenProcess {
   std::vector<int> numbers;  ///< Of its files, in their order.
 };
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

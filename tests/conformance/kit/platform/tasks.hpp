@@ -5,7 +5,9 @@
 #include <map>
 #include <string>
 
-namespace tenon::conformance::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// How many threads and children the process has.
 struct TaskCounts {
@@ -19,4 +21,4 @@ struct Tasks {
   std::map<int, std::string> processes;
 };
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

@@ -6,7 +6,7 @@
 
 #include "kit/process/guarded_memory.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -55,4 +55,4 @@ CrashReporter::Target::Target(const Channel& channel) {
 
 CrashReporter::Target::~Target() { crash_descriptor() = -1; }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tenon::conformance {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// A service of the host that can fail.
 enum class Service : std::uint8_t {
@@ -57,4 +59,4 @@ class Faults {
   std::array<One, num_services> services_;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

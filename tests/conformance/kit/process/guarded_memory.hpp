@@ -9,9 +9,10 @@
 #include <span>
 #include <utility>
 
+#include "tenon/abi/version.h"
 #include "tenon/host/impl/platform/pages.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// Pages that must not be touched, and the rule that an access breaks.
 struct ForbiddenPages {
@@ -112,4 +113,4 @@ class GuardedMemory {
   std::optional<NamedPages> before_, behind_, closed_;
 };
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -11,7 +11,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::vector<SourceLine> source_lines(const std::filesystem::path& library,
   return out;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tenon/abi/version.h"
+
 /// Source lines of addresses in a library, from its debug information. A program of the machine
 /// reads it, binutils' addr2line or LLVM's: a plugin chooses what its file says, and readers of
 /// DWARF are large. That program is a process of its own, with limits of time, memory and output.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One place in the sources. Both members come from the file and may hold anything.
 struct SourceLine {
@@ -37,4 +39,4 @@ struct SourceLineOptions {
                                                    std::span<const std::uint64_t> addresses,
                                                    const SourceLineOptions& options);
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -5,7 +5,7 @@
 
 #include "tenon/core/visible.hpp"
 
-namespace tenon::conformance::escape {
+namespace tenon::inline TENON_RELEASE::conformance::escape {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::string cut(std::string_view text, std::size_t longest) {
   return out;
 }
 
-}  // namespace tenon::conformance::escape
+}  // namespace tenon::inline TENON_RELEASE::conformance::escape

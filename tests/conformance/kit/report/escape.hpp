@@ -5,13 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/abi/version.h"
+
 /// Texts of a plugin, made safe for a report. A plugin chooses its name, its error texts and its
 /// output, so all of them are untrusted: none may end an element, begin markup, control a terminal
 /// or change the direction of writing.
 ///
 /// Characters that cannot be shown are written as `\x1b` or `\u202e`, so that a reader still sees
 /// them.
-namespace tenon::conformance::escape {
+namespace tenon::inline TENON_RELEASE::conformance::escape {
 
 /// `text` with each byte that is not UTF-8 as `\xff`. Valid UTF-8 is not changed.
 [[nodiscard]] std::string utf8(std::string_view text);
@@ -45,4 +47,4 @@ using Escape = std::string (*)(std::string_view);
 /// of bytes that were left out.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t longest);
 
-}  // namespace tenon::conformance::escape
+}  // namespace tenon::inline TENON_RELEASE::conformance::escape

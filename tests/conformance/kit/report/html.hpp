@@ -6,7 +6,7 @@
 #include "kit/report/options.hpp"
 #include "tenon/conformance/result.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// `report` as one HTML file: the plugins, the verdict, each broken rule with its findings, and
 /// tables of all rules and all tests with filters. The file refers to nothing outside of itself and
@@ -14,4 +14,4 @@ namespace tenon::conformance {
 /// escaped could do no harm.
 [[nodiscard]] std::string to_html(const Report& report, const ReportOptions& options = {});
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

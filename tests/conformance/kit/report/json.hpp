@@ -7,7 +7,7 @@
 #include "tenon/conformance/result.hpp"
 
 /// Reports as JSON; docs/schemas/tenon-conformance.schema.json describes it.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// Grows when a reader of older reports would misread newer ones.
 inline constexpr int report_format = 1;
@@ -21,4 +21,4 @@ inline constexpr int report_format = 1;
 /// leave out.
 [[nodiscard]] std::string to_json(const Report& report, const ReportOptions& options = {});
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 #include "tenon/core/json_limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -276,4 +276,4 @@ Result<TestResult> test_from_json(std::string_view text) {
   return from_json_text<TestResult>(text, read_test);
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -7,7 +7,7 @@
 #include "tenon/core/result.hpp"
 
 /// Reads what json.hpp writes.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// The report that `to_json` wrote as `text`. InvalidArgument, with the place, for anything else,
 /// for a key that is there twice, and above 256 MiB: the file is untrusted.
@@ -16,4 +16,4 @@ namespace tenon::conformance {
 /// The test that `to_json` wrote as `text`.
 [[nodiscard]] Result<TestResult> test_from_json(std::string_view text);
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -15,7 +15,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -208,4 +208,4 @@ std::string to_junit(const Report& report, const ReportOptions& options) {
   return JunitReport(ready, options).take();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -11,7 +11,7 @@
 #include "kit/report/view.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -141,4 +141,4 @@ std::string to_markdown(const Report& report, const ReportOptions& options) {
   return MarkdownReport(ready, options).take();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

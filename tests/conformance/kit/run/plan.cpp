@@ -15,7 +15,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TestResult PlannedTest::blank() const {
   TestResult result;
@@ -116,4 +116,4 @@ Stop run_test(const PlannedTest& test, Context& kit) {
   return {Outcome::passed, {}};
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -3,7 +3,7 @@
 
 #include <random>
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 struct Random::Generator {
   std::mt19937_64 numbers;
@@ -14,4 +14,4 @@ Random::Random(std::uint64_t seed)
 Random::~Random() = default;
 std::uint64_t Random::operator()() { return generator_->numbers(); }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -15,7 +15,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
@@ -254,4 +254,4 @@ Result<Subject> parse_subject(std::string_view text, std::string_view name,
   return SubjectReader(name, directory).read(text);
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

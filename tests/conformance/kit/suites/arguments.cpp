@@ -15,7 +15,7 @@
 
 /// Suite "arguments": how `execute` treats its memory, and arguments that the program was not
 /// lowered for.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(arguments)
 
@@ -173,4 +173,4 @@ TENON_CONFORMANCE_TEST("arguments/recovers-after-refusal",
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -18,7 +18,7 @@
 
 /// Suite "device": a backend reports its devices correctly, also where there is none, and their
 /// memory works.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(device)
 
@@ -306,4 +306,4 @@ TENON_CONFORMANCE_TEST("device/keeps-own-stream",
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -16,7 +16,7 @@
 #include "tenon/conformance/test.hpp"
 
 /// Suite "lifecycle": open, init, execute, destroy and close, in every permitted order.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(lifecycle)
 
@@ -152,4 +152,4 @@ TENON_CONFORMANCE_TEST("lifecycle/keeps-no-context", "init keeps nothing of its 
   kit.expect("TN-INI-3", found.empty(), "after the context of init has ended: ", found);
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -17,7 +17,7 @@
 /// Suite "negotiation": the plugin in older and newer hosts. The structs of an older host are
 /// shorter, with a forbidden page in place of the rest; those of a newer host have more bytes,
 /// without a meaning yet.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(negotiation)
 
@@ -129,4 +129,4 @@ TENON_CONFORMANCE_TEST("negotiation/runs-in-minimal-hosts",
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

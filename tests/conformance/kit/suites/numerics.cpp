@@ -18,7 +18,7 @@
 
 /// Suite "numerics": the outputs are those that a case expects. Only this suite reports programs
 /// that cannot be loaded or do not run; tests of other suites are blocked then.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(numerics)
 
@@ -139,4 +139,4 @@ TENON_CONFORMANCE_TEST("numerics/repeatable-outputs", "the same inputs give the 
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 namespace {
 
 using Names = std::set<std::string_view>;
@@ -97,4 +97,4 @@ Status check_complete(const SubjectReport& subject, int level,
   return ok();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "tenon/core/status.hpp"
 
 /// Whether a report has the tests that its run must have had.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// All tests of the kit. Generated from the suites by `tenon-rules` (tests/conformance/rules); a
 /// test holds the table equal to them.
@@ -30,4 +30,4 @@ inline constexpr int highest_level = 10;
                                     std::span<const std::string> backends,
                                     std::span<const KitTest> tests = kit_tests());
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -7,7 +7,7 @@
 
 #include "kit/verdict/rule_table.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// All rules of the boundary, in the order of their headers. Generated from the headers by
 /// `tenon-rules` (tests/conformance/rules); a test holds the table equal to them.
@@ -19,4 +19,4 @@ namespace tenon::conformance {
   return found == rules().end() ? nullptr : &*found;
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -5,7 +5,9 @@
 
 #include <string_view>
 
-namespace tenon::conformance {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One numbered rule of the boundary.
 struct Rule {
@@ -583,4 +585,4 @@ inline constexpr Rule rule_table[] = {
 // clang-format on
 }  // namespace detail
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

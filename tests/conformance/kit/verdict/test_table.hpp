@@ -7,7 +7,7 @@
 
 #include "tenon/conformance/test.hpp"
 
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One test of the kit, for readers of reports, who have no suites.
 struct KitTest {
@@ -177,4 +177,4 @@ inline constexpr KitTest test_table[] = {
 // clang-format on
 }  // namespace detail
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -12,7 +12,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// One model that PyTorch's AOTInductor compiled.
 struct AotiModel {
@@ -62,4 +62,4 @@ struct AotiModel {
     const std::filesystem::path& library,
     const std::optional<std::filesystem::path>& weights = std::nullopt);
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -4,7 +4,7 @@
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// `library` without its symbol table and debug information, which only debuggers read, as `strip`
 /// leaves it: sections that are loaded keep their bytes, places and headers, those behind them are
@@ -16,4 +16,4 @@ namespace tenon::aot {
 ///         a loaded section behind one that is not.
 [[nodiscard]] Result<SharedBytes> strip_library(const SharedBytes& library);
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

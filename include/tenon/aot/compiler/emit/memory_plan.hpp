@@ -8,7 +8,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Bytes that are needed from one time to another, both included. Two requests may share bytes when
 /// no time belongs to both.
@@ -48,4 +48,4 @@ struct MemoryPlan {
 [[nodiscard]] Status check_memory_plan(std::span<const MemoryRequest> requests,
                                        const MemoryPlan& plan, std::uint64_t alignment = 16);
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

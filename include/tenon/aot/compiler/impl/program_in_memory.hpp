@@ -9,7 +9,7 @@
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods, std::string name) {
   const auto keep = [](const FileImage& image) {
@@ -29,4 +29,4 @@ Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods,
   return out;
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace tenon::aot {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Defined by <tenon/aot/compiler/implementation.hpp>, and so by the library tenon-compiler. A
 /// linker that does not find it, or finds two, says with its name what to do.
@@ -12,4 +14,4 @@ namespace detail {
     &include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source;
 }  // namespace detail
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <span>
 
-namespace tenon::aot {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// Elements of a weight that a plugin may read and not write, while it is called.
 struct GivenWeight {
@@ -75,4 +77,4 @@ class CurrentCall {
   return here ? here : detail::latest_plugin_call().load();
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -18,11 +18,11 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 class BackendRegistry;
 }
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 namespace detail {
 class GivenPrograms;
@@ -107,4 +107,4 @@ class PluginPreprocess {
   PreprocessOptions options_;
 };
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace tenon::aot {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot {
 
 /// How a plugin gets the elements of weights.
 enum class WeightAccess : std::uint8_t {
@@ -22,4 +24,4 @@ enum class WeightAccess : std::uint8_t {
   in_place,
 };
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

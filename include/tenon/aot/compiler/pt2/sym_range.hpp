@@ -6,7 +6,9 @@
 #include <initializer_list>
 #include <limits>
 
-namespace tenon::aot::detail {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// All integers from `min` to `max`. The ends of the type mean infinity, and what would
 /// overflow becomes infinite: a range holds at least what it should.
@@ -87,4 +89,4 @@ struct SymRange {
   return {std::min(a.min, b.min), std::min(a.max, b.max)};
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -16,7 +16,7 @@
 #include "tenon/host/arrays/element.hpp"
 #include "tenon/host/impl/arrays/number_text.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -232,4 +232,4 @@ Comparison compare_arrays(const ArrayView& found, const ArrayView& expected,
   return result;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -10,7 +10,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/impl/arrays/number_text.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -125,4 +125,4 @@ std::string element_text(ScalarType type, std::span<const std::byte> data, std::
   return concat(part(number.real()), imaginary.starts_with('-') ? "" : "+", imaginary, "j");
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -6,7 +6,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// "nan", "inf", "-inf" or the shortest decimal number that reads back as `value`.
 inline std::string number_text(double value) {
@@ -15,4 +15,4 @@ inline std::string number_text(double value) {
   return concat(value);
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -58,4 +60,4 @@ inline void scatter(std::byte* out, const std::byte* in, std::span<const std::in
                            });
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

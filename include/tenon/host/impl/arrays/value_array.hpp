@@ -13,7 +13,7 @@
 #include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -122,4 +122,4 @@ ArrayBytes to_layout(Array array, std::span<const std::uint8_t> dim_order) {
   return out;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

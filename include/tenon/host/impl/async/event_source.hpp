@@ -11,7 +11,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The events of one backend (extension "tenon.events/1"): its functions, and the events that are
 /// not in use. One thread at a time. The backend must outlive it.
@@ -92,4 +92,4 @@ class EventSource {
   std::vector<tenon_event*> free_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

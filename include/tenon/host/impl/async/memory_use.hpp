@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/abi/version.h"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Calls `visit` with `value`, or, for a list of tensors, with those of its elements that are
 /// there.
@@ -98,4 +99,4 @@ class MemoryUse {
   std::vector<Range> written_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The object that runs asynchronously: a method.
 class AsyncOwner {
@@ -131,4 +131,4 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
   int pending_ = 0;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

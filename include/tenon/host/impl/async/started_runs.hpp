@@ -13,7 +13,7 @@
 #include "tenon/host/impl/async/event_source.hpp"
 #include "tenon/host/impl/async/memory_use.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The delegate calls of one asynchronous run that were started and not waited for. A later call
 /// that needs their bytes is ordered behind them by their events, or by waiting.
@@ -149,4 +149,4 @@ class StartedRuns {
   Status failure_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

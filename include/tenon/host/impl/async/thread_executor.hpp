@@ -6,7 +6,7 @@
 #include <new>
 #include <system_error>
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Result<std::unique_ptr<ThreadExecutor>> ThreadExecutor::create(std::size_t num_threads,
                                                                std::size_t max_waiting) {
@@ -65,4 +65,4 @@ void ThreadExecutor::run_tasks() {
   }
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// One `parallel_for`, on the stack of its caller. All members are guarded by the pool's mutex.
 struct WorkerPool::Job {
@@ -186,4 +186,4 @@ void WorkerPool::free_place() noexcept {
   workers_wake_.notify_one();
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -227,4 +227,4 @@ std::vector<LintResult> lint_plugin(const ElfLibrary& library) {
   return detail::BinaryLint(library).run();
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -21,7 +21,7 @@
 /// it works without section headers, and what is found here is what `dlsym` finds. Layouts are
 /// those of the System V gABI; the GNU hash table is described in binutils and read by glibc and
 /// musl.
-namespace tenon::host::detail::elf {
+namespace tenon::inline TENON_RELEASE::host::detail::elf {
 
 // Bounds on the work that a hostile file can cause. A library with a million exported symbols has
 // chains of a few dozen entries.
@@ -370,4 +370,4 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   return found.part(0, symbol.size).bytes();
 }
 
-}  // namespace tenon::host::detail::elf
+}  // namespace tenon::inline TENON_RELEASE::host::detail::elf

@@ -12,7 +12,7 @@
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
-namespace tenon::host::detail::elf {
+namespace tenon::inline TENON_RELEASE::host::detail::elf {
 
 /// A string table, from which texts are copied. Texts may share their ends, as "memory" does with
 /// "shared_memory", so they can be longer in sum than the table; in a hostile file each of a
@@ -77,4 +77,4 @@ inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t mach
   return out;
 }
 
-}  // namespace tenon::host::detail::elf
+}  // namespace tenon::inline TENON_RELEASE::host::detail::elf

@@ -15,7 +15,7 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail::elf {
 
@@ -120,4 +120,4 @@ Result<std::vector<std::optional<FunctionPlace>>> functions_at(
   return out;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -18,7 +18,7 @@
 #include "tenon/host/impl/binary/elf.hpp"
 #include "tenon/host/impl/binary/elf_dependencies.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail::elf {
 
@@ -230,4 +230,4 @@ Result<ElfLibrary> read_elf_library(std::span<const std::byte> file, std::uint32
   return library;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -8,7 +8,7 @@
 #include "tenon/core/elf_class.hpp"
 
 /// The platform of an ELF file: machine, width and system.
-namespace tenon::host::detail::elf {
+namespace tenon::inline TENON_RELEASE::host::detail::elf {
 
 /// Name of an ELF machine number (`e_machine`).
 inline std::string machine_name(std::uint32_t machine) {
@@ -70,4 +70,4 @@ inline std::string system_name(unsigned os_abi) {
   }
 }
 
-}  // namespace tenon::host::detail::elf
+}  // namespace tenon::inline TENON_RELEASE::host::detail::elf

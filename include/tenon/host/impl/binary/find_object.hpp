@@ -20,7 +20,7 @@
 #include "tenon/host/impl/binary/macho.hpp"
 #include "tenon/host/impl/binary/pe.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// With the article of the name that follows it.
 constexpr std::string_view article_of(BinaryFormat format) {
@@ -109,4 +109,4 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
   }
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

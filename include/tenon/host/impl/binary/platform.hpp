@@ -8,7 +8,7 @@
 #include "tenon/host/impl/binary/macho.hpp"
 #include "tenon/host/impl/binary/pe.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 std::string machine_name(const Platform& platform) {
   switch (platform.format) {
@@ -39,4 +39,4 @@ std::string library_kind(const Platform& platform) {
   return concat(kinds[static_cast<std::size_t>(platform.format)], machine_name(platform));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Status check_abi(const PluginRecord& record, AbiVersion host) {
   if (record.abi_major != host.abi_major) {
@@ -271,4 +271,4 @@ Result<PluginRecord> read_record(std::span<const std::byte> object, std::string_
   return record;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

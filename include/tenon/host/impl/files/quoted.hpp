@@ -5,7 +5,7 @@
 
 #include "tenon/core/visible.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 std::string printable(std::string_view text, std::size_t longest) {
   return tenon::detail::visible_part(text, longest);
@@ -19,4 +19,4 @@ std::string detail::Quoted::operator()(std::string_view text) const {
   return out;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -24,7 +24,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// Setting the inputs and outputs of a method, and reading its values.
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// One input of a method.
 struct MethodInput {
@@ -293,4 +293,4 @@ enum class Condition {
                ", which no backend of the method serves");
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

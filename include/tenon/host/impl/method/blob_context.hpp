@@ -13,7 +13,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The context of a call that asks a backend about a blob and loads nothing: `check_blob` and
 /// `estimate`. What it lends is freed with it.
@@ -51,4 +51,4 @@ class BlobContext {
   HostInitContext context_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

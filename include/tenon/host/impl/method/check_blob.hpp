@@ -18,7 +18,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -123,4 +123,4 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   return std::optional<BlobCheck>(std::move(out));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -6,7 +6,7 @@
 #include "tenon/host/plugin/devices.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 std::string device_name(tenon_dl_device device) {
   switch (device.device_type) {
@@ -121,4 +121,4 @@ Result<DeviceMemory> find_device_memory(tenon_dl_device device,
   return error(Error::NotFound, "no backend serves ", device_name(device), ": ", reasons);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -17,7 +17,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// The part of loading and running a method that is about devices.
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Devices of inputs and outputs whose memory the application gives.
 [[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unplanned(
@@ -117,4 +117,4 @@ namespace tenon::host::detail {
   return last->use_fence(raw, waits).with_context(concat("delegate ", last - delegates.data()));
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -28,7 +28,7 @@
 #include "tenon/host/impl/run/run_budget.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -334,4 +334,4 @@ Status Method::execute_async(Completion completion) {
   return detail::MethodAsyncRuns::start(detail::loaded(*this), std::move(completion));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

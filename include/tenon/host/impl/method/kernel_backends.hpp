@@ -10,7 +10,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
                                               const BackendRegistry* registry) {
@@ -102,4 +102,4 @@ Result<BackendRef> find_backend(std::span<const BackendRef> named, const Backend
   return registry->lookup_backend(id);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -20,7 +20,7 @@
 #include "tenon/host/registry/registry.hpp"
 
 /// Kernels of plugins for delegates, which call operators that they have no code for.
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -113,9 +113,9 @@ class PluginKernelLookup final : public detail::KernelLookup {
   detail::KernelProviders providers_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find(
     const std::string& op, std::span<tenon_value* const> args) {
@@ -135,4 +135,4 @@ inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find
                answers.empty() ? ": none that is known offers kernels" : answers);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

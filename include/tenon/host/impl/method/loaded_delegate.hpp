@@ -34,7 +34,7 @@
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
@@ -365,4 +365,4 @@ struct DelegateLoader {
   }
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -35,7 +35,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The asynchronous runs of one method, from its first one on. Only programs that include
 /// <tenon/host/async.hpp> compile what is behind it.
@@ -594,4 +594,4 @@ class LoadedMethod final : public Method {
   return static_cast<const LoadedMethod&>(method);
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

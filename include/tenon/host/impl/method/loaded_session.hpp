@@ -13,7 +13,7 @@
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/memory/method_budget.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The states of a session. `Session` shows it to applications without its types.
 class LoadedSession final : public Session {
@@ -58,4 +58,4 @@ class LoadedSession final : public Session {
   return static_cast<const LoadedSession&>(session);
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -16,7 +16,7 @@
 #include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -197,4 +197,4 @@ Status Method::set_scheduling(const Scheduling& scheduling) {
   return ok();
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -10,7 +10,7 @@
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The memory of a delegate that is loaded: what the host lent it, and what its backend reports
 /// (extension "tenon.memory_info/1"). errors: the backend's own.
@@ -36,4 +36,4 @@ namespace tenon::host::detail {
   return out;
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -19,7 +19,7 @@
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The buffers of a method's memory plan (ExecutionPlan.non_const_buffer_sizes), each on the device
 /// that the plan names. Zeroed, so that a method never shows data of another one; on a device by
@@ -173,4 +173,4 @@ class PlannedBuffers {
   std::span<Buffer> buffers_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

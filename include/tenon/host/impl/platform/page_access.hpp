@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace tenon::host::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// The accesses to a page that do not fault.
 enum class PageAccess { none, read, read_and_write };
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

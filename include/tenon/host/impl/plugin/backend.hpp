@@ -9,7 +9,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Result<LoadedBackend> LoadedBackend::open(const BackendRecord& record, const tenon_host* host,
                                           const tenon_backend_api& api) {
@@ -83,4 +83,4 @@ Status LoadedBackend::no_options(std::string_view key) const {
                "' is unknown; the backend has no options");
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -3,7 +3,7 @@
 
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -36,4 +36,4 @@ Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs, std::str
   return full;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

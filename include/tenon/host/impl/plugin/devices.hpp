@@ -9,7 +9,7 @@
 #include "tenon/host/plugin/backend_api.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
   std::vector<BackendDevice> devices;
@@ -41,4 +41,4 @@ Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
   return devices;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

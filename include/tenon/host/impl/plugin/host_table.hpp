@@ -21,7 +21,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The services that one plugin gets (abi/host.h). Its address must not change: the plugin keeps
 /// it.
@@ -128,4 +128,4 @@ class HostTable {
   return table.get();
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 /// The host's side of kernels that delegates ask for (abi/extensions/kernel_lookup.h).
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The host's side of a `FoundKernel`: a kernel that a delegate asked for and owns.
 class HostFoundKernel {
@@ -131,4 +131,4 @@ class KernelLookupTable {
   }
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -24,7 +24,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #endif
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -196,4 +196,4 @@ class Library {
   std::vector<detail::LibraryHandle> handles_;  // What it needs first; itself last.
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

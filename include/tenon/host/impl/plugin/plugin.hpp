@@ -20,7 +20,7 @@
 #include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -184,4 +184,4 @@ Result<std::shared_ptr<const LoadedBackend>> Plugin::backend(std::string_view id
                "'; the plugin has: ", join(records, ", ", id_of));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

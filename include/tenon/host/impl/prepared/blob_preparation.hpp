@@ -17,7 +17,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/prepared_store.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Opens what is kept of one blob, in the store that the application gave.
 class BlobPreparation final : public PreparedOpener {
@@ -80,4 +80,4 @@ class BlobPreparation final : public PreparedOpener {
   const LoadedBackend& backend_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -23,7 +23,7 @@
 #include "tenon/host/plugin/prepared_store.hpp"
 
 /// A file of a PreparedCache: a page with the facts, and the bytes.
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Pages of memory, read-only once they are `seal`ed.
 class SealedBytes {
@@ -163,4 +163,4 @@ inline Status write_prepared(const std::filesystem::path& path, PreparedHead hea
   return file.commit();
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

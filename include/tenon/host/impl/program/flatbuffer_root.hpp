@@ -19,7 +19,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// A failure with its location ("value 3").
 [[nodiscard, gnu::cold]] inline Status failure_with_location(
@@ -238,4 +238,4 @@ template <class Table>
                        code);
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

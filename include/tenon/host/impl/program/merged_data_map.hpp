@@ -10,7 +10,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Result<std::shared_ptr<const MergedDataMap>> MergedDataMap::create(
     std::shared_ptr<const Program> program,
@@ -161,4 +161,4 @@ tenon_status MergedDataMap::get_key_entry(const tenon_named_data_map* map, std::
   return TENON_STATUS_OK;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -186,4 +186,4 @@ std::string Program::list_of_methods() const {
   return list;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -19,7 +19,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// Checks of a program, from the parts to the whole: values, then plans, then the program.
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The subject of the checks of one plan. Segments and planned buffers have been checked when
 /// values are.
@@ -586,4 +586,4 @@ template <class Element>
   return out;
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

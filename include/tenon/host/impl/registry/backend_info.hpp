@@ -8,7 +8,7 @@
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 [[gnu::cold]] Status InvalidBackend::status() const {
   bool duplicate = false;
@@ -37,4 +37,4 @@ namespace tenon::host {
                 std::move(text));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -21,7 +21,7 @@
 #include "tenon/host/impl/platform/posix/cpuinfo.hpp"
 #endif
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -144,4 +144,4 @@ inline void append_x86_levels(std::vector<std::string>& names) {
   return CpuFeatures(detail::arm_names(hwcap, hwcap2));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -26,7 +26,7 @@
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -324,4 +324,4 @@ std::function<SearchReport()> discovery(DiscoveryOptions options) {
   return [options = std::move(options)] { return discover(options); };
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/near_names.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The base of readers of hand-written JSON: unknown keys and keys that are written twice are
 /// errors, and every complaint is an InvalidArgument that begins with the file's name and the place
@@ -85,4 +85,4 @@ class JsonReader {
   std::string_view name_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -26,7 +26,7 @@
 
 /// Manifests: small JSON files that name a plugin, in any directory, and add what a packager wants.
 /// docs/hosts/discovery.md describes the format.
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Largest file that is read as a manifest, in bytes.
 inline constexpr std::uint64_t max_manifest_size = 1 << 20;
@@ -246,4 +246,4 @@ class ManifestReader : private JsonReader {
   return ok();
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

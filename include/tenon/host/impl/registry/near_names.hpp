@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -85,4 +87,4 @@ namespace detail {
   return out;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -13,7 +13,7 @@
 #include "tenon/host/plugin/load_lock.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 std::string SearchPath::name() const {
   return path.empty() ? std::string(search_path_name(kind))
@@ -123,4 +123,4 @@ BackendOpener file_opener(Trust trust) {
   });
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

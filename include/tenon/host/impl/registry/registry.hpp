@@ -16,7 +16,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 const CpuFeatures& CpuFeatures::of_this_machine() {
   static const CpuFeatures features(detail::names_of_this_machine());
@@ -348,4 +348,4 @@ std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
   return out;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

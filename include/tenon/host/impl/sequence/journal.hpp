@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::host::detail {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The bytes of an image that one run changed, as they were before it.
 struct JournalStep {
@@ -97,4 +99,4 @@ class Journal {
   std::uint64_t nbytes_ = 0;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

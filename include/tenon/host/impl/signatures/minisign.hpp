@@ -12,7 +12,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/signatures/sodium.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -174,4 +174,4 @@ Status verify_minisign(std::span<const std::byte> bytes, const MinisignSignature
   return error(Error::AccessFailed, "the trusted comment is not what was signed");
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

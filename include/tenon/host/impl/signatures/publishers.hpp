@@ -20,7 +20,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -155,4 +155,4 @@ Result<Publishers> read_publishers(const std::filesystem::path& path) {
   return parse_publishers(text, path_text(path));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

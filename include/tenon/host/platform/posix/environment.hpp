@@ -11,7 +11,9 @@
 #include <optional>
 #include <string>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Whether the process has more rights than the user who started it: setuid, setgid, or file
 /// capabilities. Variables must not choose the code that such a process loads.
@@ -35,4 +37,4 @@ namespace platform {
 }
 
 }  // namespace platform
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -5,7 +5,7 @@
 
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::host::platform {
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// A directory that was walked to.
 struct HeldDirectory {
@@ -13,4 +13,4 @@ struct HeldDirectory {
   struct stat status{};  ///< At the time of opening.
 };
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

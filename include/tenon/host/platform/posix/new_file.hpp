@@ -9,7 +9,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// A file that appears at its path only when it is complete, where it replaces what was there.
 /// Until then, and when anything fails, the file at the path does not change.
@@ -77,4 +77,4 @@ class NewFile {
   FileDescriptor file_;
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Between the paths of a variable.
 inline constexpr char path_separator = ':';
@@ -21,4 +23,4 @@ inline constexpr std::string_view absolute_path = "one that begins with /";
 /// The path that a text names.
 [[nodiscard]] inline std::filesystem::path path_of(std::string_view text) { return {text}; }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -3,7 +3,9 @@
 
 #include <signal.h>
 
-namespace tenon::host {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Keeps signals from this thread while it is in scope, for steps of which the last one removes the
 /// traces of the others. They arrive afterwards. For a short time only: the process cannot be
@@ -23,4 +25,4 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -18,7 +18,9 @@
 #include <string>
 #include <utility>
 
-namespace tenon::host::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// The number of `errno` that says the same as one of GetLastError, so that both have one text.
 [[nodiscard]] inline int errno_of(::DWORD failure) noexcept {
@@ -117,4 +119,4 @@ class Handle {
   ::HANDLE handle_ = INVALID_HANDLE_VALUE;
 };
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

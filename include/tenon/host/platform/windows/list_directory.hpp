@@ -10,7 +10,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The names in the directory `path` in UTF-8, sorted, without "." and "..". AccessFailed when it
 /// is none or cannot be read.
@@ -35,4 +35,4 @@ namespace tenon::host {
   return names;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

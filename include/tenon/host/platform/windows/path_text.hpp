@@ -9,7 +9,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// Between the paths of a variable.
 inline constexpr char path_separator = ';';
@@ -33,4 +33,4 @@ inline constexpr std::string_view absolute_path = "one that begins with a drive 
   return wide;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

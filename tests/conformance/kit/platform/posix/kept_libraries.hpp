@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace tenon::conformance::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// The paths of the libraries in this process; none where the system does not report them.
 [[nodiscard]] inline std::vector<std::string> loaded_libraries() {
@@ -36,4 +38,4 @@ namespace tenon::conformance::platform {
 
 inline void release_library(void* library) noexcept { ::dlclose(library); }
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <functional>
 
-namespace tenon::conformance::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// Runs `work` in a thread with a stack of `size` bytes, and waits. False when the thread cannot be
 /// created.
@@ -27,4 +29,4 @@ inline bool run_with_stack(std::size_t size, const std::function<void()>& work) 
   return true;
 }
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

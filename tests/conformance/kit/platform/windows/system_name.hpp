@@ -3,9 +3,11 @@
 
 #include <string>
 
-namespace tenon::conformance::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// "Windows x86_64": of this program. Windows has many answers to the question for its version.
 [[nodiscard]] inline std::string system_name() { return "Windows x86_64"; }
 
-}  // namespace tenon::conformance::platform
+}  // namespace tenon::inline TENON_RELEASE::conformance::platform

@@ -18,7 +18,7 @@
 
 /// Suite "cancel": runs that the application ends while they are going on
 /// (abi/extensions/cancel.h).
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(cancel)
 
@@ -163,4 +163,4 @@ TENON_CONFORMANCE_TEST("cancel/at-any-time", "runs are cancelled at random times
   cancelled.judge_next();
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

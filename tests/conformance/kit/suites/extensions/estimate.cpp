@@ -26,7 +26,7 @@
 
 /// Suite "estimate": what a backend states about the memory of a blob (abi/extensions/estimate.h),
 /// against what its delegates hold.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(estimate)
 
@@ -211,4 +211,4 @@ TENON_CONFORMANCE_TEST("estimate/without-device",
              "estimate gave two answers about the same blobs");
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

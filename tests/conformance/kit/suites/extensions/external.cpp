@@ -29,7 +29,7 @@
 
 /// Suite "external": memory and fences of another owner (abi/extensions/external_memory.h).
 /// Of the kinds, a process can make files in memory and counters of events by itself.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(external)
 
@@ -358,4 +358,4 @@ TENON_CONFORMANCE_TEST("external/fences", "runs begin after a fence, and signal 
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -21,7 +21,7 @@
 #include "tenon/core/tensor.hpp"
 
 /// Suite "intermediates": what a delegate gives of its steps (abi/extensions/intermediates.h).
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(intermediates)
 
@@ -296,4 +296,4 @@ TENON_CONFORMANCE_TEST("intermediates/unknown", "a handle that is not listed is 
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -20,7 +20,7 @@
 #include "tenon/core/options.hpp"
 
 /// Suite "options": extension "tenon.options/1", and the look-up of extensions.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(options)
 
@@ -214,4 +214,4 @@ TENON_CONFORMANCE_TEST("options/unknown-load-option",
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -22,7 +22,7 @@
 #include "tenon/host/plugin/prepared_store.hpp"
 
 /// Suite "prepare": backends that keep what they prepared from a blob (abi/extensions/prepare.h).
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(prepare)
 
@@ -196,4 +196,4 @@ TENON_CONFORMANCE_TEST("prepare/failure", "what was prepared can be neither foun
   }
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

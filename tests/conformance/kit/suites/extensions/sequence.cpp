@@ -19,7 +19,7 @@
 
 /// Suite "sequence": the state of delegates, as bytes that a host keeps and puts back
 /// (abi/extensions/sequence.h).
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(sequence)
 
@@ -258,4 +258,4 @@ TENON_CONFORMANCE_TEST("sequence/separate", "only its own runs change the state 
              "runs of another delegate change the bytes of a state");
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -16,7 +16,7 @@
 /// Suite "sessions": several states over one blob (extension "tenon.sessions/1"). A session has no
 /// host of its own: it runs with the arguments of another method of the same case, its carrier, and
 /// replaces the delegates of that method.
-namespace tenon::conformance {
+namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(sessions)
 
@@ -197,4 +197,4 @@ TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate ru
   complaints.report(kit, "TN-BCK-9");
 }
 
-}  // namespace tenon::conformance
+}  // namespace tenon::inline TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 namespace detail {
 
@@ -72,4 +72,4 @@ Result<AotiModel> read_aoti_library(const std::filesystem::path& library,
   return out;
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

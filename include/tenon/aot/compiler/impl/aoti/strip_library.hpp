@@ -15,7 +15,7 @@
 #include "tenon/core/elf_class.hpp"
 #include "tenon/core/file_bytes.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 namespace detail {
 
@@ -174,4 +174,4 @@ Result<SharedBytes> strip_library(const SharedBytes& library) {
   return stripped.empty() ? library : SharedBytes(std::move(stripped));
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -12,7 +12,7 @@
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/host/program/debug_handles.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 Result<ProgramData> emit(const std::vector<CompiledMethod>& methods, const EmitOptions& options) {
   if (methods.empty()) return error(Error::InvalidArgument, "a program needs a method");
@@ -62,4 +62,4 @@ Result<ProgramData> emit(const std::vector<CompiledMethod>& methods, const EmitO
   return program;
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -9,7 +9,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// The tensor of a program for a value of an exported one: its layout at the largest sizes, without
 /// a place for its data.
@@ -37,4 +37,4 @@ namespace tenon::aot::detail {
   return tensor;
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -8,7 +8,7 @@
 
 #include "tenon/aot/edge_program.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 DelegationInfo get_delegation_info(const LoweredProgram& lowered) {
   DelegationInfo info;
@@ -29,4 +29,4 @@ DelegationInfo get_delegation_info(const LoweredProgram& lowered) {
   return info;
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

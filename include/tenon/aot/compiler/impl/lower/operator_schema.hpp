@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 namespace detail {
 
@@ -139,4 +139,4 @@ Result<OperatorSchema> parse_operator_schema(std::string_view text) {
   return detail::SchemaParser(text).parse();
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

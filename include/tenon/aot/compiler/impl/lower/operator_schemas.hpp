@@ -7,7 +7,7 @@
 
 #include "tenon/aot/compiler/impl/lower/portable_operators.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 namespace detail {
 
@@ -81,4 +81,4 @@ void OperatorSchemas::add_lines(std::string_view lines) {
   }
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

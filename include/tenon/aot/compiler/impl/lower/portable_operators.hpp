@@ -5,7 +5,9 @@
 
 #include <string_view>
 
-namespace tenon::aot::detail {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// A line for each operator of an exported graph that a kernel of ExecuTorch's portable library
 /// serves, or of its quantized library: the operator, a space, the schema of the kernel.
@@ -260,4 +262,4 @@ quantized_decomposed.quantize_per_token.default quantized_decomposed::quantize_p
 )",
 };
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -17,7 +17,7 @@
 #include "tenon/core/struct_size.hpp"
 
 /// Code that both sinks of the ahead-of-time extension share.
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// The outcome of the calls that a plugin made to a sink. The first error is kept and returned,
 /// even when the plugin continues or returns another status.
@@ -85,4 +85,4 @@ class SinkCalls {
   return out;
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

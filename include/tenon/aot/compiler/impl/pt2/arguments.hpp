@@ -18,7 +18,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// Values of a graph by their names, as far as it has been read.
 class Pt2Names {
@@ -199,4 +199,4 @@ template <class T, class Read>
   return at.not_supported("is given as ", host::quoted(kind), ", which programs do not support");
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

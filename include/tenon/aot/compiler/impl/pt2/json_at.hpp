@@ -15,7 +15,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/json_reader.hpp"
 
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// A value inside JSON that a program wrote, and its path ("graph_module.graph.nodes[3]"). Readers
 /// return the value, or an InvalidProgram that says where, what was expected and what was found.
@@ -127,4 +127,4 @@ class JsonAt {
   std::string where_;
 };
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -16,7 +16,7 @@
 
 /// PyTorch's archive has numbers of its own for enumerations (torch/_export/serde/schema.py);
 /// programs have those of c10 (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// NotSupported for the one element type that ExecuTorch lacks (Float8_e8m0fnu), InvalidProgram
 /// for a number without meaning.
@@ -89,4 +89,4 @@ namespace tenon::aot::detail {
   return at.not_supported("device is ", host::quoted(type), ", expected 'cpu', 'cuda' or 'mps'");
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -13,7 +13,7 @@
 #include "tenon/host/files/quoted.hpp"
 
 /// Properties of an archive's operators, by their names.
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// Whether an operator ("aten.permute.default") gives another view of its input's memory. In a
 /// program each value has memory of its own: there it is a copy, with elements in the plain order
@@ -127,4 +127,4 @@ namespace tenon::aot::detail {
   return std::string(last);
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -19,7 +19,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// The symbols of an archive.
 struct Pt2Symbols {
@@ -167,4 +167,4 @@ struct Pt2Tensor {
   return out;
 }
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -28,7 +28,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/json_reader.hpp"
 
-namespace tenon::aot::detail {
+namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// The name of an entry in front of an error text.
 [[nodiscard]] inline std::string entry_text(std::string_view entry) {
@@ -216,4 +216,4 @@ class Pt2Weights {
   std::map<std::string, SharedBytes> storages_;
 };
 
-}  // namespace tenon::aot::detail
+}  // namespace tenon::inline TENON_RELEASE::aot::detail

@@ -17,7 +17,7 @@
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::aot {
+namespace tenon::inline TENON_RELEASE::aot {
 
 namespace detail {
 
@@ -333,4 +333,4 @@ Status check_program(const ProgramData& program) {
   return ok();
 }
 
-}  // namespace tenon::aot
+}  // namespace tenon::inline TENON_RELEASE::aot

@@ -28,7 +28,7 @@
 #include "tenon/host/impl/platform/posix/free_memory.hpp"
 #endif
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -159,4 +159,4 @@ std::uint64_t MethodMemory::host_bytes() const noexcept {
   return sum;
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -5,7 +5,7 @@
 
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Result<ImportedMemory> ImportedMemory::import(BackendRef backend, const ExternalMemory& memory) {
   TENON_RETURN_IF_ERROR(backend->is_available());
@@ -39,4 +39,4 @@ ImportedMemory::~ImportedMemory() {
   if (backend_) release_(backend_->raw(), memory_);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

@@ -17,7 +17,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/memory.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The budget of one method, by device. Exists only for methods that have one.
 class MethodBudget {
@@ -186,4 +186,4 @@ class MethodBudget {
   MethodEstimate estimate_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -19,7 +19,7 @@
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace detail {
 
@@ -84,4 +84,4 @@ Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& progr
                " can run here:", text);
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

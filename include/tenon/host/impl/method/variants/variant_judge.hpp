@@ -25,7 +25,7 @@
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The answers about the variants of one method.
 class VariantJudge {
@@ -192,4 +192,4 @@ class VariantJudge {
   std::map<std::string_view, BackendRef> backends_;  ///< By an id in the program.
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

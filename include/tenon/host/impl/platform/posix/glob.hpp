@@ -5,11 +5,13 @@
 
 #include <string>
 
-namespace tenon::host::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// Whether `name` as a whole matches `pattern`, as fnmatch(3) without flags.
 [[nodiscard]] inline bool matches(const std::string& pattern, const std::string& name) {
   return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

@@ -15,7 +15,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// A name by which the dynamic loader opens the very file behind `descriptor`, or an empty one
 /// where the system has no /proc.
@@ -114,4 +114,4 @@ class LibraryHandle {
   void* handle_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

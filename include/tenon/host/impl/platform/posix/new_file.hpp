@@ -17,7 +17,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/posix/signals_blocked.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 /// The descriptor of standard output or standard error when `path` names it, otherwise a new one.
 FileDescriptor NewFile::open_in_place(const std::filesystem::path& path) {
@@ -169,4 +169,4 @@ Status NewFile::failed(std::string_view what) const {
                ": ", std::strerror(number));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

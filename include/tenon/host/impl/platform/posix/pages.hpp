@@ -13,7 +13,7 @@
 
 #include "tenon/host/impl/platform/page_access.hpp"
 
-namespace tenon::host::platform {
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// Bytes of a page. Their protection changes by pages.
 [[nodiscard]] inline std::size_t page_size() noexcept {
@@ -74,4 +74,4 @@ void for_each_range(PageAccess access, const Each& each) {
   }
 }
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
-namespace tenon::host::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// Of this process; a fork has another one.
 [[nodiscard]] inline long process_number() noexcept { return ::getpid(); }
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

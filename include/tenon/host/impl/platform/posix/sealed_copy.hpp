@@ -18,7 +18,7 @@
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 #if defined(__linux__)
 
@@ -126,4 +126,4 @@ inline Result<FileState> state_of(const OpenedFile& file) {
                    std::int64_t{changed.tv_sec} * 1'000'000'000 + changed.tv_nsec};
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

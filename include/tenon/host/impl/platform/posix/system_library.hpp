@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/abi/version.h"
 #include "tenon/core/sanitizer.hpp"
 
-namespace tenon::host::platform {
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// Names of libsodium, the newest first.
 #if defined(__APPLE__)
@@ -51,4 +52,4 @@ class SystemLibrary {
   std::string problem_;
 };
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

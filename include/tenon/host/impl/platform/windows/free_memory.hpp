@@ -6,7 +6,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::host::platform {
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// Bytes of physical memory that are free, or nothing where the system does not say.
 [[nodiscard]] inline std::optional<std::uint64_t> free_memory() {
@@ -16,4 +16,4 @@ namespace tenon::host::platform {
   return std::uint64_t{facts.ullAvailPhys};
 }
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

@@ -11,7 +11,7 @@
 #include "tenon/host/platform/windows/api.hpp"
 #include "tenon/host/platform/windows/file.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Whether FreeLibrary of the last user takes a library out of memory.
 inline constexpr bool loader_unloads = true;
@@ -97,4 +97,4 @@ class LibraryHandle {
   ::HMODULE module_;
 };
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -12,7 +12,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/file.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 Result<NewFile> NewFile::create(const std::filesystem::path& path) {
   NewFile out;
@@ -99,4 +99,4 @@ Status NewFile::failed(std::string_view what, ::DWORD failure) const {
                ": ", platform::reason_of(failure));
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host

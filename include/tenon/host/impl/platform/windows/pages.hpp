@@ -7,7 +7,7 @@
 #include "tenon/host/impl/platform/page_access.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::host::platform {
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// Bytes of a page. Their protection changes by pages.
 [[nodiscard]] inline std::size_t page_size() noexcept {
@@ -62,4 +62,4 @@ void for_each_range(PageAccess access, const Each& each) {
   }
 }
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

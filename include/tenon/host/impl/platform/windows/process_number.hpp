@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace tenon::host::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 /// The same in all processes: none is forked.
 [[nodiscard]] inline long process_number() noexcept { return 1; }
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

@@ -8,7 +8,7 @@
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::host::detail {
+namespace tenon::inline TENON_RELEASE::host::detail {
 
 inline constexpr bool has_sealed_copies = false;
 
@@ -28,4 +28,4 @@ inline Result<FileState> state_of(const OpenedFile& file) {
   return error(Error::AccessFailed, path_text(file.path), ": ", std::strerror(errno));
 }
 
-}  // namespace tenon::host::detail
+}  // namespace tenon::inline TENON_RELEASE::host::detail

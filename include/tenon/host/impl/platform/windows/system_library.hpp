@@ -4,7 +4,9 @@
 #include <span>
 #include <string_view>
 
-namespace tenon::host::platform {
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host::platform {
 
 inline constexpr const char* sodium_names[] = {"libsodium.dll"};
 
@@ -21,4 +23,4 @@ class SystemLibrary {
   [[nodiscard]] void* symbol(const char*) const noexcept { return nullptr; }
 };
 
-}  // namespace tenon::host::platform
+}  // namespace tenon::inline TENON_RELEASE::host::platform

@@ -16,7 +16,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/list_directory.hpp"
 
-namespace tenon::host {
+namespace tenon::inline TENON_RELEASE::host {
 
 namespace platform {
 
@@ -273,4 +273,4 @@ Result<OpenedFile> Directory::open_file(const std::string& name) const {
   return platform::TrustedWalk(path).open_last();
 }
 
-}  // namespace tenon::host
+}  // namespace tenon::inline TENON_RELEASE::host
