@@ -54,7 +54,8 @@ class ApplicationLane {
   /// Waits for the worker's turn to end, for `slice_ns` at most. False when it has not.
   [[nodiscard]] bool wait(std::int64_t slice_ns, bool spins) noexcept {
     LaneHeader& from = header();
-    return wait_for_turn(from.turn, Turn::application, from.application_sleeps, slice_ns, spins);
+    return wait_for_turn(from.turn, Turn::application, from.application_sleeps, slice_ns,
+                         spins ? &spinner_ : nullptr);
   }
 
   /// Copies what the worker wrote. errors: Internal for what no worker writes.
@@ -125,6 +126,7 @@ class ApplicationLane {
 
   Mapping shared_;
   host::FileDescriptor socket_;
+  Spinner spinner_;
   Mapping arena_;
   host::FileDescriptor arena_file_;
   Writer out_;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
@@ -86,16 +87,7 @@ Worker::~Worker() {
   // The connections are those of the parent: nothing is sent through them.
   if (is_in_child_of_fork()) return;
   kill();
-  pollfd ended{launched_.process.get(), POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&ended, 1, patience_ms);
-    // A supervisor that was stopped; the worker ends with it.
-    constexpr long pidfd_send_signal_number = 424;
-    if (ready == 0) {
-      ::syscall(pidfd_send_signal_number, launched_.process.get(), SIGKILL, nullptr, 0u);
-    }
-  } while (ready <= 0);
+  await(launched_.process.get());
   // A process that adopts orphans is its parent by now.
   siginfo_t ignored{};
   constexpr int by_descriptor = 3;  // P_PIDFD
@@ -112,6 +104,19 @@ Worker::~Worker() {
 
 bool Worker::is_in_child_of_fork() const noexcept {
   return own_.data() && *own_.data() == std::byte{0};
+}
+
+void Worker::await(int descriptor) noexcept {
+  pollfd waited{descriptor, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&waited, 1, patience_ms);
+    // A supervisor that was stopped; the worker ends with it.
+    constexpr long pidfd_send_signal_number = 424;
+    if (ready == 0) {
+      ::syscall(pidfd_send_signal_number, launched_.process.get(), SIGKILL, nullptr, 0u);
+    }
+  } while (ready <= 0);
 }
 
 void Worker::kill() noexcept { ::shutdown(launched_.supervisor.get(), SHUT_WR); }
@@ -176,10 +181,7 @@ bool Worker::has_ended() {
 
 Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::string_view reason) {
   if (!reason.empty()) kill();
-  while (!has_ended()) {
-    pollfd ended{launched_.supervisor.get(), POLLIN, 0};
-    ::poll(&ended, 1, -1);
-  }
+  while (!has_ended()) await(launched_.supervisor.get());
   const std::lock_guard lock(mutex_);
   std::string text = concat("the worker died in ", info.function, " of backend ", subject_.backend);
   if (info.delegate != 0) text += concat(", delegate ", info.delegate);
@@ -212,6 +214,16 @@ Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::s
 
 Result<CallResult> Worker::call(ApplicationLane& lane, Call kind, const CallInfo& info,
                                 std::span<const int> descriptors) {
+  try {
+    return converse(lane, kind, info, descriptors);
+  } catch (const std::bad_alloc&) {
+    // The worker may be in the middle of a question, and can make no other call.
+    return died_in(lane, info, "there was no memory for what it sent, and it was ended");
+  }
+}
+
+Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const CallInfo& info,
+                                    std::span<const int> descriptors) {
   if (is_in_child_of_fork()) [[unlikely]] {
     return error(Error::InvalidState, "the worker of ", subject_.backend,
                  " belongs to the process that this one was forked from");

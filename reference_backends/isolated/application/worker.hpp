@@ -66,6 +66,11 @@ class Worker {
  private:
   Worker(Launched launched, const tenon_host* host, Subject subject) noexcept;
 
+  [[nodiscard]] Result<CallResult> converse(ApplicationLane& lane, Call kind, const CallInfo& info,
+                                            std::span<const int> descriptors);
+  /// Waits until `descriptor` can be read, which it can when the supervisor has ended at the
+  /// latest.
+  void await(int descriptor) noexcept;
   /// Looks, without waiting, whether the process has ended.
   bool has_ended();
   /// Ends the process: the supervisor sees that its connection is half closed.

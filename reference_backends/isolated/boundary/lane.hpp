@@ -66,7 +66,33 @@ inline void pause_shortly() noexcept {
   return several;
 }
 
-inline constexpr int lane_spins = 600;
+/// Waits without sleeping for a moment, where that has helped lately. When the other side has no
+/// processor, or computes for long, it would only be in the way; it is tried again now and then.
+class Spinner {
+ public:
+  /// Whether `condition` was true within the moment.
+  template <class Condition>
+  bool spin(const Condition& condition) noexcept {
+    if (!has_several_processors()) return false;
+    const bool is_trial = ++count_ % trial_period == 0;
+    const int limit = is_trial ? most : limit_;
+    for (int i = 0; i < limit; ++i) {
+      if (condition()) {
+        limit_ = most;
+        return true;
+      }
+      pause_shortly();
+    }
+    limit_ /= 2;
+    return false;
+  }
+
+ private:
+  static constexpr int most = 600;
+  static constexpr std::uint32_t trial_period = 16;
+  int limit_ = most;
+  std::uint32_t count_ = 0;
+};
 
 /// Gives the turn to the other side, which `sleeps` says of itself.
 inline void give_turn(std::atomic<std::uint32_t>& turn, Turn to,
@@ -77,20 +103,15 @@ inline void give_turn(std::atomic<std::uint32_t>& turn, Turn to,
   }
 }
 
-/// Waits until the turn is `mine`, at most `slice_ns` of sleep; a negative one is no limit. False
-/// when it is not.
+/// Waits until the turn is `mine`, at most `slice_ns` of sleep, a negative one being no limit; with
+/// a `spinner` it spins first. False when it is not.
 inline bool wait_for_turn(std::atomic<std::uint32_t>& turn, Turn mine,
                           std::atomic<std::uint32_t>& sleeps, std::int64_t slice_ns,
-                          bool spins) noexcept {
+                          Spinner* spinner) noexcept {
   const auto is_mine = [&](std::memory_order order) {
     return turn.load(order) == static_cast<std::uint32_t>(mine);
   };
-  if (spins && has_several_processors()) {
-    for (int i = 0; i < lane_spins; ++i) {
-      if (is_mine(std::memory_order_acquire)) return true;
-      pause_shortly();
-    }
-  }
+  if (spinner && spinner->spin([&] { return is_mine(std::memory_order_acquire); })) return true;
   sleeps.store(1, std::memory_order_seq_cst);
   if (!is_mine(std::memory_order_seq_cst)) {
     timespec limit{static_cast<time_t>(slice_ns / 1'000'000'000),

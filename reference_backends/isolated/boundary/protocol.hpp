@@ -73,7 +73,7 @@ inline constexpr std::uint32_t no_value = 0xffffffff;
 inline constexpr std::int32_t max_rank = 64;
 
 /// Most bytes of an answer that is not in the lane: a worker cannot take the application's memory.
-inline constexpr std::uint64_t max_answer_size = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t max_answer_size = std::uint64_t{1} << 30;
 
 /// The application sends it through the worker's socket.
 struct NewLane {

@@ -67,9 +67,9 @@ class WorkerLane {
 
  private:
   void wait() noexcept {
-    bool spins = true;
-    while (!wait_for_turn(header().turn, Turn::worker, header().worker_sleeps, -1, spins)) {
-      spins = false;
+    Spinner* spinner = &spinner_;
+    while (!wait_for_turn(header().turn, Turn::worker, header().worker_sleeps, -1, spinner)) {
+      spinner = nullptr;
     }
   }
 
@@ -117,6 +117,7 @@ class WorkerLane {
 
   Mapping shared_;
   Mapping arena_;
+  Spinner spinner_;
   host::FileDescriptor socket_;
   std::mutex mutex_;
   bool is_in_call_ = false;

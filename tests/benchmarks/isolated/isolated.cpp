@@ -85,7 +85,8 @@ int main(int argc, char** argv) {
     for (Loaded& each : all) each.call();
   }
   for (Loaded& each : all) {
-    std::printf("%-60s load %8.2f ms  call p50 %8.2f us  p99 %8.2f us\n", each.name.c_str(),
-                each.load_ms, each.at(0.5), each.at(0.99));
+    std::printf(
+        "%-60s load %8.2f ms  call min %8.2f us  p10 %8.2f us  p50 %8.2f us  p99 %8.2f us\n",
+        each.name.c_str(), each.load_ms, each.at(0), each.at(0.1), each.at(0.5), each.at(0.99));
   }
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -93,12 +94,18 @@ TEST_CASE("a worker ends with the application, also when that is killed") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    Application application(TENON_TEST_HELLO);
-    auto method = application.load(add_program);
-    const char answer = method.ok() && add(**method).ok() ? 'y' : 'n';
-    static_cast<void>(::write(ready[1], &answer, 1));
-    for (;;) ::pause();
+    try {
+      Application application(TENON_TEST_HELLO);
+      auto method = application.load(add_program);
+      const char answer = method.ok() && add(**method).ok() ? 'y' : 'n';
+      static_cast<void>(::write(ready[1], &answer, 1));
+      for (;;) ::pause();
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
   }
+  // Nothing to read is a child that has ended.
+  ::close(ready[1]);
   char answer = 0;
   REQUIRE(::read(ready[0], &answer, 1) == 1);
   CHECK(answer == 'y');
@@ -107,7 +114,6 @@ TEST_CASE("a worker ends with the application, also when that is killed") {
   CHECK(becomes([&] { return worker_processes().empty(); }, 2s));
   ::waitpid(child, nullptr, 0);
   ::close(ready[0]);
-  ::close(ready[1]);
 }
 
 TEST_CASE("a child of fork cannot use the worker of its parent, and does not end it") {
