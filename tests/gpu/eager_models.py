@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The models of tests/fixtures/cuda_* and tests/gpu/programs but for the decoder layers, in eager PyTorch, for bench_libtorch.py: tests/live/exporters/export_cuda_models.py and the
-sources of the older two have the same. Weights have other values: they do not change what a run costs.
+"""The models of tests/fixtures/cuda_* and tests/gpu/programs, but for the decoder layers, in eager PyTorch, for
+bench_libtorch.py: tests/live/exporters/export_cuda_models.py and the sources of the older two have the same. Weights have
+other values: they do not change what a run costs.
 """
 
 from typing import Any
