@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "boundary/restriction.hpp"
 #include "budget.hpp"
 #include "parse_command_line.hpp"
 
@@ -73,6 +75,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("LIST");
   add_list(app, "--plugin", arguments.plugins, "FILE",
            "Plugin to use before those that are found; repeatable");
+  app.add_option("--isolate", arguments.isolate,
+                 "Run each --plugin in a process of its own with this profile: none, open, driver "
+                 "or strict (Linux, see docs/hosts/isolation.md)")
+      ->type_name("PROFILE")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(isolated::restriction_names),
+                                                     std::end(isolated::restriction_names))));
   add_list(app, "--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");
   add_list(app, "--input", arguments.inputs, "FILE.npy",
            "Input of the method, in order; once for each input");

@@ -21,6 +21,7 @@ struct Arguments {
   std::string model;
   std::string method;  ///< Empty: "forward", or the only method there is.
   std::vector<std::string> plugins;
+  std::string isolate;  ///< Profile of the workers of `plugins`; empty: they run in this process.
   std::vector<std::string> data;
   std::vector<std::string> inputs;
   std::vector<std::string> expected;

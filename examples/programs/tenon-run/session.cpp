@@ -161,7 +161,11 @@ Status Session::fail(ExitCode code, Status failure) {
 Status Session::add_plugins() {
   for (const std::string& path : arguments_.plugins) {
     TENON_TRY(const auto record, host::peek(host::path_of(path)));
-    if (Status added = registry_.register_backend(host::path_of(path)); !added.ok()) {
+    std::filesystem::path file = host::path_of(path);
+    if (!arguments_.isolate.empty()) {
+      TENON_TRY(file, isolated_copies_.make(file, arguments_.isolate));
+    }
+    if (Status added = registry_.register_backend(file); !added.ok()) {
       const bool twice = added.error() == Error::RegistrationAlreadyRegistered;
       return fail(twice ? ExitCode::wrong_usage : ExitCode::invalid_file, std::move(added));
     }

@@ -37,9 +37,9 @@ class Isolate(SchemaCase, unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
-    def run_model(self, plugin, code=0, **variables):
+    def run_model(self, plugin, *more, code=0, **variables):
         return self.run_program(tenon_run, program, "--plugin", plugin, "--input", inputs / "a0.npy", "--input", inputs / "b0.npy",
-                                "--expect", inputs / "expected0.npy", code=code, **variables)
+                                "--expect", inputs / "expected0.npy", *more, code=code, **variables)
 
     def test_a_pair_of_plugins_may_be_moved(self):
         plugin = self.folder / "acme.so"
@@ -70,6 +70,20 @@ class Isolate(SchemaCase, unittest.TestCase):
         self.assertIn("the worker died in open of backend Add", done.stdout + done.stderr)
         done = self.run_model(out, code=4, TENON_WORKER=str(self.folder / "none"))
         self.assertIn("NotFound", done.stdout + done.stderr)
+
+    def test_tenon_run_runs_a_plugin_in_a_worker_and_leaves_no_file(self):
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        for profile in ("none", "open"):
+            self.run_model(hello, "--isolate", profile, TMPDIR=str(temporary))
+        self.assertEqual(list(temporary.iterdir()), [])
+        done = self.run_model(hello, "--isolate", "tight", code=2)
+        self.assertIn("--isolate", done.stderr)
+        done = self.run_model(self.folder / "none.so", "--isolate", "none", code=3, TMPDIR=str(temporary))
+        self.assertIn("none.so", done.stderr)
+        done = self.run_model(hello, "--isolate", "none", code=3, TMPDIR=str(self.folder / "missing"))
+        self.assertIn("no directory for temporary files", done.stderr)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_kernels_are_left_out_with_a_warning(self):
         out = self.folder / "kernels-isolated.so"
