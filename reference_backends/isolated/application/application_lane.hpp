@@ -43,7 +43,7 @@ class ApplicationLane {
     if (to.is_attached != 0 || count != 0) [[unlikely]] {
       TENON_TRY(count, send_descriptors(descriptors));
     }
-    if (out_.size() <= lane_message_size) {
+    if (out_.size() != 0 && out_.size() <= lane_message_size) {
       std::memcpy(shared_.data() + lane_message_offset, out_.bytes().data(), out_.size());
     }
     to.num_descriptors = static_cast<std::uint32_t>(count);
