@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks dyld what the plugin relies on: whether a model finds the functions of a plugin that was opened for itself and
-   made itself visible, and whether a library may be mapped from a file that is removed at once.
-   usage: host PROVIDER MODEL. Prints what happened; exit code 0 for yes, 1 for no. */
+/* Asks dyld what the plugin relies on: whether a model finds the functions of a plugin that was
+   opened for itself and made itself visible, and whether a library may be mapped from a file that
+   is removed at once. usage: host PROVIDER MODEL. Prints what happened; exit code 0 for yes, 1 for
+   no. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In the place of the plugin: a library that is opened for itself and makes itself visible later. */
+/* In the place of the plugin: a library that is opened for itself and makes itself visible later.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 
