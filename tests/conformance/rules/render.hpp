@@ -48,6 +48,8 @@ namespace detail {
 
 #include <string_view>
 
+#include "tenon/abi/version.h"
+
 namespace tenon::inline TENON_RELEASE::conformance {
 
 /// One numbered rule of the boundary.
