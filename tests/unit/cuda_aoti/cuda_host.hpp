@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -193,7 +194,7 @@ class CudaHost {
 
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return *registry_; }
   [[nodiscard]] host::BackendRef& backend() noexcept { return *backend_; }
-  /// The plugins' log, one string a line. May be changed.
+  /// The plugins' log, one string a line. May be changed, while no other thread calls a plugin.
   [[nodiscard]] std::string& log() noexcept { return log_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const CudaParts& parts,
@@ -226,8 +227,10 @@ class CudaHost {
 
  private:
   std::string log_;
+  std::mutex log_mutex_;  // Plugins log from any thread.
   std::unique_ptr<host::BackendRegistry> registry_ = std::make_unique<host::BackendRegistry>(
       host::HostInfo{.log = [this](std::int32_t, std::string_view, std::string_view line) {
+        const std::lock_guard lock(log_mutex_);
         log_.append(line).append("\n");
       }});
   std::optional<host::BackendRef> backend_;
