@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -75,10 +76,10 @@ class Spinner {
   bool spin(const Condition& condition) noexcept {
     if (!has_several_processors()) return false;
     const bool is_trial = ++count_ % trial_period == 0;
-    const int limit = is_trial ? most : limit_;
+    const int limit = is_trial ? trial : limit_;
     for (int i = 0; i < limit; ++i) {
       if (condition()) {
-        limit_ = most;
+        limit_ = std::clamp(2 * i, most, trial);
         return true;
       }
       pause_shortly();
@@ -89,6 +90,7 @@ class Spinner {
 
  private:
   static constexpr int most = 600;
+  static constexpr int trial = 4000;  // Longer than it takes to wake the other side.
   static constexpr std::uint32_t trial_period = 16;
   int limit_ = most;
   std::uint32_t count_ = 0;
