@@ -25,7 +25,7 @@ struct IsolatedSettings {
   std::uint32_t sharing;      ///< A `Sharing`.
   std::uint32_t restart;      ///< New workers for a delegate whose worker died.
   std::uint64_t deadline_ms;  ///< Longest time of one call; 0 for no limit.
-  std::uint32_t restriction;  ///< A `Restriction` of the worker.
+  std::uint32_t restriction;  ///< Of the worker: an index of `restriction_names`.
   std::uint32_t reserved;     ///< 0.
 };
 

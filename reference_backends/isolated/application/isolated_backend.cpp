@@ -144,7 +144,7 @@ Result<Start> IsolatedBackend::worker_start(const std::string& plugin) const {
                  ", expected at most ", std::size(restriction_names) - 1);
   }
   out.arguments = {"--supervise", std::string(profile)};
-  if (restriction != static_cast<std::uint32_t>(Restriction::none)) {
+  if (restriction != no_restriction) {
     const std::size_t size = ::strnlen(object_.permissions, sizeof object_.permissions);
     for (std::string& each : permissions_in({object_.permissions, size})) {
       out.arguments.push_back(std::move(each));

@@ -35,6 +35,12 @@ std::string signal_name(int number) {
   return name ? concat("SIG", name) : concat("signal ", number);
 }
 
+/// A text of a report, whose size may be wrong.
+template <std::size_t Size>
+std::string_view text_in(const char (&field)[Size], std::uint32_t size) noexcept {
+  return {field, std::min<std::size_t>(size, Size)};
+}
+
 /// How a process ended, as its parent saw it.
 std::string ending_text(const Ending& ending) {
   switch (ending.code) {
@@ -95,10 +101,10 @@ Worker::~Worker() {
            &ignored, WEXITED | WNOHANG | __WALL);
   // One that has died said it in the failure of the call.
   if (is_dead() || !has_ended()) return;
-  const std::size_t size = std::min<std::size_t>(ending_.refusals_size, sizeof ending_.refusals);
-  if (size == 0) return;
-  const std::string text = concat("the profile of the worker of ", subject_.backend, ": ",
-                                  std::string_view(ending_.refusals, size));
+  const std::string_view refusals = text_in(ending_.refusals, ending_.refusals_size);
+  if (refusals.empty()) return;
+  const std::string text =
+      concat("the profile of the worker of ", subject_.backend, ": ", refusals);
   host_->log(host_, TENON_LOG_INFO, text.data(), text.size());
 }
 
@@ -201,12 +207,10 @@ Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::s
     text += ending_text(ending_);
   }
   text += concat(" [", subject_.plugin, "]");
-  const std::size_t size = std::min<std::size_t>(ending_.text_size, sizeof ending_.text);
-  if (size != 0) text += concat("; it wrote: ", std::string_view(ending_.text, size));
-  const std::size_t refused = std::min<std::size_t>(ending_.refusals_size, sizeof ending_.refusals);
-  if (refused != 0) {
-    text += concat("; its profile: ", std::string_view(ending_.refusals, refused));
-  }
+  const std::string_view wrote = text_in(ending_.text, ending_.text_size);
+  if (!wrote.empty()) text += concat("; it wrote: ", wrote);
+  const std::string_view refusals = text_in(ending_.refusals, ending_.refusals_size);
+  if (!refusals.empty()) text += concat("; its profile: ", refusals);
   if (death_.empty()) death_ = text;
   is_dead_.store(true);
   return error(Error::Internal, text);

@@ -8,14 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/profile.hpp"
+
 /// The restriction of the process of a plugin, as it is stored in an isolated plugin and given to
 /// the worker on its command line. docs/hosts/isolation-profiles.md describes the profiles.
 namespace tenon::isolated {
 
-/// None, or the profile of that name (sandbox/profile.hpp).
-enum class Restriction : std::uint32_t { none = 0, open, driver, strict };
+/// The number of no restriction; the profiles follow, in their order.
+inline constexpr std::uint32_t no_restriction = 0;
 
-inline constexpr std::string_view restriction_names[] = {"none", "open", "driver", "strict"};
+inline constexpr std::string_view restriction_names[] = {"none", profile_names[0], profile_names[1],
+                                                         profile_names[2]};
+static_assert(std::size(restriction_names) == 1 + std::size(profile_names));
 
 /// "none", "open", "driver", "strict"; empty for a number that is none of them.
 [[nodiscard]] constexpr std::string_view restriction_name(std::uint32_t restriction) noexcept {

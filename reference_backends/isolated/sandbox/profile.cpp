@@ -2,36 +2,24 @@
 //
 // Apart from the rest of the sandbox: an isolated plugin needs this alone.
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "sandbox/sandbox.hpp"
 
 namespace tenon::isolated {
-namespace {
-
-constexpr std::array<std::pair<Profile, std::string_view>, 3> profile_names{{
-    {Profile::open, "open"},
-    {Profile::driver, "driver"},
-    {Profile::strict, "strict"},
-}};
-
-}  // namespace
 
 std::string_view profile_name(Profile profile) noexcept {
-  for (const auto& [value, name] : profile_names) {
-    if (value == profile) return name;
-  }
-  return {};
+  const auto number = static_cast<std::size_t>(profile);
+  return number < std::size(profile_names) ? profile_names[number] : std::string_view();
 }
 
 std::optional<Profile> profile_named(std::string_view name) noexcept {
-  for (const auto& [value, known] : profile_names) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
+  const auto* const found = std::ranges::find(profile_names, name);
+  if (found == std::end(profile_names)) return std::nullopt;
+  return static_cast<Profile>(found - std::begin(profile_names));
 }
 
 bool passes_environment(std::string_view name, Profile profile) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace tenon::isolated {
 
@@ -15,5 +16,8 @@ enum class Profile : std::uint8_t {
   /// For code that computes: its libraries, memory, threads, and the descriptors that it was given.
   strict,
 };
+
+/// Their names, in their order.
+inline constexpr std::string_view profile_names[] = {"open", "driver", "strict"};
 
 }  // namespace tenon::isolated

@@ -183,7 +183,7 @@ def by_events(pack: Pack, step: Step, folder: Path) -> Result:
     for check in result.checks:
         if check["outcome"] == FAIL:
             continue
-        # Where nothing is computed a sentence follows.
+        # Where nothing is computed, a message follows.
         figures, _ = json.JSONDecoder().raw_decode(check["detail"])
         weights = sum(path.stat().st_size for path in folder.glob("*.ptd"))
         result.figures = {"by_events": figures | {"bytes_of_weights": weights}}
