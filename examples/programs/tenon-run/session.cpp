@@ -431,6 +431,8 @@ Status Session::set_outputs() {
 Status Session::execute() {
   report_.timings.execute_ns.reserve(arguments_.repeat);
   for (std::uint32_t i = 0; i < arguments_.repeat; ++i) {
+    // The run before may have written over inputs that were copied into the program's memory.
+    if (i != 0) TENON_RETURN_IF_ERROR(set_inputs());
     const std::uint64_t start = trace_.now_ns();
     TENON_RETURN_IF_ERROR(method_->execute());
     report_.timings.execute_ns.push_back(trace_.now_ns() - start);

@@ -189,6 +189,8 @@ std::vector<std::string> driver_paths() {
           "/usr/share",
           "/usr/include",
           "/usr/local/cuda",
+          "/usr/local/nvidia",
+          "/opt/rocm",
           "/etc/OpenCL",
           "/etc/vulkan",
           "/etc/ld.so.conf.d",

@@ -113,6 +113,9 @@ void Gpu::free(std::uint64_t address) const { CHECK_CALL(cuMemFree_v2, address);
 
 void Gpu::upload(std::uint64_t to, const void* from, std::size_t nbytes) const {
   CHECK_CALL(cuMemcpyHtoD_v2, to, from, nbytes);
+  // It returns before bytes of pageable memory have arrived (CUDA Driver API, "API synchronization
+  // behavior"), and streams that are created as non-blocking do not wait for it.
+  synchronize();
 }
 
 void Gpu::download(void* to, std::uint64_t from, std::size_t nbytes) const {

@@ -47,14 +47,19 @@ class Event {
   void* event_;
 };
 
-/// The members of a JSON object for what `body` enqueues.
-template <class Body>
-Result<std::string> timed(const Driver& driver, void* stream, const char* name, Body body) {
+/// The members of a JSON object for what `body` enqueues after `prepare`, which is not timed.
+template <class Prepare, class Body>
+Result<std::string> timed(const Driver& driver, void* stream, const char* name, Prepare prepare,
+                          Body body) {
   TENON_TRY(const Event begin, Event::create(driver));
   TENON_TRY(const Event end, Event::create(driver));
-  for (int i = 0; i < warm; ++i) TENON_RETURN_IF_ERROR(body());
+  for (int i = 0; i < warm; ++i) {
+    TENON_RETURN_IF_ERROR(prepare());
+    TENON_RETURN_IF_ERROR(body());
+  }
   std::vector<double> seconds;
   for (int i = 0; i < (driver.computes() ? rounds : rounds_of_a_stand_in); ++i) {
+    TENON_RETURN_IF_ERROR(prepare());
     TENON_RETURN_IF_ERROR(driver.record(begin.get(), stream));
     TENON_RETURN_IF_ERROR(body());
     TENON_RETURN_IF_ERROR(driver.record(end.get(), stream));
@@ -105,12 +110,14 @@ Status compare(CaseMethod& method, const CaseRun& run, const Tolerances& toleran
 
 Result<std::string> time_run(const Driver& driver, void* stream, CaseMethod& method,
                              const CaseRun& run, const Tolerances& tolerances, bool compares) {
-  TENON_RETURN_IF_ERROR(method.set_inputs(run));
+  // A run may write over the inputs.
+  const auto set_inputs = [&] { return method.set_inputs(run); };
   TENON_TRY(const std::string plain,
-            timed(driver, stream, "plain", [&] { return method.execute(); }));
+            timed(driver, stream, "plain", set_inputs, [&] { return method.execute(); }));
   TENON_RETURN_IF_ERROR(compare(method, run, tolerances, compares).with_context("plain"));
   const bool has_copies = copies(method);
   const std::string begin = concat("{\"copies\": ", has_copies ? "true" : "false", ", ", plain);
+  TENON_RETURN_IF_ERROR(set_inputs());
   auto graph = capture(driver, stream, method);
   if (!graph.ok()) {
     Status status = std::move(graph).status();
@@ -119,7 +126,8 @@ Result<std::string> time_run(const Driver& driver, void* stream, CaseMethod& met
     std::ranges::replace_if(why, [](char c) { return c == '"' || c == '\\'; }, '\'');
     return concat(begin, ", \"why_not_captured\": \"", why, "\"}");
   }
-  auto captured = timed(driver, stream, "captured", [&] { return driver.launch(*graph, stream); });
+  auto captured =
+      timed(driver, stream, "captured", ok, [&] { return driver.launch(*graph, stream); });
   driver.destroy_graph(*graph);
   if (!captured.ok()) return std::move(captured).status();
   // Copies to the host are no part of the graph.

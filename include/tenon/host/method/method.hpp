@@ -81,7 +81,9 @@ class Method {
   /// Sets input `index` to a tensor without copying it: the bytes must not change until `execute`
   /// has returned, on a device until its work is done. They are copied, at once, only when the
   /// program keeps a second name for the input's planned memory, through which it may read them,
-  /// and when they are on the CPU and the planned memory on a device.
+  /// and when they are on the CPU and the planned memory on a device. A run may write over such a
+  /// copy, since a program may plan another value at its address: set all inputs before each run
+  /// (ExecuTorch asks for the same: examples/portable/executor_runner).
   ///
   /// A shape that is dynamic takes any sizes within its bounds. InvalidArgument for a wrong index,
   /// dtype, number of bytes, alignment or device; NotSupported for sizes that do not fit.

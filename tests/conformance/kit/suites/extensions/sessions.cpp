@@ -179,12 +179,11 @@ TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate ru
   }
   std::vector<CaseMethod*> methods = {&sessions.parent()};
   while (methods.size() < num_threads) methods.push_back(&sessions.new_session());
-  for (CaseMethod* method : methods) kit.need(method->set_inputs(run), "the inputs");
   sessions.live().boundary().watched().watch().watch_process(false);
   Complaints complaints;
   in_threads(methods.size(), [&](std::size_t thread) {
     for (const auto& expected : alone) {
-      if (Status executed = methods[thread]->execute(); !executed.ok()) {
+      if (Status executed = methods[thread]->execute(run); !executed.ok()) {
         complaints.add(executed, "while sessions of one delegate run, execute fails");
         return;
       }
