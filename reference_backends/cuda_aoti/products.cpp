@@ -9,7 +9,7 @@
 namespace tenon::cuda_aoti {
 namespace {
 
-/// Alignment of memory that cuBLASLt works in: it expects that of an allocation.
+/// Alignment of working memory, for which cuBLASLt expects that of an allocation.
 constexpr std::uintptr_t alignment = 256;
 
 bool is_aligned(const void* address) noexcept {
@@ -25,6 +25,20 @@ Result<const kernels::LargeProduct*> find_product(const kernels::MatmulPlan& pla
   const auto shape = kernels::large_product(plan);
   if (!shape) return nullptr;
   return pool.cache<kernels::LargeProducts>().find(*handle, *shape);
+}
+
+/// By this plugin's kernels: in parts of the depth, where that gives more multiprocessors work.
+Status run_own(const kernels::MatmulPlan& plan, const aoti::ModelTensor& out,
+               aoti::TensorPool& pool, const kernels::Launcher& launcher) {
+  const std::int64_t parts =
+      kernels::num_parts(plan, model_context(pool.memory()).device->tiles_at_once());
+  if (parts == 1) return kernels::run(plan, out, launcher);
+  const std::int64_t size[] = {static_cast<std::int64_t>(kernels::partial_bytes(plan, parts))};
+  // Released at once: its next use is later on the same stream.
+  const MadeTensor partial(pool, size, nullptr, ScalarType::Byte);
+  TENON_RETURN_IF_ERROR(partial.status());
+  if (!is_aligned(partial.data())) return kernels::run(plan, out, launcher);
+  return kernels::run_in_parts(plan, out, parts, partial.data(), launcher);
 }
 
 }  // namespace
@@ -72,7 +86,7 @@ Result<ProductLibraries::Handle> ProductLibraries::find(Bytes library, const std
 Status run_product(const kernels::MatmulPlan& plan, const aoti::ModelTensor& out,
                    aoti::TensorPool& pool, const kernels::Launcher& launcher) {
   TENON_TRY(const kernels::LargeProduct* const product, find_product(plan, out, pool));
-  if (!product) return kernels::run(plan, out, launcher);
+  if (!product) return run_own(plan, out, pool, launcher);
   const std::int64_t weight_size[] = {static_cast<std::int64_t>(product->weight_bytes())};
   const std::int64_t workspace_size[] = {static_cast<std::int64_t>(product->workspace_bytes())};
   const MadeTensor weight(pool, weight_size, nullptr, ScalarType::Byte);
@@ -80,7 +94,7 @@ Status run_product(const kernels::MatmulPlan& plan, const aoti::ModelTensor& out
   const MadeTensor workspace(pool, workspace_size, nullptr, ScalarType::Byte);
   TENON_RETURN_IF_ERROR(workspace.status());
   if (!is_aligned(weight.data()) || !is_aligned(workspace.data())) {
-    return kernels::run(plan, out, launcher);
+    return run_own(plan, out, pool, launcher);
   }
   return product->run(*model_context(pool.memory()).cublaslt, plan, out, weight.data(),
                       workspace.data(), pool.stream(), launcher);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,41 @@ inline constexpr ModelDevice model_devices[] = {
 /// The function through which a model calls each operator that has none in PyTorch's C shim.
 inline constexpr std::string_view proxy_executor_function =
     "aoti_torch_proxy_executor_call_function";
+
+/// The functions by which a model asks for the numbers of element types begin so.
+inline constexpr std::string_view dtype_prefix = "aoti_torch_dtype_";
+
+/// An element type of PyTorch that ExecuTorch's tensors lack (`c10::ScalarType`, from torch 2.12
+/// on).
+struct LackingType {
+  std::int32_t number;
+  std::string_view name;
+};
+
+/// Those of the scales of MX and NVFP4 weights, and of two numbers of 4 bits.
+inline constexpr LackingType lacking_types[] = {{44, "float8_e8m0fnu"}, {45, "float4_e2m1fn_x2"}};
+
+/// The name of such a type; empty for other numbers.
+[[nodiscard]] constexpr std::string_view name_of_lacking_type(std::int32_t number) noexcept {
+  for (const LackingType& one : lacking_types) {
+    if (one.number == number) return one.name;
+  }
+  return {};
+}
+
+/// True for a model's function that asks for the number of such a type.
+[[nodiscard]] constexpr bool is_of_lacking_type(std::string_view function) noexcept {
+  if (!function.starts_with(dtype_prefix)) return false;
+  for (const LackingType& one : lacking_types) {
+    if (one.name == function.substr(dtype_prefix.size())) return true;
+  }
+  return false;
+}
+
+/// The end of a refusal of such a type.
+inline constexpr std::string_view lacking_types_advice =
+    "MX and NVFP4 weights have types that ExecuTorch's tensors lack; quantise them to int4, int5, "
+    "int6 or int8, or unpack them, when the model is exported";
 
 /// Keys of a model's library and weights. `prefix` is the name of the method, or the SHA-256 of the
 /// content in hexadecimal digits; with an empty one the keys have no prefix.

@@ -25,6 +25,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(std::int32_t index) {
   TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDevicePrimaryCtxRetain, &context, device));
   auto made = std::make_shared<CudaDevice>(*driver, index, device, context);
   TENON_RETURN_IF_ERROR(made->create_memory_pool());
+  TENON_RETURN_IF_ERROR(made->read_attributes());
   open_devices[place] = made;
   return made;
 }
@@ -39,6 +40,18 @@ Status CudaDevice::create_memory_pool() {
   properties.locationType = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.locationId = device_;
   return TENON_CUDA(driver_, cuMemPoolCreate, &memory_pool_, &properties);
+}
+
+Status CudaDevice::read_attributes() {
+  int multiprocessors = 0;
+  int shared_bytes = 0;
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver_, cuDeviceGetAttribute, &multiprocessors,
+                                   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_));
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver_, cuDeviceGetAttribute, &shared_bytes,
+                                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+                                   device_));
+  tiles_at_once_ = kernels::tiles_at_once(multiprocessors, shared_bytes);
+  return ok();
 }
 
 Status CudaDevice::raise_release_threshold(std::uint64_t nbytes) {

@@ -53,6 +53,9 @@ class CudaDevice {
   /// such pools. It is the plugin's own, so its settings are not those of the application's.
   [[nodiscard]] CUmemoryPool memory_pool() const noexcept { return memory_pool_; }
 
+  /// Tiles of a product that the device computes at once (kernels::tiles_at_once).
+  [[nodiscard]] std::int64_t tiles_at_once() const noexcept { return tiles_at_once_; }
+
   /// Bytes of free memory that the pool keeps when something waits: the largest number that was
   /// given, 0 at first, as in the driver.
   [[nodiscard]] Status raise_release_threshold(std::uint64_t nbytes);
@@ -70,6 +73,7 @@ class CudaDevice {
 
  private:
   Status create_memory_pool();
+  Status read_attributes();
 
   const Driver& driver_;
   std::int32_t index_;
@@ -79,6 +83,7 @@ class CudaDevice {
   std::weak_ptr<Stream> shared_stream_;
   CUmemoryPool memory_pool_ = nullptr;
   std::uint64_t release_threshold_ = 0;
+  std::int64_t tiles_at_once_ = 0;
   CUmodule kernels_ = nullptr;
   std::vector<CUfunction> functions_;  ///< In the order of their names.
   std::atomic<bool> has_kernels_ = false;
@@ -175,12 +180,6 @@ struct ModelContext {
     const aoti::DeviceMemoryApi& memory) noexcept {
   return *static_cast<const ModelContext*>(memory.context.get());
 }
-
-/// Enqueues a copy between two layouts: rows that are adjacent on both sides, or single elements,
-/// those of the largest dimension in one call of the driver and a call for each index of the
-/// others.
-[[nodiscard]] Status copy_strided_on(const Driver& driver, CUstream stream,
-                                     const aoti::StridedCopy& copy);
 
 inline CUdeviceptr to_device_pointer(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address);

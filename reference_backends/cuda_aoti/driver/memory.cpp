@@ -7,6 +7,7 @@
 
 #include "driver/capture.hpp"
 #include "driver/upload.hpp"
+#include "kernels/kernels.hpp"
 #include "tenon/aoti/tensors/strided_copy.hpp"
 
 namespace tenon::cuda_aoti {
@@ -160,11 +161,122 @@ Status end_uploads(void* context) {
   return ok();
 }
 
+/// A copy between two layouts as calls of cuMemcpy2D: rows that are adjacent on both sides, or
+/// single elements, those of the largest dimension in one call, and a call for each index of the
+/// others.
+struct StridedPieces {
+  aoti::detail::CopyPlan plan;
+  std::size_t rank = 0;  ///< Of the dimensions with a call for each index.
+  std::size_t width = 0;
+  std::size_t height = 1;
+  std::size_t to_pitch = 0;
+  std::size_t from_pitch = 0;
+  std::int64_t num_calls = 0;
+};
+
+StridedPieces pieces_of(const aoti::StridedCopy& copy) {
+  StridedPieces out;
+  if (std::ranges::find(copy.sizes, 0) != copy.sizes.end()) return out;
+  out.plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
+  auto& plan = out.plan;
+  out.rank = plan.rank;
+  out.width = copy.element_size;
+  if (out.rank != 0 && plan.to[out.rank - 1] == 1 && plan.from[out.rank - 1] == 1) {
+    out.width *= static_cast<std::size_t>(plan.sizes[--out.rank]);
+  }
+  // Of the dimensions whose pitches the driver supports.
+  constexpr std::size_t largest_pitch = 0x7fffffff;
+  out.to_pitch = out.from_pitch = out.width;
+  std::size_t rows = out.rank;
+  for (std::size_t d = out.rank; d-- > 0;) {
+    const std::size_t to = static_cast<std::size_t>(plan.to[d]) * copy.element_size;
+    const std::size_t from = static_cast<std::size_t>(plan.from[d]) * copy.element_size;
+    if (to < out.width || from < out.width || to > largest_pitch || from > largest_pitch) continue;
+    if (static_cast<std::size_t>(plan.sizes[d]) <= out.height) continue;
+    out.height = static_cast<std::size_t>(plan.sizes[d]);
+    out.to_pitch = to;
+    out.from_pitch = from;
+    rows = d;
+  }
+  if (rows != out.rank) {
+    --out.rank;
+    std::swap(plan.sizes[rows], plan.sizes[out.rank]);
+    std::swap(plan.to[rows], plan.to[out.rank]);
+    std::swap(plan.from[rows], plan.from[out.rank]);
+  }
+  out.num_calls = 1;
+  for (std::size_t d = 0; d < out.rank; ++d) out.num_calls *= plan.sizes[d];
+  return out;
+}
+
+Status copy_pieces(const Driver& driver, CUstream stream, const aoti::StridedCopy& copy,
+                   const StridedPieces& pieces) {
+  if (pieces.num_calls == 0) return ok();
+  const auto& plan = pieces.plan;
+  std::array<std::int64_t, max_rank> index{};
+  CUDA_MEMCPY2D piece{};
+  piece.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  piece.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  piece.srcDevice = to_device_pointer(copy.from);
+  piece.dstDevice = to_device_pointer(copy.to);
+  piece.srcPitch = pieces.from_pitch;
+  piece.dstPitch = pieces.to_pitch;
+  piece.WidthInBytes = pieces.width;
+  piece.Height = pieces.height;
+  while (true) {
+    if (pieces.height == 1) {
+      TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuMemcpyDtoDAsync, piece.dstDevice, piece.srcDevice,
+                                       pieces.width, stream));
+    } else {
+      TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuMemcpy2DAsync, &piece, stream));
+    }
+    std::size_t d = pieces.rank;
+    for (; d-- > 0;) {
+      const auto to = static_cast<CUdeviceptr>(plan.to[d]) * copy.element_size;
+      const auto from = static_cast<CUdeviceptr>(plan.from[d]) * copy.element_size;
+      piece.dstDevice += to;
+      piece.srcDevice += from;
+      if (++index[d] < plan.sizes[d]) break;
+      piece.dstDevice -= to * static_cast<CUdeviceptr>(plan.sizes[d]);
+      piece.srcDevice -= from * static_cast<CUdeviceptr>(plan.sizes[d]);
+      index[d] = 0;
+    }
+    if (d == static_cast<std::size_t>(-1)) return ok();
+  }
+}
+
+/// Where kernels are launched.
+struct Launching {
+  CudaDevice& device;
+  CUstream stream;
+};
+
+Status launch_on(void* context, const kernels::Launch& what) {
+  const auto& launching = *static_cast<const Launching*>(context);
+  TENON_TRY(const CUfunction function, launching.device.kernel(what.function));
+  return TENON_CUDA(launching.device.driver(), cuLaunchKernel, function, what.grid[0], what.grid[1],
+                    what.grid[2], what.block[0], what.block[1], what.block[2], 0u, launching.stream,
+                    const_cast<void**>(what.parameters.data()), nullptr);
+}
+
+/// With one launch, where a device runs this plugin's kernels; by the driver's own copies where few
+/// of them do it, and elsewhere.
 Status copy_strided(void* context, void* stream, const aoti::StridedCopy& copy) {
-  const CudaDevice& device = *as_context(context).device;
+  CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);
   TENON_RETURN_IF_ERROR(scope.status());
-  return copy_strided_on(device.driver(), static_cast<CUstream>(stream), copy);
+  constexpr std::int64_t few_calls = 4;
+  auto* const on = static_cast<CUstream>(stream);
+  const auto plan = kernels::plan_copy_strided(copy);
+  if (!plan.ok() && plan.error() != Error::NotSupported) return error(plan.error(), plan.text());
+  const StridedPieces pieces = pieces_of(copy);
+  if (plan.ok() && pieces.num_calls > few_calls && !kernels::fatbin().empty()) {
+    Launching launching{device, on};
+    Status launched = kernels::run(*plan, {&launch_on, &launching});
+    // From devices that run no kernels of the plugin.
+    if (launched.error() != Error::DelegateInvalidCompatibility) return launched;
+  }
+  return copy_pieces(device.driver(), on, copy, pieces);
 }
 
 Status zero(void* context, void* stream, std::byte* to, std::size_t nbytes) {
@@ -238,69 +350,6 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
                                                std::make_unique<Staging>(), std::move(modules),
                                                std::move(cublaslt), seed);
   return out;
-}
-
-Status copy_strided_on(const Driver& driver, CUstream stream, const aoti::StridedCopy& copy) {
-  if (std::ranges::find(copy.sizes, 0) != copy.sizes.end()) return ok();
-  auto plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
-  std::size_t rank = plan.rank;
-  std::size_t width = copy.element_size;
-  if (rank != 0 && plan.to[rank - 1] == 1 && plan.from[rank - 1] == 1) {
-    width *= static_cast<std::size_t>(plan.sizes[--rank]);
-  }
-  // One call copies the rows of a dimension: of the largest one whose pitches the driver supports,
-  // so that the others are the fewest calls.
-  constexpr std::size_t largest_pitch = 0x7fffffff;
-  std::size_t height = 1;
-  std::size_t to_pitch = width;
-  std::size_t from_pitch = width;
-  std::size_t rows = rank;
-  for (std::size_t d = rank; d-- > 0;) {
-    const std::size_t to = static_cast<std::size_t>(plan.to[d]) * copy.element_size;
-    const std::size_t from = static_cast<std::size_t>(plan.from[d]) * copy.element_size;
-    if (to < width || from < width || to > largest_pitch || from > largest_pitch) continue;
-    if (static_cast<std::size_t>(plan.sizes[d]) <= height) continue;
-    height = static_cast<std::size_t>(plan.sizes[d]);
-    to_pitch = to;
-    from_pitch = from;
-    rows = d;
-  }
-  if (rows != rank) {
-    --rank;
-    std::swap(plan.sizes[rows], plan.sizes[rank]);
-    std::swap(plan.to[rows], plan.to[rank]);
-    std::swap(plan.from[rows], plan.from[rank]);
-  }
-  std::array<std::int64_t, max_rank> index{};
-  CUDA_MEMCPY2D piece{};
-  piece.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  piece.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  piece.srcDevice = to_device_pointer(copy.from);
-  piece.dstDevice = to_device_pointer(copy.to);
-  piece.srcPitch = from_pitch;
-  piece.dstPitch = to_pitch;
-  piece.WidthInBytes = width;
-  piece.Height = height;
-  while (true) {
-    if (height == 1) {
-      TENON_RETURN_IF_ERROR(
-          TENON_CUDA(driver, cuMemcpyDtoDAsync, piece.dstDevice, piece.srcDevice, width, stream));
-    } else {
-      TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuMemcpy2DAsync, &piece, stream));
-    }
-    std::size_t d = rank;
-    for (; d-- > 0;) {
-      const auto to = static_cast<CUdeviceptr>(plan.to[d]) * copy.element_size;
-      const auto from = static_cast<CUdeviceptr>(plan.from[d]) * copy.element_size;
-      piece.dstDevice += to;
-      piece.srcDevice += from;
-      if (++index[d] < plan.sizes[d]) break;
-      piece.dstDevice -= to * static_cast<CUdeviceptr>(plan.sizes[d]);
-      piece.srcDevice -= from * static_cast<CUdeviceptr>(plan.sizes[d]);
-      index[d] = 0;
-    }
-    if (d == static_cast<std::size_t>(-1)) return ok();
-  }
 }
 
 }  // namespace tenon::cuda_aoti

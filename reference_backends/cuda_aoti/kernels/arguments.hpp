@@ -38,9 +38,13 @@ inline constexpr int weights_per_chunk = 32;
 struct MatmulArguments {
   const std::uint16_t* self;
   std::uint16_t* out;  ///< [rows, columns], contiguous.
+  /// Sums of parts of the depth, [parts, rows, `padded_columns`], aligned to 16; null where tiles
+  /// write `out`.
+  float* partial;
   std::int64_t rows;
   std::int64_t self_row_stride;    ///< Elements. The elements of a row are adjacent.
   std::int32_t self_vector_loads;  ///< 1 when every 16 bytes of a row are aligned to 16.
+  std::int32_t steps_of_part;      ///< Of tiles, `matmul_step` of the depth each.
   Weights weights;
 };
 
@@ -57,6 +61,18 @@ inline constexpr int few_rows_limit = 16;  ///< More rows use tiles.
 inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
 inline constexpr int matmul_step = 64;     ///< Of the depth that a tile multiplies at once.
 inline constexpr int matmul_tile_threads = 128;
+inline constexpr int matmul_tile_shared_bytes = 46080;
+inline constexpr int sum_threads = 256;
+inline constexpr int sum_columns = 4;  ///< Of a thread that adds the sums of parts.
+
+/// Columns of `partial`: whole tiles.
+TENON_HOST_DEVICE constexpr std::int64_t padded_columns(std::int32_t columns) {
+  return (std::int64_t{columns} + matmul_tile - 1) / matmul_tile * matmul_tile;
+}
+
+TENON_HOST_DEVICE constexpr std::int32_t steps_of(std::int32_t depth) {
+  return (depth + matmul_step - 1) / matmul_step;
+}
 inline constexpr int unpack_threads = 256;
 
 inline constexpr int sort_threads = 256;
@@ -66,6 +82,52 @@ inline constexpr int sort_tile = sort_threads * sort_items;
 inline constexpr int sort_short_threads = 32;
 inline constexpr int sort_short = sort_short_threads * sort_items;
 inline constexpr int sort_max_outer = 15;
+
+inline constexpr int copy_threads = 256;
+inline constexpr int copy_max_rank = 16;
+/// Bytes of shared memory for a tile, whose rows have a gap.
+inline constexpr int copy_tile_bytes = 32 * 33 * 16;
+
+/// Elements of a side of a tile that is transposed.
+TENON_HOST_DEVICE constexpr int copy_tile(int element_size) { return element_size <= 4 ? 64 : 32; }
+
+/// Division of numbers below 2^31 by a constant, as one multiplication ("Division by Invariant
+/// Integers using Multiplication", Granlund and Montgomery, 1994).
+struct Divisor {
+  std::uint32_t factor;
+  std::uint32_t shift;
+
+  /// `by` is from 1 to 2^31 - 1.
+  static constexpr Divisor of(std::uint32_t by) noexcept {
+    std::uint32_t shift = 0;
+    while ((std::uint64_t{1} << shift) < by) ++shift;
+    const std::uint64_t rest = (std::uint64_t{1} << shift) - by;
+    return {static_cast<std::uint32_t>((rest << 32) / by + 1), shift};
+  }
+  TENON_HOST_DEVICE std::uint32_t quotient(std::uint32_t number) const {
+    const auto high = static_cast<std::uint32_t>((std::uint64_t{number} * factor) >> 32);
+    return (high + number) >> shift;
+  }
+};
+
+/// A copy between two layouts of the same sizes, which do not overlap. Strides are in elements;
+/// those of `to` decrease, so that adjacent threads write adjacent elements. Addresses are aligned
+/// to an element.
+struct CopyArguments {
+  const void* from;
+  void* to;
+  std::int64_t numel;
+  std::int32_t rank;
+  std::int32_t element_size;  ///< 1, 2, 4, 8 or 16.
+  std::int32_t is_large;      ///< 1 from 2^31 elements on, where `divisors` are not used.
+  /// The dimension that is adjacent in `from`, where it is not the last one and both are long
+  /// enough for tiles; -1 elsewhere.
+  std::int32_t transposed;
+  std::int64_t sizes[copy_max_rank];
+  std::int64_t from_strides[copy_max_rank];
+  std::int64_t to_strides[copy_max_rank];
+  Divisor divisors[copy_max_rank];  ///< Of the sizes.
+};
 
 /// Rows along one dimension of a tensor of any strides; all in elements.
 struct SortArguments {

@@ -79,20 +79,26 @@ inline constexpr std::int64_t max_grid_y = 65535;
   return a / b + (a % b != 0);
 }
 
+struct Blocks {
+  std::int64_t x;
+  std::int64_t y = 1;
+  std::int64_t z = 1;
+};
+
 /// Launches `blocks` blocks of `threads`.
 template <class... Parameters>
-[[nodiscard]] Status launch_blocks(const Launcher& launcher, const char* function,
-                                   std::array<std::int64_t, 2> blocks,
+[[nodiscard]] Status launch_blocks(const Launcher& launcher, const char* function, Blocks blocks,
                                    std::array<unsigned, 3> threads, Parameters&... parameters) {
-  if (blocks[0] > max_grid_x || blocks[1] > max_grid_y) {
-    return error(Error::NotSupported, std::string_view(function), ": ", blocks[0], " by ",
-                 blocks[1], " blocks, more than the ", max_grid_x, " by ", max_grid_y,
+  if (blocks.x > max_grid_x || blocks.y > max_grid_y || blocks.z > max_grid_y) {
+    return error(Error::NotSupported, std::string_view(function), ": ", blocks.x, " by ", blocks.y,
+                 " by ", blocks.z, " blocks, more than the ", max_grid_x, " by ", max_grid_y,
                  " of a launch");
   }
   void* const pointers[] = {
       const_cast<void*>(static_cast<const void*>(&parameters))...};  // cuLaunchKernel only reads.
   return launcher({function,
-                   {static_cast<unsigned>(blocks[0]), static_cast<unsigned>(blocks[1]), 1u},
+                   {static_cast<unsigned>(blocks.x), static_cast<unsigned>(blocks.y),
+                    static_cast<unsigned>(blocks.z)},
                    threads,
                    pointers});
 }

@@ -20,8 +20,12 @@ namespace {
 #define TENON_SORT_NAMES(name, Item) \
   "tenon_sort_short_" #name, "tenon_sort_tiles_" #name, "tenon_sort_merge_" #name,
 constexpr const char* names[] = {TENON_CUDA_MATMULS(TENON_MATMUL_NAMES)
-                                     TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_rand",
-                                 "tenon_randint", "tenon_random_advance"};
+                                     TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_matmul_sum",
+                                 "tenon_copy_strided",
+                                 "tenon_copy_transposed",
+                                 "tenon_rand",
+                                 "tenon_randint",
+                                 "tenon_random_advance"};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "arguments.hpp"
+#include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/core/result.hpp"
 
@@ -78,6 +79,18 @@ struct Launcher {
   [[nodiscard]] Status operator()(const Launch& what) const { return launch(context, what); }
 };
 
+/// A copy between two layouts as one launch. Adjacent dimensions are joined, and elements that are
+/// adjacent on both sides are copied by up to 16 bytes at once; where another dimension is adjacent
+/// in the source than in the target, tiles are transposed in shared memory.
+/// errors: InvalidArgument when an element of the target is written twice (a stride of 0);
+/// NotSupported for elements of another size than 1, 2, 4, 8 and 16 bytes, and for addresses that
+/// are not aligned to an element.
+/// threads: any
+[[nodiscard]] Result<CopyArguments> plan_copy_strided(const aoti::StridedCopy& copy);
+
+/// Launches it (nothing when there are no elements).
+[[nodiscard]] Status run(const CopyArguments& copy, const Launcher& launcher);
+
 /// A matrix product whose arguments have been checked: `out` is bfloat16 [rows, columns]. Owns
 /// nothing: the tensors must outlive the launched work.
 struct MatmulPlan {
@@ -127,6 +140,25 @@ struct MatmulPlan {
 
 /// Launches it (nothing when `out` has no elements). `out` is contiguous, on the device of `self`.
 [[nodiscard]] Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher);
+
+/// Tiles that a device computes at once, all of its multiprocessors together, by their number and
+/// the bytes of shared memory of each.
+[[nodiscard]] std::int64_t tiles_at_once(std::int64_t multiprocessors,
+                                         std::int64_t shared_bytes) noexcept;
+
+/// How many parts the depth of a product should have: 1 unless its tiles leave multiprocessors
+/// without work, as those of 17 to 255 rows do, else as many as there are blocks for.
+[[nodiscard]] std::int64_t num_parts(const MatmulPlan& plan, std::int64_t at_once) noexcept;
+
+/// Bytes of the sums of so many parts.
+[[nodiscard]] std::size_t partial_bytes(const MatmulPlan& plan, std::int64_t num_parts) noexcept;
+
+/// Launches it as tiles of `num_parts` parts of the depth, whose sums in float32 go to `partial`
+/// (`partial_bytes`, aligned to 16, which may be used again once the stream has run this), and the
+/// addition of the parts, always in the same order. For any number of rows.
+/// errors: those of `run`; InvalidArgument for fewer than one part.
+[[nodiscard]] Status run_in_parts(const MatmulPlan& plan, const ModelTensor& out,
+                                  std::int64_t num_parts, void* partial, const Launcher& launcher);
 
 /// Launches the unpacking of its weight to bfloat16 [columns, depth] at `to`, memory of the device
 /// that is aligned to 16, without the product.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <bit>
 
 #include "checks.hpp"
@@ -227,27 +228,87 @@ Status unpack_weight(const MatmulPlan& plan, void* to, const Launcher& launcher)
                        {unpack_threads, 1, 1}, arguments);
 }
 
-Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher) {
+namespace {
+
+[[nodiscard]] Status check_out(const MatmulPlan& plan, const ModelTensor& out) {
   const std::int64_t sizes[] = {plan.rows, plan.columns};
   TENON_RETURN_IF_ERROR(check_type("out", out, {ScalarType::BFloat16}));
   TENON_RETURN_IF_ERROR(check_sizes("out", out, sizes));
-  TENON_RETURN_IF_ERROR(check_contiguous("out", out));
+  return check_contiguous("out", out);
+}
+
+/// Launches tiles for each part of the depth.
+[[nodiscard]] Status run_tiles(const MatmulPlan& plan, const MatmulArguments& arguments,
+                               std::int64_t num_parts, const Launcher& launcher) {
+  return launch_blocks(
+      launcher, plan.functions[2],
+      {ceil_div(plan.rows, matmul_tile), ceil_div(plan.columns, matmul_tile), num_parts},
+      {matmul_tile_threads, 1, 1}, arguments);
+}
+
+}  // namespace
+
+Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher) {
+  TENON_RETURN_IF_ERROR(check_out(plan, out));
   if (plan.rows == 0 || plan.columns == 0) return ok();
   MatmulArguments arguments = plan.arguments;
   arguments.out = out.as<std::uint16_t>();
   if (plan.rows > few_rows_limit) {
-    return launch_blocks(launcher, plan.functions[2],
-                         {ceil_div(plan.rows, matmul_tile), ceil_div(plan.columns, matmul_tile)},
-                         {matmul_tile_threads, 1, 1}, arguments);
+    arguments.steps_of_part = steps_of(arguments.weights.depth);
+    return run_tiles(plan, arguments, 1, launcher);
   }
   if (plan.rows == 1) {
-    return launch_blocks(launcher, plan.functions[0], {ceil_div(plan.columns, plan.row_columns), 1},
+    return launch_blocks(launcher, plan.functions[0], {ceil_div(plan.columns, plan.row_columns)},
                          {32, plan.warps, 1}, arguments);
   }
   return launch_blocks(
       launcher, plan.functions[1],
       {ceil_div(plan.columns, plan.few_columns), ceil_div(plan.rows, few_rows_at_once)},
       {32, plan.warps, 1}, arguments);
+}
+
+std::int64_t tiles_at_once(std::int64_t multiprocessors, std::int64_t shared_bytes) noexcept {
+  // What the system keeps of each block, and how many blocks the registers are for.
+  constexpr std::int64_t of_system = 1024, most = 4;
+  const std::int64_t fit = shared_bytes / (matmul_tile_shared_bytes + of_system);
+  return multiprocessors * std::clamp<std::int64_t>(fit, 1, most);
+}
+
+std::int64_t num_parts(const MatmulPlan& plan, std::int64_t at_once) noexcept {
+  // Not measured. A part begins with loads that it waits for, and its sums are written and read.
+  constexpr std::int64_t least_steps = 4, most = 16;
+  if (plan.rows <= few_rows_limit || plan.columns == 0) return 1;
+  const std::int64_t steps = steps_of(plan.arguments.weights.depth);
+  // Rows are divided by, so that nothing overflows.
+  const std::int64_t wanted =
+      std::min({at_once / ceil_div(plan.columns, matmul_tile) / ceil_div(plan.rows, matmul_tile),
+                steps / least_steps, most});
+  return wanted <= 1 ? 1 : ceil_div(steps, ceil_div(steps, wanted));
+}
+
+std::size_t partial_bytes(const MatmulPlan& plan, std::int64_t num_parts) noexcept {
+  return static_cast<std::size_t>(num_parts * plan.rows *
+                                  padded_columns(plan.arguments.weights.columns)) *
+         sizeof(float);
+}
+
+Status run_in_parts(const MatmulPlan& plan, const ModelTensor& out, std::int64_t num_parts,
+                    void* partial, const Launcher& launcher) {
+  TENON_RETURN_IF_ERROR(check_out(plan, out));
+  if (num_parts < 1) {
+    return error(Error::InvalidArgument, "expected parts of the depth, found ", num_parts);
+  }
+  if (plan.rows == 0 || plan.columns == 0) return ok();
+  MatmulArguments arguments = plan.arguments;
+  arguments.out = out.as<std::uint16_t>();
+  arguments.partial = static_cast<float*>(partial);
+  const std::int64_t steps = steps_of(arguments.weights.depth);
+  arguments.steps_of_part = static_cast<std::int32_t>(ceil_div(steps, num_parts));
+  TENON_RETURN_IF_ERROR(
+      run_tiles(plan, arguments, ceil_div(steps, arguments.steps_of_part), launcher));
+  const std::int64_t quads = plan.rows * padded_columns(arguments.weights.columns) / sum_columns;
+  return launch_blocks(launcher, "tenon_matmul_sum", {ceil_div(quads, sum_threads)},
+                       {sum_threads, 1, 1}, arguments);
 }
 
 }  // namespace tenon::cuda_aoti::kernels

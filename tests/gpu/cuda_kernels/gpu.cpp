@@ -32,6 +32,12 @@ using Address = unsigned long long;
   X(cuGraphInstantiateWithFlags, (void**, void*, unsigned long long))                             \
   X(cuGraphLaunch, (void*, void*))                                                                \
   X(cuGraphExecDestroy, (void*))                                                                  \
+  X(cuEventCreate, (void**, unsigned))                                                            \
+  X(cuEventDestroy_v2, (void*))                                                                   \
+  X(cuEventRecord, (void*, void*))                                                                \
+  X(cuEventSynchronize, (void*))                                                                  \
+  X(cuEventElapsedTime, (float*, void*, void*))                                                   \
+  X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, void*))                                 \
   X(cuGraphDestroy, (void*))                                                                      \
   X(cuLaunchKernel, (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                      void*, void**, void**))
@@ -56,6 +62,8 @@ void check(const char* call, DriverResult result) {
 
 constexpr int capability_major = 75;
 constexpr int capability_minor = 76;
+constexpr int num_multiprocessors = 16;
+constexpr int shared_bytes_of_multiprocessor = 81;
 
 }  // namespace
 
@@ -85,6 +93,10 @@ std::string Gpu::open() {
   char name[256] = {};
   CHECK_CALL(cuDeviceGetName, name, static_cast<int>(sizeof name), device);
   name_ = std::string(name) + ", sm_" + std::to_string(major) + std::to_string(minor);
+  int multiprocessors = 0, shared_bytes = 0;
+  CHECK_CALL(cuDeviceGetAttribute, &multiprocessors, num_multiprocessors, device);
+  CHECK_CALL(cuDeviceGetAttribute, &shared_bytes, shared_bytes_of_multiprocessor, device);
+  tiles_at_once_ = kernels::tiles_at_once(multiprocessors, shared_bytes);
   if (major < 8) return name_ + ": the kernels need sm_80 or later";
   void* context = nullptr;
   CHECK_CALL(cuDevicePrimaryCtxRetain, &context, device);
@@ -139,6 +151,45 @@ tenon::Status Gpu::launch(const kernels::Launch& what) {
                             const_cast<void**>(what.parameters.data()), nullptr);
   if (result == 0) return tenon::ok();
   return tenon::error(tenon::Error::Internal, text_of(what.function, result));
+}
+
+tenon::Status Gpu::copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes) const {
+  const DriverResult result = driver.cuMemcpyDtoDAsync_v2(to, from, nbytes, stream_);
+  if (result == 0) return tenon::ok();
+  return tenon::error(tenon::Error::Internal, text_of("cuMemcpyDtoDAsync", result));
+}
+
+tenon::Result<double> Gpu::time(const std::function<tenon::Status()>& body) const {
+  constexpr int relaxed = 2, warm = 2, rounds = 5;
+  // A library loads its kernels at the first call, which may not be captured.
+  TENON_RETURN_IF_ERROR(body());
+  synchronize();
+  CHECK_CALL(cuStreamBeginCapture_v2, stream_, relaxed);
+  const tenon::Status status = body();
+  void* graph = nullptr;
+  CHECK_CALL(cuStreamEndCapture, stream_, &graph);
+  if (!status.ok()) return tenon::error(status.error(), status.text());
+  void* executable = nullptr;
+  CHECK_CALL(cuGraphInstantiateWithFlags, &executable, graph, 0ull);
+  void *begin = nullptr, *end = nullptr;
+  CHECK_CALL(cuEventCreate, &begin, 0u);
+  CHECK_CALL(cuEventCreate, &end, 0u);
+  double best = 0;
+  for (int i = 0; i < warm + rounds; ++i) {
+    CHECK_CALL(cuEventRecord, begin, stream_);
+    CHECK_CALL(cuGraphLaunch, executable, stream_);
+    CHECK_CALL(cuEventRecord, end, stream_);
+    CHECK_CALL(cuEventSynchronize, end);
+    float milliseconds = 0;
+    CHECK_CALL(cuEventElapsedTime, &milliseconds, begin, end);
+    const double seconds = double{milliseconds} / 1000;
+    if (i >= warm && (i == warm || seconds < best)) best = seconds;
+  }
+  CHECK_CALL(cuEventDestroy_v2, begin);
+  CHECK_CALL(cuEventDestroy_v2, end);
+  CHECK_CALL(cuGraphExecDestroy, executable);
+  CHECK_CALL(cuGraphDestroy, graph);
+  return best;
 }
 
 void Gpu::begin_capture() {

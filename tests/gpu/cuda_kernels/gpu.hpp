@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,12 @@ class Gpu {
   /// The file of cuBLASLt, empty for that of the system; none where it cannot run.
   std::optional<std::string> cublaslt() const;
   void set_cublaslt(std::string path) { cublaslt_ = std::move(path); }
+  /// Tiles of a product that it computes at once.
+  std::int64_t tiles_at_once() const { return tiles_at_once_; }
+  /// Enqueues a copy of adjacent bytes within the device.
+  tenon::Status copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes) const;
+  /// Seconds that what `body` enqueues takes the device, as a graph: the least of several.
+  tenon::Result<double> time(const std::function<tenon::Status()>& body) const;
   /// Captures what `body` launches and runs it `times` times.
   template <class Body>
   void replay(int times, Body body) {
@@ -55,6 +62,7 @@ class Gpu {
 
   std::string name_;
   std::string cublaslt_;
+  std::int64_t tiles_at_once_ = 0;
   void* stream_ = nullptr;  // Of the driver, as its functions.
   std::map<std::string, void*> functions_;
 };
@@ -83,6 +91,7 @@ class Memory {
   ~Memory();
 
   std::uint64_t address() const { return base_ + guard; }
+  std::size_t nbytes() const { return nbytes_; }
   template <class T>
   std::vector<T> read() const {
     std::vector<T> out(nbytes_ / sizeof(T));
@@ -109,6 +118,7 @@ tenon::Status run_by_library(const kernels::CublasLtHandle& handle, const kernel
 /// The same products by cuBLASLt, where there is one.
 void test_library_products();
 void test_sorting();
+void test_copies();
 void test_random_numbers();
 
 }  // namespace gpu_test

@@ -116,6 +116,46 @@ void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layo
   }
 }
 
+/// Of `run_in_parts`.
+std::int64_t num_parts = 1;
+
+/// Twice, because the order of the sum is always the same.
+tenon::Status run_in_parts(const kernels::MatmulPlan& plan, const ModelTensor& out) {
+  const Memory partial(kernels::partial_bytes(plan, num_parts));
+  std::vector<std::uint16_t> found[2];
+  for (auto& each : found) {
+    TENON_RETURN_IF_ERROR(kernels::run_in_parts(
+        plan, out, num_parts,
+        reinterpret_cast<void*>(static_cast<std::uintptr_t>(partial.address())), gpu().launcher()));
+    each.resize(static_cast<std::size_t>(plan.rows * plan.columns));
+    gpu().download(each.data(), reinterpret_cast<std::uintptr_t>(out.data), each.size() * 2);
+  }
+  if (found[0] == found[1]) return tenon::ok();
+  return tenon::error(tenon::Error::Internal, "a product in parts has other bits in another run");
+}
+
+/// Parts of several steps, the last one shorter, and of one.
+void test_parts_of_the_depth() {
+  for (const Format format : formats) {
+    const Weight weight =
+        make_weight(format, format == Format::int4_packed ? 72 : 70, 768, 64, 4, 19);
+    const DeviceWeight on_device(weight);
+    for (const int rows : {17, 64, 65}) {
+      for (const std::int64_t parts : {1, 2, 5, 12}) {
+        num_parts = parts;
+        compare(weight, on_device, rows, {0, 0}, &run_in_parts);
+      }
+    }
+    num_parts = 3;
+    compare(weight, on_device, 33, {3, 8}, &run_in_parts);
+  }
+  // The last step is not full.
+  const Weight weight = make_weight(Format::int8, 3, 416, 32, 0, 5);
+  const DeviceWeight on_device(weight);
+  num_parts = 4;
+  compare(weight, on_device, 130, {0, 0}, &run_in_parts);
+}
+
 /// A depth that is staged in two parts, for one row and for a few.
 void test_deep_rows() {
   for (const Format format : formats) {
@@ -222,6 +262,7 @@ void test_products() {
     }
   }
   test_tiles_of_many_steps();
+  test_parts_of_the_depth();
   test_deep_rows();
   test_values_of_all_sizes();
 }

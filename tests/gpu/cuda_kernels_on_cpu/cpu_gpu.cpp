@@ -4,7 +4,6 @@
 // or when a capture is replayed.
 #include <array>
 #include <cstdlib>
-#include <functional>
 
 #include "device_code.hpp"
 #include "gpu.hpp"
@@ -23,6 +22,8 @@ std::vector<std::vector<unsigned char>> copy_parameters(const kernels::Launch& w
     sizes = {sizeof(void*), sizeof(std::uint64_t)};
   } else if (name.starts_with("tenon_sort")) {
     sizes = {sizeof(kernels::SortArguments)};
+  } else if (name.starts_with("tenon_copy")) {
+    sizes = {sizeof(kernels::CopyArguments)};
   } else if (name.starts_with("tenon_rand")) {
     sizes = {sizeof(kernels::RandomArguments)};
   } else {
@@ -85,6 +86,15 @@ tenon::Status Gpu::launch(const kernels::Launch& what) {
   if (!is_capturing) return work();
   captured.emplace_back(std::move(work));
   return tenon::ok();
+}
+
+tenon::Status Gpu::copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes) const {
+  std::memcpy(pointer(to), pointer(from), nbytes);
+  return tenon::ok();
+}
+
+tenon::Result<double> Gpu::time(const std::function<tenon::Status()>&) const {
+  return tenon::error(tenon::Error::NotSupported, "times are those of a device");
 }
 
 void Gpu::begin_capture() { is_capturing = true; }

@@ -39,8 +39,10 @@ struct Entry {
   ENTRY(tenon_sort_short_##name, SortArguments) \
   ENTRY(tenon_sort_tiles_##name, SortArguments) ENTRY(tenon_sort_merge_##name, SortArguments)
 constexpr Entry entries[] = {
-    TENON_CUDA_MATMULS(MATMUL) TENON_CUDA_SORTS(SORT) ENTRY(tenon_rand, RandomArguments)
-        ENTRY(tenon_randint, RandomArguments){"tenon_random_advance", &advance}};
+    TENON_CUDA_MATMULS(MATMUL) TENON_CUDA_SORTS(SORT) ENTRY(tenon_matmul_sum, MatmulArguments)
+        ENTRY(tenon_copy_strided, CopyArguments) ENTRY(tenon_copy_transposed, CopyArguments)
+            ENTRY(tenon_rand, RandomArguments)
+                ENTRY(tenon_randint, RandomArguments){"tenon_random_advance", &advance}};
 
 }  // namespace
 

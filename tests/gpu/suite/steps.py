@@ -106,6 +106,20 @@ def kernels(pack: Pack) -> Step:
     return Step("kernels", 120, body)
 
 
+def kernel_times(pack: Pack, computes: bool) -> Step:
+    """What the project's own kernels cost, by the device's events."""
+    def body(step: Step) -> Result:
+        done = step.command([pack.program("cuda-gpu-test"), "--times", *find_cublaslt()])
+        if done.code == NOT_RUN and not done.timed_out:
+            return Result(NOT_AVAILABLE, done.last_line())
+        rows = [json.loads(line) for line in done.text.splitlines() if line.startswith("{") and line.endswith("}")]
+        figures = {"kernels": [row for row in rows if "microseconds" in row]}
+        if done.timed_out or done.code != 0 or not figures["kernels"]:
+            return Result(FAIL, done.failure() if done.timed_out or done.code else "nothing was timed", figures=figures)
+        return Result(PASS, figures=figures) if computes else Result(SKIP, "this driver computes nothing", figures=figures)
+    return Step("times/kernels", 120, body)
+
+
 def programs(pack: Pack, name: str, folders: list[Path]) -> Step:
     """One program of each generation, in every way in which an application may run it."""
     def body(step: Step) -> Result:
@@ -225,7 +239,7 @@ def times(pack: Pack, name: str, folder: Path, python: str, computes: bool) -> S
 def all_steps(pack: Pack, out: Path, python: str, computes: bool) -> list[Step]:
     """Every step, in the order in which they are run: what is most worth knowing first."""
     cases = pack.cases()
-    steps = [kernels(pack)]
+    steps = [kernels(pack), kernel_times(pack, computes)]
     steps += [programs(pack, name, folders) for name, folders in cases.items()]
     steps += [memory(pack), kit(pack, out, computes)]
     steps += [times(pack, name, folders[0], python, computes) for name, folders in cases.items()]

@@ -95,9 +95,9 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         report = self.report()
         self.assertEqual([step["name"] for step in report["steps"]],
-                         ["kernels", "programs/cuda_addmul", "memory", "times/cuda_addmul"])
+                         ["kernels", "times/kernels", "programs/cuda_addmul", "memory", "times/cuda_addmul"])
         self.assertEqual(report["remaining"], [])
-        self.assertEqual(report["totals"], {"pass": 1, "fail": 0, "skip": 2, "not available": 1})
+        self.assertEqual(report["totals"], {"pass": 1, "fail": 0, "skip": 2, "not available": 2})
         self.assertFalse(report["device"]["computes"])
         self.assertEqual(self.step("kernels")["outcome"], "not available")
         self.assertIn("skipped, nothing was run", self.step("kernels")["reason"])
@@ -194,6 +194,19 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(self.run_suite("--only", "programs").returncode, 1)
         self.assertIn("cannot start", self.step("programs/cuda_addmul")["reason"])
 
+    def test_times_of_kernels_are_figures(self) -> None:
+        self.script(self.pack / "bin/cuda-gpu-test", """#!/bin/sh
+echo '{"device": "d", "tiles_at_once": 528}'
+echo '{"what": "copy", "way": "kernel", "microseconds": 2.50}'
+""")
+        self.run_suite("--only", "times/kernels")
+        self.assertEqual(self.step("times/kernels")["outcome"], "skip")
+        self.assertEqual(self.step("times/kernels")["figures"],
+                         {"kernels": [{"what": "copy", "way": "kernel", "microseconds": 2.5}]})
+        self.script(self.pack / "bin/cuda-gpu-test", "#!/bin/sh\necho '{}'\n")
+        self.assertEqual(self.run_suite("--only", "times/kernels").returncode, 1)
+        self.assertEqual(self.step("times/kernels")["reason"], "nothing was timed")
+
     def test_a_step_that_crashes_or_breaks_off_fails(self) -> None:
         self.script(self.pack / "bin/cuda-programs", "#!/bin/sh\nprintf 'pass\\ta: b\\tc\\n'\nkill -SEGV $$\n")
         self.assertEqual(self.run_suite("--only", "programs").returncode, 1)
@@ -253,9 +266,9 @@ class SuiteTest(unittest.TestCase):
     def test_an_unknown_step_is_refused(self) -> None:
         done = self.run_suite("--only", "memory,speed")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("found 'speed'; there are kernels programs/cuda_addmul memory kit", done.stderr)
+        self.assertIn("found 'speed'; there are kernels times/kernels programs/cuda_addmul memory kit", done.stderr)
         self.assertFalse((self.out / "gpu-suite.json").exists())
-        self.assertEqual(self.run_suite("--only", "times/*", "--list").stdout, "times/cuda_addmul\n")
+        self.assertEqual(self.run_suite("--only", "times/*", "--list").stdout, "times/kernels\ntimes/cuda_addmul\n")
 
     def test_a_folder_that_is_no_pack_and_a_machine_without_a_driver_are_refused(self) -> None:
         broken = self.pack / "driver"

@@ -150,12 +150,17 @@ EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int device) {
   constexpr int minor = 76;
   constexpr int memory_pools_supported = 115;
   constexpr int shared_memory_of_block = 97;
+  // Of an H100.
+  constexpr int multiprocessors = 16, num_multiprocessors = 132;
+  constexpr int shared_memory_of_multiprocessor = 81, shared_bytes_of_multiprocessor = 233472;
   const int capability = state().capability_of(device);
-  *out = attribute == major                    ? capability / 10
-         : attribute == minor                  ? capability % 10
-         : attribute == memory_pools_supported ? state().has_memory_pools
-         : attribute == shared_memory_of_block ? state().shared_bytes_of(device)
-                                               : 0;
+  *out = attribute == major                             ? capability / 10
+         : attribute == minor                           ? capability % 10
+         : attribute == memory_pools_supported          ? state().has_memory_pools
+         : attribute == shared_memory_of_block          ? state().shared_bytes_of(device)
+         : attribute == multiprocessors                 ? num_multiprocessors
+         : attribute == shared_memory_of_multiprocessor ? shared_bytes_of_multiprocessor
+                                                        : 0;
   return success;
 }
 

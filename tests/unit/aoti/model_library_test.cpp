@@ -187,6 +187,14 @@ TEST_CASE("what a model lacks is listed by operator, with what avoids it", "[aot
   requirements.missing_functions = {"aoti_torch_get_sizes"};
   CHECK(requirements.text() ==
         "the model needs what is missing here: 1 function: aoti_torch_get_sizes");
+  requirements.missing_functions = {"aoti_torch_cuda__scaled_mm", "aoti_torch_dtype_float8_e8m0fnu",
+                                    "executorch_aoti_torch_dtype_float4_e2m1fn_x2",
+                                    "aoti_torch_dtype_of_tomorrow"};
+  CHECK_THAT(requirements.text(),
+             ContainsSubstring("1 operator: _scaled_mm (aoti_torch_cuda__scaled_mm); 2 element "
+                               "types: float8_e8m0fnu (aoti_torch_dtype_float8_e8m0fnu), "
+                               "float4_e2m1fn_x2 (executorch_aoti_torch_dtype_float4_e2m1fn_x2); "
+                               "1 function: aoti_torch_dtype_of_tomorrow; MX and NVFP4 weights"));
   CHECK(aoti::operator_of("aoti_torch_mps_mm_out") == "mm_out");
   CHECK(aoti::operator_of("aoti_torch_get_sizes").empty());
 }

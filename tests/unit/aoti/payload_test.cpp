@@ -143,6 +143,19 @@ TEST_CASE("a KV cache outside of the graph is refused by name", "[aoti]") {
                                "'__et_offgraph_kv_layer_0_k')"));
 }
 
+TEST_CASE("weights of MX and NVFP4 formats are refused by their element type", "[aoti]") {
+  for (const auto& [number, name] :
+       {std::pair{44, "float8_e8m0fnu"}, std::pair{45, "float4_e2m1fn_x2"}}) {
+    const auto payload = parse_payload(
+        one_weight().weight({.name = "layer.scale", .dtype = number}).bytes(), "forward", true);
+    CHECK(payload.error() == Error::NotSupported);
+    CHECK_THAT(std::string(payload.text()),
+               ContainsSubstring("weight 'layer.scale' [") &&
+                   ContainsSubstring(std::string("has elements of ") + name + ": MX and NVFP4") &&
+                   ContainsSubstring("when the model is exported"));
+  }
+}
+
 TEST_CASE("a table of another generation is refused with its digit", "[aoti][D19]") {
   const auto payload =
       parse_payload(PayloadBytes("ETCUDAFQN7").text("so").bytes(), "forward", true);

@@ -191,6 +191,35 @@ TEST_CASE("sessions keep states of their own over one set of weights", "[cuda][T
   }
 }
 
+TEST_CASE("sessions upload their states and no weights", "[cuda][TN-SES-1]") {
+  constexpr std::uint64_t of_state = 64;
+  const int generation = GENERATE(1, 2, 3);
+  CudaHost host;
+  const auto method = host.load({.generation = generation});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  const auto uploaded = [] {
+    std::uint64_t out = 0;
+    for (long i = 0; i < cuda().num_calls(); ++i) {
+      const stand_in_cuda::Call call = cuda().call(i);
+      if (std::string_view(call.name) == "cuMemcpyHtoDAsync") out += call.nbytes;
+    }
+    return out;
+  };
+  const std::uint64_t first = uploaded();
+  const long modules = count_calls("cuModuleLoadData");
+  CHECK(first >= 2 * of_state);  // The weight is as large.
+  std::vector<std::unique_ptr<host::Session>> sessions;
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    auto session = (*method)->create_session();
+    INFO(session.text());
+    REQUIRE(session.ok());
+    sessions.push_back(*std::move(session));
+    CHECK(uploaded() - first == i * of_state);
+    CHECK(count_calls("cuModuleLoadData") == modules);
+  }
+}
+
 TEST_CASE("two delegates on one shared stream are both right", "[cuda]") {
   CudaHost host;
   const Options options = {option("use_shared_cuda_stream", true)};

@@ -103,7 +103,7 @@ TEST_CASE("small and misaligned products are computed by the plugin's kernels", 
   REQUIRE(product.run(256, 2048, 1) == shim_ok);
   REQUIRE(product.run(256, 8) == shim_ok);  // Rows that overlap.
   CHECK(cublaslt().num_products() == 0);
-  CHECK(count_calls("cuLaunchKernel") == 4);
+  CHECK(count_calls("cuLaunchKernel") == 4 * 2);  // In parts of the depth, which are added.
 }
 
 TEST_CASE("a large product without an algorithm is computed by the plugin's kernels", "[cuda]") {
@@ -115,7 +115,26 @@ TEST_CASE("a large product without an algorithm is computed by the plugin's kern
   REQUIRE(product.run(300) == shim_ok);
   REQUIRE(product.run(300) == shim_ok);
   CHECK(cublaslt().num_searches() == 1);
-  CHECK(count_calls("cuLaunchKernel") == 2);
+  CHECK(count_calls("cuLaunchKernel") == 2 * 2);
+}
+
+TEST_CASE("a product of 17 rows has parts of the depth, in memory that later runs use again",
+          "[cuda]") {
+  if (!has_kernels()) return;
+  const CleanLibrary library;
+  CudaFixture fixture;
+  Product product(fixture);
+  REQUIRE(product.run(16) == shim_ok);
+  CHECK(count_calls("cuLaunchKernel") == 1);
+  REQUIRE(product.run(17) == shim_ok);
+  CHECK(count_calls("cuLaunchKernel") == 3);
+  const long allocated = count_calls("cuMemAllocFromPoolAsync");
+  REQUIRE(product.run(17) == shim_ok);
+  CHECK(count_calls("cuLaunchKernel") == 5);
+  CHECK(count_calls("cuMemAllocFromPoolAsync") == allocated);
+  // Tiles enough for all multiprocessors.
+  REQUIRE(product.run(64 * 17) == shim_ok);
+  CHECK(count_calls("cuLaunchKernel") == 6);
 }
 
 TEST_CASE("a failure of cuBLASLt is one of the model's run, with its text", "[cuda]") {

@@ -70,6 +70,77 @@ TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda
   }
 }
 
+TEST_CASE("a product in parts of the depth launches tiles for each, and their addition",
+          "[cuda_kernels]") {
+  Int4 a;
+  a.self = tensor_at(0x1000, ScalarType::BFloat16, {17, 512});
+  const Result<kernels::MatmulPlan> plan = a.plan();
+  REQUIRE(plan.ok());
+  const ModelTensor out = tensor_at(0x9000, ScalarType::BFloat16, {17, 24});
+  int partial = 0;
+  // Eight steps in three parts: of three, three and two.
+  Recorder recorder;
+  REQUIRE(run_in_parts(*plan, out, 3, &partial, recorder.launcher()).ok());
+  REQUIRE(recorder.calls.size() == 2);
+  const Recorder::Call& tiles = recorder.calls[0];
+  CHECK(tiles.function == "tenon_int4_plain_mm_tiles");
+  CHECK(tiles.grid == std::array{1u, 1u, 3u});
+  CHECK(tiles.block == std::array{128u, 1u, 1u});
+  CHECK(static_cast<void*>(tiles.matmul.partial) == &partial);
+  CHECK(tiles.matmul.steps_of_part == 3);
+  const Recorder::Call& sum = recorder.calls[1];
+  CHECK(sum.function == "tenon_matmul_sum");
+  CHECK(listed(sum.function));
+  CHECK(sum.grid == std::array{2u, 1u, 1u});  // 17 rows of 64 / 4 threads.
+  CHECK(sum.block == std::array{256u, 1u, 1u});
+  CHECK(sum.matmul.out == address(0x9000));
+  CHECK(kernels::partial_bytes(*plan, 3) == 3 * 17 * 64 * sizeof(float));
+  // No part without a step.
+  Recorder many;
+  REQUIRE(run_in_parts(*plan, out, 5, &partial, many.launcher()).ok());
+  CHECK(many.calls[0].grid == std::array{1u, 1u, 4u});
+  CHECK(many.calls[0].matmul.steps_of_part == 2);
+  fails(run_in_parts(*plan, out, 0, &partial, many.launcher()), Error::InvalidArgument,
+        "expected parts of the depth, found 0");
+  // Without parts, nothing is partial.
+  Recorder whole;
+  REQUIRE(run(*plan, out, whole.launcher()).ok());
+  CHECK(whole.calls[0].matmul.partial == nullptr);
+  CHECK(whole.calls[0].matmul.steps_of_part == 8);
+}
+
+TEST_CASE("a product has parts where its tiles leave multiprocessors without work",
+          "[cuda_kernels]") {
+  // H100, A100 and RTX 4090: four, three and two tiles of a multiprocessor, by its shared memory.
+  CHECK(kernels::tiles_at_once(132, 233472) == 528);
+  CHECK(kernels::tiles_at_once(108, 167936) == 324);
+  CHECK(kernels::tiles_at_once(128, 102400) == 256);
+  CHECK(kernels::tiles_at_once(1, 0) == 1);
+  const auto parts = [](std::int64_t rows, std::int64_t columns, std::int32_t depth,
+                        std::int64_t at_once) {
+    kernels::MatmulPlan plan{};
+    plan.rows = rows;
+    plan.columns = columns;
+    plan.arguments.weights.depth = depth;
+    return kernels::num_parts(plan, at_once);
+  };
+  CHECK(parts(1, 4096, 4096, 528) == 1);
+  CHECK(parts(16, 4096, 4096, 528) == 1);
+  CHECK(parts(17, 4096, 4096, 528) == 8);
+  CHECK(parts(64, 4096, 4096, 528) == 8);
+  CHECK(parts(65, 4096, 4096, 528) == 4);
+  CHECK(parts(255, 4096, 4096, 528) == 2);
+  CHECK(parts(512, 4096, 4096, 528) == 1);
+  CHECK(parts(17, 14336, 4096, 528) == 2);
+  CHECK(parts(17, 4096, 14336, 528) == 8);
+  // At most 16, of at least four steps each.
+  CHECK(parts(17, 64, 4096, 528) == 16);
+  CHECK(parts(17, 64, 512, 528) == 2);
+  CHECK(parts(17, 64, 256, 528) == 1);
+  CHECK(parts(17, 0, 4096, 528) == 1);
+  CHECK(parts(std::int64_t{1} << 40, 4096, 4096, 528) == 1);
+}
+
 TEST_CASE("one row of a packed product has a block for each tile of eight columns",
           "[cuda_kernels]") {
   for (const std::int64_t rows : {1, 2}) {

@@ -27,6 +27,7 @@ struct Recorder {
     kernels::MatmulArguments matmul{};
     kernels::SortArguments sort{};
     kernels::RandomArguments random{};
+    kernels::CopyArguments copy{};
     kernels::RandomState* state{};
     std::uint64_t blocks{};
   };
@@ -49,7 +50,9 @@ struct Recorder {
   Status record(const kernels::Launch& what) {
     if (calls.size() == fail_at) return tenon::error(Error::Internal, "cuLaunchKernel failed");
     Call call{what.function, what.grid, what.block, what.parameters.size()};
-    if (call.function.starts_with("tenon_sort")) {
+    if (call.function.starts_with("tenon_copy")) {
+      read(call.copy, what.parameters[0]);
+    } else if (call.function.starts_with("tenon_sort")) {
       read(call.sort, what.parameters[0]);
     } else if (call.function == "tenon_random_advance") {
       read(call.state, what.parameters[0]);

@@ -53,15 +53,19 @@ struct ModelRequirements {
   }
 
   /// A message that names everything that is missing: operators, with the functions that compute
-  /// them, then other functions; and what avoids them when the model is exported.
+  /// them, element types, then other functions; and what avoids them when the model is exported.
   [[nodiscard]] std::string text() const {
     std::vector<std::string> operators;
     std::vector<std::string> functions;
+    std::vector<std::string> types;
     bool asks_for_proxy = false;
     for (const std::string& function : missing_functions) {
       const std::string_view name = operator_of(function);
       asks_for_proxy = asks_for_proxy || shim_name(function) == proxy_executor_function;
-      if (name.empty()) {
+      if (is_of_lacking_type(shim_name(function))) {
+        types.push_back(concat(shim_name(function).substr(dtype_prefix.size()), " (",
+                               std::string_view(function), ")"));
+      } else if (name.empty()) {
         functions.push_back(function);
       } else {
         operators.push_back(concat(name, " (", std::string_view(function), ")"));
@@ -76,6 +80,7 @@ struct ModelRequirements {
       }
     };
     append("operator", operators);
+    append("element type", types);
     append("function", functions);
     append("needed library", missing_libraries);
     append("symbol version", missing_versions);
@@ -84,6 +89,7 @@ struct ModelRequirements {
       out += concat(" (the model was compiled for ", level_of_code, "; this processor has ",
                     level_here, ")");
     }
+    if (!types.empty()) out += concat("; ", lacking_types_advice);
     if (asks_for_proxy) {
       out += concat("; ", proxy_executor_function,
                     " runs operators that have no function in PyTorch's C shim, and the program "

@@ -12,6 +12,7 @@
 
 #include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
+#include "tenon/core/aoti_names.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
@@ -215,6 +216,13 @@ inline std::optional<std::uint64_t> reach(const NamedWeight& weight) noexcept {
     reader.numbers(weight.sizes, rank);
     reader.numbers(weight.strides, rank);
     if (reader.failed()) return malformed("weight ", i, " is cut off");
+    const std::string_view lacking =
+        name_of_lacking_type(static_cast<std::int32_t>(weight.scalar_type));
+    if (!lacking.empty()) {
+      return error(Error::NotSupported, "weight '", std::string_view(weight.name), "' ",
+                   shape_text(weight.sizes), " has elements of ", lacking, ": ",
+                   lacking_types_advice);
+    }
     const auto reached = detail::reach(weight);
     const bool good_device =
         weight.device_type == TorchDeviceType::cpu || weight.device_type == TorchDeviceType::cuda;

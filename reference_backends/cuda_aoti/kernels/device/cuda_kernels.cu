@@ -4,6 +4,7 @@
 // implementation.
 #include "../function_names.hpp"
 #include "../philox.hpp"
+#include "copy.cuh"
 #include "matmul.cuh"
 #include "sort.cuh"
 
@@ -28,6 +29,11 @@ namespace kernels = tenon::cuda_aoti::kernels;
   }
 TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
 
+extern "C" __global__ void __launch_bounds__(kernels::sum_threads)
+    tenon_matmul_sum(const kernels::MatmulArguments arguments) {
+  kernels::sum_parts(arguments);
+}
+
 #define TENON_DEFINE_SORT(name, Item)                                              \
   extern "C" __global__ void __launch_bounds__(kernels::sort_short_threads)        \
       tenon_sort_short_##name(const kernels::SortArguments arguments) {            \
@@ -42,6 +48,16 @@ TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
     kernels::merge_runs<kernels::Item>(arguments);                                 \
   }
 TENON_CUDA_SORTS(TENON_DEFINE_SORT)
+
+extern "C" __global__ void __launch_bounds__(kernels::copy_threads)
+    tenon_copy_strided(const kernels::CopyArguments arguments) {
+  kernels::copy_strided(arguments);
+}
+
+extern "C" __global__ void __launch_bounds__(kernels::copy_threads)
+    tenon_copy_transposed(const kernels::CopyArguments arguments) {
+  kernels::copy_transposed(arguments);
+}
 
 extern "C" __global__ void __launch_bounds__(kernels::random_threads)
     tenon_rand(const kernels::RandomArguments a) {

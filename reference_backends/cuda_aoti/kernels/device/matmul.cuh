@@ -133,6 +133,7 @@ struct Stages {
   Operand self[self_stages];
   Operand weight[weight_stages];
 };
+static_assert(sizeof(Stages) == matmul_tile_shared_bytes, "what the host counts with");
 
 /// Begins to copy the rows of `self` of one step, with zeroes beyond its end. Rows that are not
 /// aligned to 16 bytes are copied in the ordinary way.
@@ -229,7 +230,34 @@ __device__ inline void multiply_step(const Operand& self, const Operand& weight,
   }
 }
 
-/// A block of four warps computes a tile of 64 by 64, each warp a quarter of it with tensor cores.
+/// Two adjacent sums, written at once.
+struct alignas(8) SumPair {
+  float first, second;
+};
+
+/// Writes a tile's sums of a part of the depth: eight rows of 32 adjacent bytes at once.
+__device__ inline void write_partial(const MatmulArguments& a, std::int64_t row, int column,
+                                     const WarpSums& sums) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t columns = padded_columns(a.weights.columns);
+  float* const part = a.partial + static_cast<std::int64_t>(blockIdx.z) * a.rows * columns;
+  TENON_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    TENON_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const std::int64_t r = row + 16 * i + 8 * half + lane / 4;
+      if (r >= a.rows) continue;
+      float* const to = part + r * columns + column + lane % 4 * 2;
+      TENON_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        *reinterpret_cast<SumPair*>(to + 8 * j) = {sums[i][j][2 * half], sums[i][j][2 * half + 1]};
+      }
+    }
+  }
+}
+
+/// A block of four warps computes a tile of 64 by 64, each warp a quarter of it with tensor cores:
+/// of the whole depth, or of the part that blockIdx.z numbers.
 /// In each step the block multiplies what is in shared memory while the copies of the next two
 /// steps of `self` and the loads of the next step's weight are under way, and then unpacks that.
 template <class Format>
@@ -240,30 +268,43 @@ __device__ inline void tiles(const MatmulArguments& a) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int row = warp / 2 * 32;
   const int column = warp % 2 * 32;
-  const int steps = (a.weights.depth + matmul_step - 1) / matmul_step;
+  // Otherwise a warp's products would be of zeroes, and half of those of up to 32 rows are.
+  const bool has_rows = first_row + row < a.rows;
+  const int first = static_cast<int>(blockIdx.z) * a.steps_of_part;
+  const int end_of_part = first + a.steps_of_part;
+  const int end_of_depth = steps_of(a.weights.depth);
+  const int end = end_of_part < end_of_depth ? end_of_part : end_of_depth;
 
   WarpSums sums = {};
   TENON_UNROLL
   for (int step = 0; step < self_stages - 1; ++step) {
-    load_self(a, stages.self[step], first_row, step);
+    load_self(a, stages.self[step], first_row, first + step);
     commit_copies();
   }
-  store_step<Format>(stages.weight[0], a.weights, load_weight<Format>(a.weights, first_column, 0),
-                     0);
-  for (int step = 0; step < steps; ++step) {
+  store_step<Format>(stages.weight[0], a.weights,
+                     load_weight<Format>(a.weights, first_column, first), first);
+  for (int step = first; step < end; ++step) {
+    const int number = step - first;
     wait_for_copies<self_stages - 2>();
     // This step's operands are there, and all threads are done with those of the step before, whose
     // memory is overwritten next.
     __syncthreads();
     const int ahead = step + self_stages - 1;
-    if (ahead < steps) load_self(a, stages.self[ahead % self_stages], first_row, ahead);
+    if (ahead < end) {
+      load_self(a, stages.self[(number + self_stages - 1) % self_stages], first_row, ahead);
+    }
     commit_copies();  // Also of nothing, because groups are counted.
     const RawChunk next = load_weight<Format>(a.weights, first_column, step + 1);
-    multiply_step(stages.self[step % self_stages], stages.weight[step % weight_stages], row, column,
-                  sums);
-    store_step<Format>(stages.weight[(step + 1) % weight_stages], a.weights, next, step + 1);
+    if (has_rows) {
+      multiply_step(stages.self[number % self_stages], stages.weight[number % weight_stages], row,
+                    column, sums);
+    }
+    store_step<Format>(stages.weight[(number + 1) % weight_stages], a.weights, next, step + 1);
   }
   wait_for_copies<0>();
+  if (a.partial != nullptr) {
+    return write_partial(a, first_row + row, first_column + column, sums);
+  }
   __syncthreads();
 
   // Through shared memory, so that a warp writes adjacent elements.
@@ -287,6 +328,36 @@ __device__ inline void tiles(const MatmulArguments& a) {
     const int c = at % matmul_tile;
     if (first_row + r < a.rows && first_column + c < a.weights.columns) {
       a.out[place(first_row + r, a.weights.columns, first_column + c)] = out[r][c];
+    }
+  }
+}
+
+/// Four adjacent sums, read at once.
+struct alignas(16) SumQuad {
+  float values[sum_columns];
+};
+
+/// Adds the sums of the parts in their order, those of four columns by each thread, so that a
+/// product has the same bits in every run.
+__device__ inline void sum_parts(const MatmulArguments& a) {
+  const std::int64_t columns = padded_columns(a.weights.columns);
+  const std::int64_t at =
+      (static_cast<std::int64_t>(blockIdx.x) * sum_threads + threadIdx.x) * sum_columns;
+  const std::int64_t row = at / columns;
+  if (row >= a.rows) return;
+  const std::int64_t column = at - row * columns;
+  const int parts = (steps_of(a.weights.depth) + a.steps_of_part - 1) / a.steps_of_part;
+  float sums[sum_columns] = {};
+  for (int part = 0; part < parts; ++part) {
+    const SumQuad quad =
+        *reinterpret_cast<const SumQuad*>(a.partial + part * a.rows * columns + at);
+    TENON_UNROLL
+    for (int i = 0; i < sum_columns; ++i) sums[i] += quad.values[i];
+  }
+  TENON_UNROLL
+  for (int i = 0; i < sum_columns; ++i) {
+    if (column + i < a.weights.columns) {
+      a.out[row * a.weights.columns + column + i] = float_to_bfloat16(sums[i]);
     }
   }
 }
