@@ -19,10 +19,10 @@ import sys
 # What the code had when it was written, and a few for another ptxas. ExecuTorch's int4_plain_mm.cuh takes 106 for one
 # row and 215 for four (ptxas 13.0, sm_90).
 MOST = {
-    ("int4_plain_mm", "one"): 80, ("int4_plain_mm", "few"): 160,
-    ("int5_plain_mm", "one"): 115, ("int5_plain_mm", "few"): 190,
-    ("int6_plain_mm", "one"): 118, ("int6_plain_mm", "few"): 192,
-    ("int8_plain_mm", "one"): 50, ("int8_plain_mm", "few"): 128,
+    ("int4_plain_mm", "one"): 80, ("int4_plain_mm", "one_narrow"): 87, ("int4_plain_mm", "few"): 160,
+    ("int5_plain_mm", "one"): 115, ("int5_plain_mm", "one_narrow"): 122, ("int5_plain_mm", "few"): 190,
+    ("int6_plain_mm", "one"): 118, ("int6_plain_mm", "one_narrow"): 125, ("int6_plain_mm", "few"): 192,
+    ("int8_plain_mm", "one"): 50, ("int8_plain_mm", "one_narrow"): 57, ("int8_plain_mm", "few"): 128,
 }
 # 16-byte loads of the weight for 32 of them.
 LOADS = {"int8_plain_mm": 2}

@@ -53,13 +53,25 @@ struct MatmulArguments {
 inline constexpr int few_rows_warps = 4;
 inline constexpr int packed_row_columns = 8;
 /// Warps of a block of the kernels for few rows of the plain formats, and columns of a warp.
-inline constexpr int plain_rows_warps = 8;
-inline constexpr int plain_warp_columns = 2;
-inline constexpr int plain_rows_columns = plain_rows_warps * plain_warp_columns;
+template <int kWarps, int kWarpColumns>
+struct PlainBlock {
+  static constexpr int warps = kWarps;
+  static constexpr int warp_columns = kWarpColumns;
+  static constexpr int columns = kWarps * kWarpColumns;
+  static constexpr int threads = kWarps * 32;
+};
+using FewRowsBlock = PlainBlock<8, 2>;
+using OneRowBlock = PlainBlock<16, 2>;
+/// What a block reads of `self` serves fewer columns, and more multiprocessors have work.
+using OneRowNarrowBlock = PlainBlock<16, 1>;
+/// Columns up to which the narrow kernel is used. On an H100 it takes 0.86 to 0.96 of the other's
+/// time for 1024 and 4096 columns, 1.13 for 14336 (docs/measurements/h100.md).
+inline constexpr int narrow_columns = 8192;
 inline constexpr int few_rows_at_once = 4;
-inline constexpr int few_rows_limit = 16;  ///< More rows use tiles.
-inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
-inline constexpr int matmul_step = 64;     ///< Of the depth that a tile multiplies at once.
+/// More rows use tiles. For 16 rows they take half the time, for 4 the double (the same page).
+inline constexpr int few_rows_limit = 8;
+inline constexpr int matmul_tile = 64;  ///< Rows and columns of a tile.
+inline constexpr int matmul_step = 64;  ///< Of the depth that a tile multiplies at once.
 inline constexpr int matmul_tile_threads = 128;
 inline constexpr int matmul_tile_shared_bytes = 46080;
 inline constexpr int sum_threads = 256;

@@ -17,10 +17,12 @@ namespace {
 
 #define TENON_MATMUL_NAMES(name, Format) \
   "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles", "tenon_" #name "_unpack",
+#define TENON_NARROW_NAME(name, Format) "tenon_" #name "_one_narrow",
 #define TENON_SORT_NAMES(name, Item) \
   "tenon_sort_short_" #name, "tenon_sort_tiles_" #name, "tenon_sort_merge_" #name,
 constexpr const char* names[] = {TENON_CUDA_MATMULS(TENON_MATMUL_NAMES)
-                                     TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_matmul_sum",
+                                     TENON_CUDA_PLAIN_MATMULS(TENON_NARROW_NAME)
+                                         TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_matmul_sum",
                                  "tenon_copy_strided",
                                  "tenon_copy_transposed",
                                  "tenon_rand",

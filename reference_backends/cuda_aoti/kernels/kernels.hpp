@@ -100,17 +100,18 @@ struct MatmulPlan {
   const char* unpack;                    ///< Of the weight alone.
   std::int64_t row_columns;              ///< Columns of a block of the first.
   std::int64_t few_columns;              ///< Of the second.
-  unsigned warps;                        ///< Of a block of both.
+  unsigned row_warps;                    ///< Of a block of the first.
+  unsigned few_warps;                    ///< Of the second.
   MatmulArguments arguments;
 };
 
 /// self @ weight^T for weights of the five formats (weight_formats.hpp has their layouts). self is
 /// bfloat16 [rows, depth], depth a multiple of 32 (of 256 for plain 4, 5 and 6 bits), the elements
-/// of a row without gaps; the weight's parts are contiguous. For up to 16 rows the packed format is
-/// multiplied in float32; for the plain ones 32 values of `self` become integers of 16 bits with a
-/// power of 2 in common (device/plain_rows.cuh), where ExecuTorch's kernels round them to 8 bits,
-/// and an infinite value makes its element NaN. For more rows tensor cores multiply weights rounded
-/// to bfloat16.
+/// of a row without gaps; the weight's parts are contiguous. For up to `few_rows_limit` rows the
+/// packed format is multiplied in float32; for the plain ones 32 values of `self` become integers
+/// of 16 bits with a power of 2 in common (device/plain_rows.cuh), where ExecuTorch's kernels round
+/// them to 8 bits, and an infinite value makes its element NaN. For more rows tensor cores multiply
+/// weights rounded to bfloat16.
 ///
 /// errors: InvalidArgument with the name, what was expected and what was found.
 /// threads: any
@@ -147,7 +148,7 @@ struct MatmulPlan {
                                          std::int64_t shared_bytes) noexcept;
 
 /// How many parts the depth of a product should have: 1 unless its tiles leave multiprocessors
-/// without work, as those of 17 to 255 rows do, else as many as there are blocks for.
+/// without work, as those of 9 to 159 rows do, else as many as there are blocks for.
 [[nodiscard]] std::int64_t num_parts(const MatmulPlan& plan, std::int64_t at_once) noexcept;
 
 /// Bytes of the sums of so many parts.

@@ -9,9 +9,10 @@
 namespace tenon::cuda_aoti::kernels {
 namespace {
 
-// Not measured. A tile unpacks its part of the weight again for each 64 rows, so from some number
-// of rows on it is cheaper to unpack the weight once, which writes and reads 2 bytes for each.
-constexpr std::int64_t least_rows = 256;
+// A tile unpacks its part of the weight again for each 64 rows, so from some number of rows on it
+// is cheaper to unpack the weight once, which writes and reads 2 bytes for each. On an H100 tiles
+// take 0.8 of the time for 128 rows and 1.4 times as much for 255 (docs/measurements/h100.md).
+constexpr std::int64_t least_rows = 160;
 constexpr std::int64_t least_work = std::int64_t{1} << 30;
 
 /// Creates a descriptor with `create`, a cublasStatus_t(T*).

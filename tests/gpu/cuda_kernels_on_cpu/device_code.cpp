@@ -35,13 +35,14 @@ struct Entry {
   ENTRY(tenon_##name##_one, MatmulArguments) \
   ENTRY(tenon_##name##_few, MatmulArguments) \
   ENTRY(tenon_##name##_tiles, MatmulArguments) ENTRY(tenon_##name##_unpack, MatmulArguments)
+#define NARROW(name, Format) ENTRY(tenon_##name##_one_narrow, MatmulArguments)
 #define SORT(name, Item)                        \
   ENTRY(tenon_sort_short_##name, SortArguments) \
   ENTRY(tenon_sort_tiles_##name, SortArguments) ENTRY(tenon_sort_merge_##name, SortArguments)
 constexpr Entry entries[] = {
-    TENON_CUDA_MATMULS(MATMUL) TENON_CUDA_SORTS(SORT) ENTRY(tenon_matmul_sum, MatmulArguments)
-        ENTRY(tenon_copy_strided, CopyArguments) ENTRY(tenon_copy_transposed, CopyArguments)
-            ENTRY(tenon_rand, RandomArguments)
+    TENON_CUDA_MATMULS(MATMUL) TENON_CUDA_PLAIN_MATMULS(NARROW) TENON_CUDA_SORTS(SORT)
+        ENTRY(tenon_matmul_sum, MatmulArguments) ENTRY(tenon_copy_strided, CopyArguments)
+            ENTRY(tenon_copy_transposed, CopyArguments) ENTRY(tenon_rand, RandomArguments)
                 ENTRY(tenon_randint, RandomArguments){"tenon_random_advance", &advance}};
 
 }  // namespace

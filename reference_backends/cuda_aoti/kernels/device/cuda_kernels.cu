@@ -10,24 +10,33 @@
 
 namespace kernels = tenon::cuda_aoti::kernels;
 
-#define TENON_DEFINE_MATMUL(name, Format)                                               \
-  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::threads) \
-      tenon_##name##_one(const kernels::MatmulArguments arguments) {                    \
-    kernels::Rows<kernels::Format>::one(arguments);                                     \
-  }                                                                                     \
-  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::threads) \
-      tenon_##name##_few(const kernels::MatmulArguments arguments) {                    \
-    kernels::Rows<kernels::Format>::few(arguments);                                     \
-  }                                                                                     \
-  extern "C" __global__ void __launch_bounds__(kernels::matmul_tile_threads)            \
-      tenon_##name##_tiles(const kernels::MatmulArguments arguments) {                  \
-    kernels::tiles<kernels::Format>(arguments);                                         \
-  }                                                                                     \
-  extern "C" __global__ void __launch_bounds__(kernels::unpack_threads)                 \
-      tenon_##name##_unpack(const kernels::MatmulArguments arguments) {                 \
-    kernels::unpack_weight<kernels::Format>(arguments);                                 \
+#define TENON_DEFINE_MATMUL(name, Format)                                                   \
+  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::one_threads, \
+                                               kernels::Rows<kernels::Format>::one_blocks)  \
+      tenon_##name##_one(const kernels::MatmulArguments arguments) {                        \
+    kernels::Rows<kernels::Format>::one(arguments);                                         \
+  }                                                                                         \
+  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::few_threads) \
+      tenon_##name##_few(const kernels::MatmulArguments arguments) {                        \
+    kernels::Rows<kernels::Format>::few(arguments);                                         \
+  }                                                                                         \
+  extern "C" __global__ void __launch_bounds__(kernels::matmul_tile_threads)                \
+      tenon_##name##_tiles(const kernels::MatmulArguments arguments) {                      \
+    kernels::tiles<kernels::Format>(arguments);                                             \
+  }                                                                                         \
+  extern "C" __global__ void __launch_bounds__(kernels::unpack_threads)                     \
+      tenon_##name##_unpack(const kernels::MatmulArguments arguments) {                     \
+    kernels::unpack_weight<kernels::Format>(arguments);                                     \
   }
 TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
+
+#define TENON_DEFINE_NARROW(name, Format)                                                   \
+  extern "C" __global__ void __launch_bounds__(kernels::Rows<kernels::Format>::one_threads, \
+                                               kernels::Rows<kernels::Format>::one_blocks)  \
+      tenon_##name##_one_narrow(const kernels::MatmulArguments arguments) {                 \
+    kernels::Rows<kernels::Format>::one_narrow(arguments);                                  \
+  }
+TENON_CUDA_PLAIN_MATMULS(TENON_DEFINE_NARROW)
 
 extern "C" __global__ void __launch_bounds__(kernels::sum_threads)
     tenon_matmul_sum(const kernels::MatmulArguments arguments) {

@@ -101,17 +101,27 @@ __device__ inline void packed_row(const MatmulArguments& a) {
   a.out[first_column + lane] = float_to_bfloat16(sum);
 }
 
-/// The kernels for one row and for a few, and the threads of a block of both.
+/// The kernels for one row and for a few, the threads of their blocks, and how many blocks of the
+/// first a multiprocessor must have registers for.
 template <class Format>
 struct Rows {
-  static constexpr int threads = plain_rows_warps * 32;
-  static __device__ void one(const MatmulArguments& a) { plain_rows<Format, 1>(a); }
-  static __device__ void few(const MatmulArguments& a) { plain_rows<Format, few_rows_at_once>(a); }
+  static constexpr int one_threads = OneRowBlock::threads;
+  static constexpr int one_blocks = 2;
+  static constexpr int few_threads = FewRowsBlock::threads;
+  static __device__ void one(const MatmulArguments& a) { plain_rows<Format, OneRowBlock, 1>(a); }
+  static __device__ void one_narrow(const MatmulArguments& a) {
+    plain_rows<Format, OneRowNarrowBlock, 1>(a);
+  }
+  static __device__ void few(const MatmulArguments& a) {
+    plain_rows<Format, FewRowsBlock, few_rows_at_once>(a);
+  }
 };
 
 template <>
 struct Rows<Int4Packed> {
-  static constexpr int threads = few_rows_warps * 32;
+  static constexpr int one_threads = few_rows_warps * 32;
+  static constexpr int one_blocks = 1;
+  static constexpr int few_threads = one_threads;
   static __device__ void one(const MatmulArguments& a) { packed_row(a); }
   static __device__ void few(const MatmulArguments& a) { packed_rows(a); }
 };

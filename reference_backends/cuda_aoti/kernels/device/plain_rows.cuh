@@ -115,7 +115,7 @@ __device__ inline void stage_eight(StagedRows<kRows>& to, int row, int at, const
 }
 
 /// Stores `chunks` chunks of `kRows` rows from `first_k` on; of rows beyond the last, zeroes.
-template <bool even_first, int kRows>
+template <class Block, bool even_first, int kRows>
 __device__ inline void stage_rows(const MatmulArguments& a, StagedRows<kRows>& to,
                                   std::int64_t first_row, int first_k, int chunks) {
   const int thread = static_cast<int>(threadIdx.y * 32 + threadIdx.x);
@@ -124,7 +124,7 @@ __device__ inline void stage_rows(const MatmulArguments& a, StagedRows<kRows>& t
   for (int row = 0; row < kRows; ++row) {
     const bool is_there = first_row + row < a.rows;
     const std::uint16_t* const from = a.self + (first_row + row) * a.self_row_stride + first_k;
-    for (int at = thread; at - thread % 32 < eights; at += plain_rows_warps * 32) {
+    for (int at = thread; at - thread % 32 < eights; at += Block::threads) {
       Words4 words{};
       if (is_there && at < eights) words = load_eight(from + at * 8, a.self_vector_loads != 0);
       stage_eight<even_first>(to, row, at, words, at < eights);
@@ -176,43 +176,43 @@ __device__ inline void add_chunk(const RawChunk& raw, const StagedRows<kRows>& s
 
 /// Adds the products of `chunks` chunks from `first` on of a warp's columns with what is staged of
 /// the rows.
-template <class Format, bool one_group, int kRows>
+template <class Format, bool one_group, int kColumns, int kRows>
 __device__ inline void add_chunks(const Weights& weights, const StagedRows<kRows>& self, int first,
-                                  int chunks, int first_column,
-                                  float (&sums)[plain_warp_columns][kRows]) {
+                                  int chunks, int first_column, float (&sums)[kColumns][kRows]) {
   const int last_column = weights.columns - 1;
   for (int chunk = static_cast<int>(threadIdx.x); chunk < chunks; chunk += 32) {
-    RawChunk raw[plain_warp_columns];
+    RawChunk raw[kColumns];
     TENON_UNROLL
-    for (int i = 0; i < plain_warp_columns; ++i) {
+    for (int i = 0; i < kColumns; ++i) {
       const int column = first_column + i;
       raw[i] = Format::template load<one_group>(
           weights, column < last_column ? column : last_column, first + chunk);
     }
     TENON_UNROLL
-    for (int i = 0; i < plain_warp_columns; ++i) {
+    for (int i = 0; i < kColumns; ++i) {
       add_chunk<Format, one_group>(raw[i], self, chunk, sums[i]);
     }
   }
 }
 
-/// A block computes `kRows` elements of `plain_rows_columns` columns, a warp of two of them; a lane
-/// has chunks of both, so that what it reads of `self` serves twice.
-template <class Format, int kRows>
+/// A block computes `kRows` elements of its columns, a warp of one or two of them; a lane has
+/// chunks of all columns of its warp, so that what it reads of `self` serves them all.
+template <class Format, class Block, int kRows>
 __device__ inline void plain_rows(const MatmulArguments& a) {
   __shared__ StagedRows<kRows> self;
   const int lane = static_cast<int>(threadIdx.x);
-  const int first_column = static_cast<int>(blockIdx.x) * plain_rows_columns +
-                           static_cast<int>(threadIdx.y) * plain_warp_columns;
+  constexpr int columns = Block::warp_columns;
+  const int first_column =
+      static_cast<int>(blockIdx.x) * Block::columns + static_cast<int>(threadIdx.y) * columns;
   const int last_column = a.weights.columns - 1;
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.y) * kRows;
   const int all_chunks = a.weights.depth / weights_per_chunk;
-  float sums[plain_warp_columns][kRows] = {};
+  float sums[columns][kRows] = {};
   for (int first = 0; first < all_chunks; first += StagedRows<kRows>::chunks) {
     const int left = all_chunks - first;
     const int chunks = left < StagedRows<kRows>::chunks ? left : StagedRows<kRows>::chunks;
     if (first > 0) __syncthreads();
-    stage_rows<Format::even_first>(a, self, first_row, first * weights_per_chunk, chunks);
+    stage_rows<Block, Format::even_first>(a, self, first_row, first * weights_per_chunk, chunks);
     __syncthreads();
     if (a.weights.group_shift >= 5) {
       add_chunks<Format, true>(a.weights, self, first, chunks, first_column, sums);
@@ -221,7 +221,7 @@ __device__ inline void plain_rows(const MatmulArguments& a) {
     }
   }
   TENON_UNROLL
-  for (int i = 0; i < plain_warp_columns; ++i) {
+  for (int i = 0; i < columns; ++i) {
     TENON_UNROLL
     for (int row = 0; row < kRows; ++row) {
       for (int distance = 16; distance > 0; distance /= 2) {
