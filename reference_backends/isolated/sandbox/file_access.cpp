@@ -132,6 +132,8 @@ Result<std::vector<std::string>> restrict_files(const FileAccess& access) {
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.listable, read_directory));
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.writable, writing));
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.devices, using_device));
+    TENON_RETURN_IF_ERROR(
+        allow(ruleset.get(), access.overwritable, reading | write_file | (known & truncate)));
     TENON_RETURN_IF_ERROR(allow(ruleset.get(), access.programs, reading | execute));
   }
   if (::syscall(restrict_self_call, ruleset.get(), 0) != 0) return system_failure("Landlock");
@@ -182,6 +184,8 @@ std::vector<std::string> processor_paths() {
 }
 
 std::vector<std::string> process_directories() { return {"/proc/self/fd", "/proc/self/task"}; }
+
+std::vector<std::string> thread_directories() { return {"/proc/self/task"}; }
 
 std::vector<std::string> driver_paths() {
   return {"/sys",

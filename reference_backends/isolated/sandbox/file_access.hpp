@@ -17,6 +17,8 @@ struct FileAccess {
   std::vector<std::string> writable;
   /// Read, written, and asked by ioctl.
   std::vector<std::string> devices;
+  /// Files that may be written and cut, or directories of them, in which none is made.
+  std::vector<std::string> overwritable;
   /// Programs, or directories of them, that may be executed.
   std::vector<std::string> programs;
   /// Signals and abstract sockets reach only processes that are restricted alike; all files stay
@@ -44,6 +46,10 @@ struct FileAccess {
 
 /// Directories of the process itself: its threads and descriptors.
 [[nodiscard]] std::vector<std::string> process_directories();
+
+/// Where a driver writes the names of its threads. CUDA's does not start unless it can
+/// (CUDA_ERROR_OPERATING_SYSTEM of cuInit, version 580).
+[[nodiscard]] std::vector<std::string> thread_directories();
 
 /// Paths that drivers of devices read in addition.
 [[nodiscard]] std::vector<std::string> driver_paths();

@@ -83,6 +83,7 @@ FileAccess access_of(const SandboxOptions& options) {
   add(access.readable, driver_paths());
   add(access.devices, accelerator_devices());
   add(access.devices, options.devices);
+  access.overwritable = thread_directories();
   access.writable = options.writable;
   access.programs = options.programs;
   // A program is started by its loader.

@@ -99,10 +99,14 @@ inline constexpr SystemCallGroup system_call_groups[] = {
      "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr sync syncfs inotify_init "
      "inotify_init1 inotify_add_watch inotify_rm_watch fanotify_init fanotify_mark",
      Answer::allow, Answer::refuse, Answer::refuse},
+    // CUDA's driver does not start without a socket on which other processes of it would ask for
+    // memory (CUDA_ERROR_OPERATING_SYSTEM of cuInit, version 580). Nothing can be sent from it
+    // without connect; Landlock lets no name of a file be bound.
+    {"socket bind listen accept accept4 setsockopt", Answer::allow, Answer::allow, Answer::refuse},
     // The network, and other processes by names that they share.
-    {"socket socketpair connect bind listen accept accept4 setsockopt sendmmsg recvmmsg shmget "
-     "shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open "
-     "mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+    {"socketpair connect sendmmsg recvmmsg shmget shmat shmdt shmctl semget semop semtimedop "
+     "semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify "
+     "mq_getsetattr",
      Answer::allow, Answer::refuse, Answer::refuse},
     // Priorities and limits, other groups of processes.
     {"sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set setrlimit setsid "
@@ -194,6 +198,12 @@ inline constexpr SystemCallCondition system_call_conditions[] = {
     // Asked, not set.
     {"prlimit64", false, true, true, Answer::refuse, 2, all_bits, true, 1, {0}},
     {"sendto", false, true, true, Answer::end, 4, all_bits, true, 1, {0}},
+    // AF_UNIX and SOCK_SEQPACKET.
+    {"socket", false, true, false, Answer::refuse, 0, all_bits, true, 1, {1}},
+    {"socket", false, true, false, Answer::refuse, 1, 0xf, true, 1, {5}},
+    // Of SOL_SOCKET, SO_REUSEADDR, SO_PASSCRED, SO_RCVTIMEO and SO_SNDTIMEO.
+    {"setsockopt", false, true, false, Answer::refuse, 1, low_half, true, 1, {1}},
+    {"setsockopt", false, true, false, Answer::refuse, 2, low_half, true, 4, {2, 16, 20, 21}},
     // PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
     // PR_GET_TIMERSLACK, PR_GET_NO_NEW_PRIVS, PR_SET_VMA (names of memory).
     {"prctl",

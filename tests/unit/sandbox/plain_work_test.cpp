@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csetjmp>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -78,6 +80,60 @@ TEST_CASE("code from memory without a name is loaded in strict, as models of AOT
     if (::fcntl(code, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) return 12;
     return loads("/proc/self/fd/" + std::to_string(code));
   }));
+}
+
+TEST_CASE("a thread names another one in driver, as CUDA's driver does, and not in strict",
+          "[sandbox]") {
+  if (!test::can_run()) return;
+  const auto name_another = [] {
+    std::atomic<bool> is_done = false;
+    std::jthread other([&] { is_done.wait(false); });
+    int failure = ::pthread_setname_np(other.native_handle(), "named");
+    const int own = ::gettid();
+    const std::string comm = "/proc/self/task/" + std::to_string(own) + "/comm";
+    const int file = ::open(comm.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (file < 0) failure = errno;
+    is_done = true;
+    is_done.notify_all();
+    return failure;
+  };
+  is_done(in_sandbox({.profile = Profile::driver}, name_another));
+  const Outcome refused = in_sandbox({}, name_another);
+  CHECK(refused.code == EACCES);
+  CHECK_THAT(refused.text(), ContainsSubstring("refused openat of /proc/self/task/"));
+}
+
+TEST_CASE("a driver waits for other processes on a socket, and reaches none by one", "[sandbox]") {
+  if (!test::can_run()) return;
+  sockaddr_un name{.sun_family = AF_UNIX, .sun_path = {}};
+  std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "tenon-test-%d", ::getpid());
+  const auto* const address = reinterpret_cast<const sockaddr*>(&name);
+  const auto waits = [&] {
+    const int made = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    if (made < 0) return 1;
+    if (::setsockopt(made, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return 2;
+    if (::bind(made, address, sizeof name) != 0 || ::listen(made, 16) != 0) return 3;
+    if (::fcntl(made, F_SETFL, O_NONBLOCK) != 0) return 4;
+    return ::accept4(made, nullptr, nullptr, 0) < 0 && errno == EAGAIN ? 0 : 5;
+  };
+  is_done(in_sandbox({.profile = Profile::driver}, waits));
+  CHECK(in_sandbox({}, waits).code == 1);
+  const Outcome refused = in_sandbox({.profile = Profile::driver}, [&] {
+    const int made = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    const int off = 0;
+    int wrong = ::connect(made, address, sizeof name) == 0 || errno != EPERM ? 1 : 0;
+    for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
+      if (::socket(AF_UNIX, type, 0) >= 0 || errno != EPERM) wrong |= 2;
+    }
+    if (::socket(AF_INET, SOCK_SEQPACKET, 0) >= 0 || errno != EPERM) wrong |= 4;
+    if (::setsockopt(made, SOL_SOCKET, SO_BROADCAST, &off, sizeof off) == 0) wrong |= 8;
+    sockaddr_un file{.sun_family = AF_UNIX, .sun_path = "/tmp/tenon-test-socket"};
+    if (::bind(made, reinterpret_cast<const sockaddr*>(&file), sizeof file) == 0) wrong |= 16;
+    return wrong;
+  });
+  is_done(refused);
+  CHECK_THAT(refused.text(), ContainsSubstring("refused connect("));
 }
 
 TEST_CASE("threads, locks, clocks, memory and signals work in strict", "[sandbox]") {
