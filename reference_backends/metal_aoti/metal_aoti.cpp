@@ -65,6 +65,9 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                         "-1 for ET_METAL_FLUSH_INTERVAL, or what suits the device"},
       tenon::OptionSpec{"attention_weights", false,
                         "whether attention also gives its weights, for programs that use them"},
+      tenon::OptionSpec{"weights_in_place", true,
+                        "whether the device reads weights where the program has them, without a "
+                        "copy, where it shares the host's memory"},
       aoti::share_weights_option("keep weights once for all delegates that have them"),
       aoti::model_copies_option};
   // [options]
@@ -98,6 +101,7 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     TENON_TRY(metal::ContextSettings settings,
               metal::read_settings(pool_size, interval, device->device().architecture()));
     TENON_TRY(settings.attention_weights, values.get<bool>("attention_weights"));
+    TENON_TRY(settings.weights_in_place, values.get<bool>("weights_in_place"));
 #if defined(__APPLE__)
     TENON_RETURN_IF_ERROR(metal::publish_flat_shims());
 #endif

@@ -126,8 +126,15 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
     const std::uint64_t session = Model::session_bytes(graph);
     tenon_dl_device device{opencl_backend::dl_opencl, static_cast<std::int32_t>(number)};
-    if (devices_.is_known_cpu(number)) device = {TENON_DL_CPU, 0};
-    return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device}};
+    if (devices_.is_known_cpu(number)) {
+      device = {TENON_DL_CPU, 0};
+      return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device}};
+    }
+    // Of a program and its kernels, with NVIDIA's driver 580: 41 kB for an MLP, 102 kB for a layer
+    // of a transformer (docs/measurements/h100.md).
+    const std::uint64_t of_driver = 24 * 1024 + 3 * 1024 * graph.nodes.size();
+    return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device},
+                                 {.weights = of_driver, .device = {TENON_DL_CPU, 0}}};
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) {

@@ -210,6 +210,7 @@ class Instance {
     for (const ModelConstant& constant : constants) {
       sizes.push_back(constant.is_state ? 0 : constant.nbytes);
     }
+    TENON_RETURN_IF_ERROR(weights.on_device->adopt(pool_->memory(), *weights.blob));
     TENON_RETURN_IF_ERROR(weights.on_device->reserve(pool_->memory(), sizes));
     const auto place = [](void* context, std::size_t index, Bytes bytes,
                           bool is_state) -> Result<std::byte*> {

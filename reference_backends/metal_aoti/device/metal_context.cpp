@@ -216,6 +216,11 @@ aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context) {
   out.dl_device = {TENON_DL_METAL, 0};
   out.max_kept = context->settings().pool_nbytes;
   out.allocate = [](void* self, std::size_t nbytes) { return of(self).shared().allocate(nbytes); };
+  if (context->settings().weights_in_place) {
+    out.adopt = [](void* self, Bytes bytes) -> Result<bool> {
+      return of(self).shared().adopt(bytes);
+    };
+  }
   out.free = [](void* self, std::byte* block) noexcept { of(self).shared().free(block); };
   out.copy = [](void* self, void*, aoti::CopyKind kind, std::byte* to, const std::byte* from,
                 std::size_t nbytes) { return of(self).copy(kind, to, from, nbytes); };

@@ -24,6 +24,8 @@ struct ContextSettings {
   std::uint64_t flush_interval = 0;  ///< Kernels after which work is submitted; 0: at the end.
   /// Whether attention also gives its weights, which takes memory for each query and key.
   bool attention_weights = false;
+  /// Whether the device reads weights where the host has them.
+  bool weights_in_place = true;
 };
 
 /// Fails for a tensor with elements and no memory: the weights that attention did not keep.

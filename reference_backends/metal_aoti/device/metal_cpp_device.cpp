@@ -186,6 +186,12 @@ class MetalCppDevice final : public MetalDevice {
     if (buffer) return std::make_unique<Buffer>(std::move(buffer));
     return error(Error::MemoryAllocationFailed, "Metal gives no buffer of ", nbytes, " bytes");
   }
+  std::unique_ptr<MetalBuffer> adopt(std::byte* pages, std::size_t nbytes) override {
+    if (!device_->hasUnifiedMemory() || nbytes > device_->maxBufferLength()) return nullptr;
+    auto buffer =
+        NS::TransferPtr(device_->newBuffer(pages, nbytes, MTL::ResourceStorageModeShared, nullptr));
+    return buffer ? std::make_unique<Buffer>(std::move(buffer)) : nullptr;
+  }
   Result<std::unique_ptr<MetalLibrary>> compile(const char* source) override {
     const Pool pool = make_pool();
     const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());

@@ -95,6 +95,11 @@ class MetalDevice {
   [[nodiscard]] virtual std::string architecture() const = 0;
   /// errors: MemoryAllocationFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) = 0;
+  /// A buffer of memory that exists, at the same address: whole pages, which outlive it and the
+  /// work that uses it. Null where the device cannot have that: it has memory of its own, or the
+  /// pages are not of a kind that it takes.
+  [[nodiscard]] virtual std::unique_ptr<MetalBuffer> adopt(std::byte* pages,
+                                                           std::size_t nbytes) = 0;
   /// errors: InvalidProgram with the text of Metal's compiler.
   [[nodiscard]] virtual Result<std::unique_ptr<MetalLibrary>> compile(const char* source) = 0;
   /// errors: OutOfResources.

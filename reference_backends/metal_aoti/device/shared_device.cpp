@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "device/shared_device.hpp"
 
+#include <unistd.h>
+
 #include <functional>
 #include <iterator>
 #include <string>
@@ -15,10 +17,37 @@ Result<std::byte*> SharedDevice::allocate(std::size_t nbytes) {
   return contents;
 }
 
+bool SharedDevice::adopt(Bytes bytes) {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
+  const auto end =
+      (reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size() + page - 1) / page * page;
+  auto* const pages = reinterpret_cast<std::byte*>(begin);
+  const std::lock_guard lock(mutex_);
+  const auto known = buffers_.find(pages);
+  if (known == buffers_.end()) {
+    auto made = device_->adopt(pages, end - begin);
+    if (!made) return false;
+    buffers_.emplace(pages, std::move(made));
+  } else if (known->second->nbytes() < end - begin) {
+    return false;
+  }
+  ++uses_[pages];
+  adopted_.emplace(bytes.data(), pages);
+  return true;
+}
+
 void SharedDevice::free(std::byte* contents) noexcept {
   const std::lock_guard lock(mutex_);
+  const std::byte* buffer = contents;
+  if (const auto adopted = adopted_.find(contents); adopted != adopted_.end()) {
+    buffer = adopted->second;
+    adopted_.erase(adopted);
+    if (--uses_[buffer] != 0) return;
+    uses_.erase(buffer);
+  }
   generation_.fetch_add(1, std::memory_order_release);
-  buffers_.erase(contents);
+  buffers_.erase(buffer);
 }
 
 MetalBuffer* SharedDevice::find(const std::byte* address) const {

@@ -13,6 +13,7 @@
 
 #include "device/metal_device.hpp"
 #include "kernels/own_kernels.hpp"
+#include "tenon/core/bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
 
 namespace tenon::metal_aoti {
@@ -30,6 +31,10 @@ class SharedDevice {
 
   /// Allocates a buffer, which `find` finds by address until it is freed.
   [[nodiscard]] Result<std::byte*> allocate(std::size_t nbytes);
+  /// Makes the pages around `bytes` a buffer, which `find` finds. False where the device takes
+  /// none, or where they begin as other pages that were adopted and are not so many.
+  [[nodiscard]] bool adopt(Bytes bytes);
+  /// Of what `allocate` returned, or of the first byte of what was adopted.
   void free(std::byte* contents) noexcept;
   /// The buffer that contains `address`, or null.
   [[nodiscard]] MetalBuffer* find(const std::byte* address) const;
@@ -58,6 +63,9 @@ class SharedDevice {
   std::unique_ptr<MetalDevice> device_;
   mutable std::mutex mutex_;
   std::map<const std::byte*, std::unique_ptr<MetalBuffer>> buffers_;
+  /// The adopted pages of the bytes that begin at an address, and how often each is in use.
+  std::multimap<const std::byte*, const std::byte*> adopted_;
+  std::map<const std::byte*, std::size_t> uses_;
   std::atomic<std::uint64_t> generation_ = 0;
   std::array<std::array<std::atomic<const MetalFunction*>, num_variants>, num_own_kernels>
       functions_{};

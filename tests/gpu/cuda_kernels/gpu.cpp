@@ -8,6 +8,23 @@ namespace {
 using DriverResult = int;
 using Address = unsigned long long;
 
+/// CUDA_MEMCPY2D.
+struct Copy2D {
+  std::size_t from_x, from_y;
+  int from_type;
+  const void* from_host;
+  Address from;
+  void* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  int to_type;
+  void* to_host;
+  Address to;
+  void* to_array;
+  std::size_t to_pitch;
+  std::size_t width, height;
+};
+
 // The functions of cuda.h that are called here. Only with the real driver: the stand-in computes no
 // numbers.
 #define GPU_TEST_FUNCTIONS(X)                                                                     \
@@ -38,6 +55,7 @@ using Address = unsigned long long;
   X(cuEventSynchronize, (void*))                                                                  \
   X(cuEventElapsedTime, (float*, void*, void*))                                                   \
   X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, void*))                                 \
+  X(cuMemcpy2DAsync_v2, (const Copy2D*, void*))                                                   \
   X(cuGraphDestroy, (void*))                                                                      \
   X(cuLaunchKernel, (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                      void*, void**, void**))
@@ -157,6 +175,22 @@ tenon::Status Gpu::copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes
   const DriverResult result = driver.cuMemcpyDtoDAsync_v2(to, from, nbytes, stream_);
   if (result == 0) return tenon::ok();
   return tenon::error(tenon::Error::Internal, text_of("cuMemcpyDtoDAsync", result));
+}
+
+tenon::Status Gpu::copy_rows(std::uint64_t to, std::size_t to_pitch, std::uint64_t from,
+                             std::size_t from_pitch, std::size_t width, std::size_t height) const {
+  constexpr int device_memory = 2;
+  Copy2D copy{};
+  copy.from_type = copy.to_type = device_memory;
+  copy.from = from;
+  copy.from_pitch = from_pitch;
+  copy.to = to;
+  copy.to_pitch = to_pitch;
+  copy.width = width;
+  copy.height = height;
+  const DriverResult result = driver.cuMemcpy2DAsync_v2(&copy, stream_);
+  if (result == 0) return tenon::ok();
+  return tenon::error(tenon::Error::Internal, text_of("cuMemcpy2DAsync", result));
 }
 
 tenon::Result<double> Gpu::time(const std::function<tenon::Status()>& body) const {

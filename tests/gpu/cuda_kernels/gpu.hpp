@@ -45,6 +45,9 @@ class Gpu {
   std::int64_t tiles_at_once() const { return tiles_at_once_; }
   /// Enqueues a copy of adjacent bytes within the device.
   tenon::Status copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes) const;
+  /// The same for rows of `width` bytes with pitches.
+  tenon::Status copy_rows(std::uint64_t to, std::size_t to_pitch, std::uint64_t from,
+                          std::size_t from_pitch, std::size_t width, std::size_t height) const;
   /// Seconds that what `body` enqueues takes the device, as a graph: the least of several.
   tenon::Result<double> time(const std::function<tenon::Status()>& body) const;
   /// Captures what `body` launches and runs it `times` times.

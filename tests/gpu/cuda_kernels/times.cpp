@@ -181,7 +181,11 @@ using Lengths = std::vector<std::int64_t>;
 Status time_copy(const char* name, const Lengths& sizes, const Lengths& from_strides,
                  const Lengths& to_strides) {
   std::int64_t nbytes = 2;
-  for (const std::int64_t size : sizes) nbytes *= size;
+  std::int64_t read = 2;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    nbytes *= sizes[d];
+    if (from_strides[d] != 0) read *= sizes[d];
+  }
   // Also with the gaps of `from_strides`.
   std::int64_t extent = 2;
   for (std::size_t d = 0; d < sizes.size(); ++d) extent += 2 * (sizes[d] - 1) * from_strides[d];
@@ -193,11 +197,19 @@ Status time_copy(const char* name, const Lengths& sizes, const Lengths& from_str
   const std::string members =
       std::string("\"what\": \"copy\", \"layout\": \"") + name + "\", \"way\": ";
   TENON_TRY(const double ours, gpu().time([&] { return run(plan, gpu().launcher()); }));
-  print(members + "\"kernel\"", ours, static_cast<double>(2 * nbytes));
+  print(members + "\"kernel\"", ours, static_cast<double>(read + nbytes));
   TENON_TRY(const double drivers, gpu().time([&] {
     return gpu().copy(to.address(), from.address(), static_cast<std::size_t>(nbytes));
   }));
   print(members + "\"driver, adjacent bytes\"", drivers, static_cast<double>(2 * nbytes));
+  if (sizes.size() != 2 || from_strides[1] != 1 || from_strides[0] < sizes[1]) return tenon::ok();
+  const auto bytes_of = [](std::int64_t count) { return static_cast<std::size_t>(2 * count); };
+  TENON_TRY(const double rows, gpu().time([&] {
+    return gpu().copy_rows(to.address(), bytes_of(to_strides[0]), from.address(),
+                           bytes_of(from_strides[0]), bytes_of(sizes[1]),
+                           static_cast<std::size_t>(sizes[0]));
+  }));
+  print(members + "\"driver, rows\"", rows, static_cast<double>(2 * nbytes));
   return tenon::ok();
 }
 
@@ -216,7 +228,7 @@ Status time_all() {
     std::int64_t columns, depth;
     int bits;
     std::vector<std::int64_t> rows;
-  } products[] = {{4096, 4096, 4, {1, 4, 16, 17, 32, 64, 128, 255, 256, 512}},
+  } products[] = {{4096, 4096, 4, {1, 2, 4, 5, 8, 12, 16, 17, 32, 64, 128, 255, 256, 512}},
                   {14336, 4096, 4, {1, 4, 16, 17, 32, 64, 128, 255, 256, 512}},
                   {4096, 14336, 4, {1, 4, 16, 17, 32, 64, 128, 255, 256, 512}},
                   {4096, 4096, 5, {1, 4, 17, 64}},
@@ -231,6 +243,8 @@ Status time_all() {
                                   {128, 4096 * 128, 1}, {32 * 128, 128, 1}));
   TENON_RETURN_IF_ERROR(
       time_copy("rows with gaps, 8192 of 4096", {8192, 4096}, {4104, 1}, {4096, 1}));
+  TENON_RETURN_IF_ERROR(time_copy("rows with gaps, 65536 of 64", {65536, 64}, {128, 1}, {64, 1}));
+  TENON_RETURN_IF_ERROR(time_copy("rows with gaps, 65536 of 4", {65536, 4}, {8, 1}, {4, 1}));
   return time_copy("one row repeated, 8192 of 4096", {8192, 4096}, {0, 1}, {4096, 1});
 }
 

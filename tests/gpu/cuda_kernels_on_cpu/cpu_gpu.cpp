@@ -93,6 +93,14 @@ tenon::Status Gpu::copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes
   return tenon::ok();
 }
 
+tenon::Status Gpu::copy_rows(std::uint64_t to, std::size_t to_pitch, std::uint64_t from,
+                             std::size_t from_pitch, std::size_t width, std::size_t height) const {
+  for (std::size_t row = 0; row < height; ++row) {
+    std::memcpy(pointer(to + row * to_pitch), pointer(from + row * from_pitch), width);
+  }
+  return tenon::ok();
+}
+
 tenon::Result<double> Gpu::time(const std::function<tenon::Status()>&) const {
   return tenon::error(tenon::Error::NotSupported, "times are those of a device");
 }

@@ -5,6 +5,8 @@
 // kernels, and nothing of a Mac. Never installed.
 #include "stand_in_device.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -42,21 +44,30 @@ constexpr std::uint64_t max_threadgroup_nbytes = 32768;
 /// Bytes of a buffer; work that is enqueued keeps them.
 class Memory {
  public:
-  explicit Memory(std::size_t nbytes) : bytes_(new(alignment) std::byte[nbytes]), nbytes_(nbytes) {
+  /// Of pages that exist.
+  Memory(std::byte* pages, std::size_t nbytes) noexcept
+      : bytes_(pages, Delete{true}), nbytes_(nbytes) {
+    ++control().num_adopted;
+  }
+  explicit Memory(std::size_t nbytes)
+      : bytes_(new(alignment) std::byte[nbytes], Delete{false}), nbytes_(nbytes) {
     // Not zeroes, like a reused buffer, so that early reads show.
     std::memset(bytes_.get(), 0xff, nbytes);
     ++control().num_buffers;
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  ~Memory() { --control().num_buffers; }
+  ~Memory() { bytes_.get_deleter().is_adopted ? --control().num_adopted : --control().num_buffers; }
   [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data(), nbytes_}; }
 
  private:
   static constexpr std::align_val_t alignment{64};
   struct Delete {
-    void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, alignment); }
+    bool is_adopted = false;
+    void operator()(std::byte* bytes) const noexcept {
+      if (!is_adopted) ::operator delete[](bytes, alignment);
+    }
   };
   std::unique_ptr<std::byte[], Delete> bytes_;
   std::size_t nbytes_;
@@ -233,6 +244,14 @@ class Device final : public MetalDevice {
       return error(Error::MemoryAllocationFailed, "stand-in: newBuffer of ", nbytes, " bytes");
     }
     auto memory = std::make_shared<Memory>(nbytes);
+    return std::make_unique<Buffer>(std::move(memory), nbytes);
+  }
+  std::unique_ptr<MetalBuffer> adopt(std::byte* pages, std::size_t nbytes) override {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const bool are_pages =
+        reinterpret_cast<std::uintptr_t>(pages) % page == 0 && nbytes % page == 0;
+    if (!control().adopts || !are_pages) return nullptr;
+    auto memory = std::make_shared<Memory>(pages, nbytes);
     return std::make_unique<Buffer>(std::move(memory), nbytes);
   }
   /// Caches compiled libraries: a test that loads a model a hundred times compiles it once.

@@ -12,6 +12,7 @@ namespace tenon::metal_stand_in {
 /// The interface of the stand-in for tests: counts of the whole process, and failures on request.
 struct Control {
   std::atomic<int> num_buffers = 0;  ///< That are alive, also by enqueued work.
+  std::atomic<int> num_adopted = 0;  ///< Buffers of memory of others, as above.
   std::atomic<int> num_queues = 0;   ///< That are alive.
   std::atomic<int> num_compiled = 0;
   std::atomic<int> num_dispatches = 0;
@@ -24,6 +25,8 @@ struct Control {
   /// Where dispatches add their work, unless it is null. Sources that are compiled meanwhile are
   /// compiled to be counted; the work of others is not known.
   std::atomic<Work*> work = nullptr;
+  /// False simulates a device with memory of its own.
+  std::atomic<bool> adopts = true;
   /// False simulates a machine without a device.
   std::atomic<bool> has_device = true;
 };

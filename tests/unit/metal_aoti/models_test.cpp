@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Programs that ExecuTorch's exporter wrote for Metal, on the stand-in for a device.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -8,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/shared_device.hpp"
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
 #include "support/environment.hpp"
@@ -140,8 +144,93 @@ TEST_CASE("a hundred loads leave no buffer, queue, mapping or descriptor", "[met
   CHECK(queues == 0);
 }
 
+TEST_CASE("the device reads weights where the program has them", "[metal][D8]") {
+  Host host;
+  const Fixture fixture("embedding");
+  const auto run = [&](host::Method& method) {
+    REQUIRE(execute(method, fixture.inputs()).ok());
+    CHECK(difference(method, fixture.outputs().front()) < 1e-4);
+  };
+  const int before = control().num_buffers;
+  {
+    auto first = host.load(fixture);
+    INFO(first.text());
+    REQUIRE(first.ok());
+    CHECK(control().num_adopted == 1);
+    CHECK(control().num_buffers == before);
+    run(**first);
+    auto second = host.load(fixture);
+    REQUIRE(second.ok());
+    CHECK(control().num_adopted == 2);  // Of the program that was opened again.
+    run(**second);
+    first->reset();
+    CHECK(control().num_adopted == 1);
+    run(**second);
+  }
+  CHECK(control().num_adopted == 0);
+  CHECK(control().num_buffers == before);
+}
+
+TEST_CASE("weights are copied where the device has memory of its own, and on request",
+          "[metal][D8]") {
+  Host host;
+  const Fixture fixture("embedding");
+  const int before = control().num_buffers;
+  auto copied = host.load(fixture, with_option("weights_in_place", false));
+  REQUIRE(copied.ok());
+  CHECK(control().num_adopted == 0);
+  CHECK(control().num_buffers > before);
+  control().adopts = false;
+  auto refused = host.load(fixture);
+  control().adopts = true;
+  REQUIRE(refused.ok());
+  CHECK(control().num_adopted == 0);
+  for (const auto& method : {copied->get(), refused->get()}) {
+    REQUIRE(execute(*method, fixture.inputs()).ok());
+    CHECK(difference(*method, fixture.outputs().front()) < 1e-4);
+  }
+}
+
+TEST_CASE("pages with the weights of several models are one buffer until the last is gone",
+          "[metal]") {
+  auto opened = metal_aoti::open_metal_device();
+  REQUIRE(opened.ok());
+  metal_aoti::SharedDevice device(*std::move(opened));
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const mapped =
+      ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(mapped != MAP_FAILED);
+  auto* const pages = static_cast<std::byte*>(mapped);
+  const auto buffer_of = [&](std::size_t at) { return device.find(pages + at); };
+  // In the second page, from there to the third, and in the second again.
+  REQUIRE(device.adopt({pages + page + 64, 100}));
+  CHECK(buffer_of(page)->contents() == pages + page);
+  CHECK(buffer_of(page)->nbytes() == page);
+  CHECK(buffer_of(2 * page) == nullptr);
+  CHECK_FALSE(device.adopt({pages + page + 512, page}));
+  REQUIRE(device.adopt({pages + page + 256, 100}));
+  REQUIRE(device.adopt({pages + page + 64, 100}));
+  // Pages that begin before, and end in the same one.
+  REQUIRE(device.adopt({pages, page + 64}));
+  CHECK(device.num_buffers() == 2);
+  CHECK(buffer_of(0)->nbytes() == 2 * page);
+  device.free(pages + page + 64);
+  device.free(pages + page + 256);
+  CHECK(buffer_of(page + 64)->contents() == pages + page);
+  const auto generation = device.generation();
+  device.free(pages + page + 64);
+  CHECK(device.generation() != generation);
+  CHECK(buffer_of(page + 64)->contents() == pages);
+  device.free(pages);
+  CHECK(device.num_buffers() == 0);
+  CHECK(control().num_adopted == 0);
+  ::munmap(mapped, 4 * page);
+}
+
 TEST_CASE("weights are on the device once for all delegates that have them", "[metal][D8]") {
   Host host;
+  // Where they are copied.
+  control().adopts = false;
   const Fixture fixture("embedding");
   auto first = host.load(fixture);
   REQUIRE(first.ok());
@@ -152,6 +241,7 @@ TEST_CASE("weights are on the device once for all delegates that have them", "[m
   auto third = host.load(fixture, with_option("share_weights", false));
   REQUIRE(third.ok());
   CHECK(control().num_buffers == 2 * alone);
+  control().adopts = true;
 }
 
 TEST_CASE("a second run makes no buffer", "[metal]") {

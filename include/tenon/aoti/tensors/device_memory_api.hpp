@@ -50,6 +50,11 @@ struct DeviceMemoryApi {
   Result<std::byte*> (*allocate_on)(void* context, void* stream, std::size_t nbytes) = nullptr;
   void (*free_on)(void* context, void* stream, std::byte* block) noexcept = nullptr;
 
+  /// Makes bytes of the host memory of the device, at the same address, up to `free` of that
+  /// address: for a device that shares the host's memory. They are only read, and remain what and
+  /// where they are. False where they have to be copied. Optional.
+  Result<bool> (*adopt)(void* context, Bytes bytes) = nullptr;
+
   /// Bytes of free blocks that a pool keeps for its next tensors; it frees others at once.
   std::size_t max_kept = std::numeric_limits<std::size_t>::max();
 
@@ -119,6 +124,18 @@ class DeviceBlock {
                                                     std::size_t nbytes) {
     TENON_TRY(std::byte* const data, memory.allocate(memory.context.get(), nbytes));
     return DeviceBlock(memory, data, nbytes);
+  }
+  /// Bytes of the host as a block, without a copy; empty where the device cannot have that, and for
+  /// no bytes. They must outlive it, and nothing writes to them.
+  [[nodiscard]] static Result<std::optional<DeviceBlock>> adopt(const DeviceMemoryApi& memory,
+                                                                Bytes bytes) {
+    std::optional<DeviceBlock> out;
+    if (!memory.adopt || bytes.empty()) return out;
+    TENON_TRY(const bool is_adopted, memory.adopt(memory.context.get(), bytes));
+    if (is_adopted) {
+      out.emplace(DeviceBlock(memory, const_cast<std::byte*>(bytes.data()), bytes.size()));
+    }
+    return out;
   }
   /// A block with a copy of `bytes`. The copy is complete when this returns.
   [[nodiscard]] static Result<DeviceBlock> upload(const DeviceMemoryApi& memory, Bytes bytes) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/aoti/weights/shared_by_content.hpp"
+#include "tenon/aoti/weights/weights.hpp"
 #include "tenon/core/bytes.hpp"
 
 namespace tenon::inline TENON_RELEASE::aoti {
@@ -150,7 +152,7 @@ class DeviceWeights {
   [[nodiscard]] Status reserve(const DeviceMemoryApi& memory, std::span<const std::size_t> sizes) {
     constexpr std::size_t alignment = 256;  // Of what devices allocate.
     const std::lock_guard lock(mutex_);
-    if (store_ || block_ || !memory.joins_constants) return ok();
+    if (store_ || block_ || adopted_ || !memory.joins_constants) return ok();
     std::vector<Part> parts;
     std::size_t end = 0;
     for (const std::size_t size : sizes) {
@@ -167,6 +169,16 @@ class DeviceWeights {
     return ok();
   }
 
+  /// Has the constants within `bytes` in place, where the device can, instead of copies of them.
+  /// errors: those of the device.
+  [[nodiscard]] Status adopt(const DeviceMemoryApi& memory, Bytes bytes) {
+    const std::lock_guard lock(mutex_);
+    if (adopted_ || !weights_.empty()) return ok();
+    TENON_TRY(auto block, DeviceBlock::adopt(memory, bytes));
+    if (block) adopted_.emplace(*std::move(block));
+    return ok();
+  }
+
   /// Address of constant `index`, whose content is `bytes`, on the device of `memory`. The copy is
   /// enqueued on the stream of `memory`, and `bytes` must live until it is done.
   [[nodiscard]] Result<std::byte*> place(const DeviceMemoryApi& memory, std::size_t index,
@@ -176,6 +188,7 @@ class DeviceWeights {
     if (weights_.size() <= index) weights_.resize(index + 1);
     Placed& placed = weights_[index];
     if (placed.data) return placed.data;
+    if (is_adopted(bytes)) return placed.data = const_cast<std::byte*>(bytes.data());
     if (store_) {
       TENON_TRY(placed.shared, store_->upload(memory, bytes, alive_));
       placed.data = placed.shared->data();
@@ -207,10 +220,19 @@ class DeviceWeights {
     std::optional<DeviceBlock> own{};
   };
 
+  /// Whether a constant is in the adopted bytes, where a kernel can take it.
+  bool is_adopted(Bytes bytes) const noexcept {
+    if (!adopted_ || !is_aligned(bytes)) return false;
+    const std::less_equal<const std::byte*> is_up_to;
+    return is_up_to(adopted_->data(), bytes.data()) &&
+           is_up_to(bytes.data() + bytes.size(), adopted_->data() + adopted_->nbytes());
+  }
+
   std::shared_ptr<DeviceWeightStore> store_;
   mutable std::mutex mutex_;
   std::optional<DeviceBlock> block_;
-  std::vector<Part> parts_;  ///< Of the constants in it.
+  std::optional<DeviceBlock> adopted_;  ///< The host's bytes.
+  std::vector<Part> parts_;             ///< Of the constants in it.
   std::vector<Placed> weights_;
   std::size_t nbytes_ = 0;
   /// For the store; destroyed first, while the bytes are still there.
