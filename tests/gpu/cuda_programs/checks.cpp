@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -274,12 +277,29 @@ class Checks {
     return concat(loads, " loads in each of two threads, one with graphs");
   }
 
+  /// The least seconds of a load, without what is done once in a process.
+  Result<double> time_load() {
+    using Clock = std::chrono::steady_clock;
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 6; ++i) {
+      const auto begin = Clock::now();
+      TENON_TRY(const Method method, load());
+      const std::chrono::duration<double> taken = Clock::now() - begin;
+      if (i != 0) least = std::min(least, taken.count());
+    }
+    return least;
+  }
+
   Result<std::string> time_first_run() {
+    TENON_TRY(const double seconds_of_load, time_load());
     TENON_TRY(const AppStream stream, AppStream::create(driver_, false));
     TENON_TRY(const Method method, load());
     TENON_RETURN_IF_ERROR(method->method().set_stream(backend_id, stream.get()));
-    return time_run(driver_, stream.get(), *method, case_.runs.front(), case_.tolerances,
-                    compares_);
+    TENON_TRY(const std::string members, time_run(driver_, stream.get(), *method,
+                                                  case_.runs.front(), case_.tolerances, compares_));
+    char load_member[32];
+    std::snprintf(load_member, sizeof load_member, "\"load\": %.6f", seconds_of_load);
+    return concat("{", load_member, ", ", members, "}");
   }
 
   Result<std::string> other_order() {

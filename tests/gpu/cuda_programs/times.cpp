@@ -116,7 +116,7 @@ Result<std::string> time_run(const Driver& driver, void* stream, CaseMethod& met
             timed(driver, stream, "plain", set_inputs, [&] { return method.execute(); }));
   TENON_RETURN_IF_ERROR(compare(method, run, tolerances, compares).with_context("plain"));
   const bool has_copies = copies(method);
-  const std::string begin = concat("{\"copies\": ", has_copies ? "true" : "false", ", ", plain);
+  const std::string begin = concat("\"copies\": ", has_copies ? "true" : "false", ", ", plain);
   TENON_RETURN_IF_ERROR(set_inputs());
   auto graph = capture(driver, stream, method);
   if (!graph.ok()) {
@@ -124,7 +124,7 @@ Result<std::string> time_run(const Driver& driver, void* stream, CaseMethod& met
     if (status.error() != Error::NotSupported) return status;
     std::string why = tenon::describe(status);
     std::ranges::replace_if(why, [](char c) { return c == '"' || c == '\\'; }, '\'');
-    return concat(begin, ", \"why_not_captured\": \"", why, "\"}");
+    return concat(begin, ", \"why_not_captured\": \"", why, "\"");
   }
   auto captured =
       timed(driver, stream, "captured", ok, [&] { return driver.launch(*graph, stream); });
@@ -134,7 +134,7 @@ Result<std::string> time_run(const Driver& driver, void* stream, CaseMethod& met
   if (!has_copies) {
     TENON_RETURN_IF_ERROR(compare(method, run, tolerances, compares).with_context("captured"));
   }
-  return concat(begin, ", ", *captured, "}");
+  return concat(begin, ", ", *captured);
 }
 
 }  // namespace gpu_programs

@@ -20,6 +20,7 @@ SANITIZER_LINE = re.compile(r"^========= (Invalid|Uninitialized|Barrier error|Pr
 WEIGHTS = "aoti_cuda_blob.ptd"
 REPEAT = 2000
 KIT_LEVEL = 6
+ISOLATED = ("cuda_mlp", "layer_decode")
 KIT_TEST_OF_MEMORY = "device/gives-memory-back"
 KIT_JOBS = 4  # Each has a context on the device.
 
@@ -168,6 +169,32 @@ def kit(pack: Pack, out: Path, computes: bool) -> Step:
     return Step("kit", 240, body)
 
 
+def isolated(pack: Pack, name: str, folder: Path, computes: bool) -> Step:
+    """A program in a process of its own with the privileges of a driver, and what a run costs there and here."""
+    def body(step: Step) -> Result:
+        case = pack.ready(folder)
+        run = json.loads((case / "case.json").read_text())["runs"][0]
+        command = [pack.program("tenon-run"), str(case / "model.pte"), "--plugin", pack.plugin, "--json", "--repeat", "200"]
+        for data in sorted(case.glob("*.ptd")):
+            command += ["--data", str(data)]
+        for option, names in (("--input", run["inputs"]), ("--expect", run["expected"] if computes else [])):
+            for each in names:
+                command += [option, str(case / each)]
+        figures = {}
+        # A layer in bfloat16 is compared by other limits in `programs`.
+        limits = ["--rtol", "0.05", "--atol", "0.1"] if name.startswith("layer") and computes else []
+        for way, options in (("here", []), ("isolated", ["--isolate", "driver"])):
+            done = step.command([*command, *limits, *options])
+            if done.code != 0 and "no Landlock" in done.text:
+                return Result(NOT_AVAILABLE, done.last_line(), figures=figures)
+            if done.timed_out or done.code != 0:
+                return Result(FAIL, f"{way}: {done.failure()}", figures=figures)
+            report, _ = json.JSONDecoder().raw_decode(done.text[done.text.rfind('{"status"'):])
+            figures[way] = {key: report["timings"]["execute"][f"{key}_ns"] / 1e9 for key in ("min", "median")}
+        return Result(PASS, figures=figures) if computes else Result(SKIP, "this driver computes nothing", figures=figures)
+    return Step(f"isolated/{name}", 60, body)
+
+
 def sanitizer(pack: Pack, name: str, tool: str, command: list[str]) -> Step:
     """A program under one of compute-sanitizer's tools."""
     def body(step: Step) -> Result:
@@ -242,6 +269,7 @@ def all_steps(pack: Pack, out: Path, python: str, computes: bool) -> list[Step]:
     steps = [kernels(pack), kernel_times(pack, computes)]
     steps += [programs(pack, name, folders) for name, folders in cases.items()]
     steps += [memory(pack), kit(pack, out, computes)]
+    steps += [isolated(pack, name, cases[name][0], computes) for name in ISOLATED if name in cases]
     steps += [times(pack, name, folders[0], python, computes) for name, folders in cases.items()]
     steps += [sanitizer(pack, "kernels", tool, [pack.program("cuda-gpu-test")])
               for tool in SANITIZER_TOOLS]
