@@ -28,6 +28,9 @@ struct Weights {
   std::int32_t depth;          ///< Multiple of 32.
   std::int32_t group_shift;    ///< A group is 2^group_shift weights of a column.
   std::int32_t inner_k_tiles;  ///< Of the packed format.
+  /// 1 where the codes of 256 weights can be loaded as words (`load_code_bytes`): groups have at
+  /// least 32 weights, and the addresses of the codes are multiples of 4.
+  std::int32_t has_code_words;
 };
 
 /// Weights of one column that are unpacked at once. A column has a whole number of them.
@@ -62,7 +65,7 @@ struct PlainBlock {
 };
 using FewRowsBlock = PlainBlock<8, 2>;
 using OneRowBlock = PlainBlock<16, 2>;
-/// What a block reads of `self` serves fewer columns, and more multiprocessors have work.
+/// The values of `self` that a block reads serve fewer columns, and more multiprocessors have work.
 using OneRowNarrowBlock = PlainBlock<16, 1>;
 /// Columns up to which the narrow kernel is used. On an H100 it takes 0.86 to 0.96 of the other's
 /// time for 1024 and 4096 columns, 1.13 for 14336 (docs/measurements/h100.md).

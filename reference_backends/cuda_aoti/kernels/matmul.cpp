@@ -79,6 +79,10 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   arguments.self_row_stride = self.strides[0];
   arguments.self_vector_loads = is_aligned(self, 16) && self.strides[0] % 8 == 0;
   arguments.weights = weights;
+  // Formats without codes do not look at it.
+  const auto codes = reinterpret_cast<std::uintptr_t>(weights.scale) |
+                     reinterpret_cast<std::uintptr_t>(weights.zero);
+  arguments.weights.has_code_words = weights.group_shift >= 5 && codes % 4 == 0;
   MatmulPlan plan{};
   plan.rows = self.sizes[0];
   plan.columns = weights.columns;
@@ -118,7 +122,7 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   return make_plan(self,
                    {low, high, scale.data, scale_step.data, zero.data, zero_point_step.data,
                     static_cast<std::int32_t>(columns), static_cast<std::int32_t>(self.sizes[1]),
-                    group_shift, 0},
+                    group_shift, 0, 0},
                    functions);
 }
 
@@ -198,7 +202,7 @@ Result<MatmulPlan> plan_int6_plain_mm(const ModelTensor& self, const ModelTensor
   return make_plan(
       self,
       {ql.data, qh.data, scale.data, steps.data, nullptr, nullptr,
-       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
+       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0, 0},
       int6_plain_mm_functions);
 }
 
@@ -220,7 +224,7 @@ Result<MatmulPlan> plan_int8_plain_mm(const ModelTensor& self, const ModelTensor
   return make_plan(
       self,
       {qdata.data, nullptr, scale.data, nullptr, zero.data, nullptr,
-       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
+       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0, 0},
       int8_plain_mm_functions);
 }
 

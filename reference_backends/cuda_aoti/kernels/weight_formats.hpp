@@ -97,6 +97,31 @@ TENON_HOST_DEVICE void load_codes(const Weights& weights, std::int32_t column, s
   });
 }
 
+/// The weights of a super-block, which shares one step of its scales, and its chunks.
+inline constexpr int super_block_shift = 8;
+inline constexpr int super_block_chunks = (1 << super_block_shift) / weights_per_chunk;
+
+/// Loads the codes of a super-block, one in each byte of two words: those of its
+/// 8 / 2^(group_shift - 5) groups, aligned to 4 or to their size. Nothing is computed of them here,
+/// which would wait for the loads.
+TENON_HOST_DEVICE void load_code_bytes(const void* codes, std::int64_t super_block,
+                                       std::int32_t group_shift, std::uint32_t (&words)[4]) {
+  switch (group_shift) {
+    case 5:
+      words[0] = element<std::uint32_t>(codes, 2 * super_block);
+      words[1] = element<std::uint32_t>(codes, 2 * super_block + 1);
+      return;
+    case 6:
+      words[0] = element<std::uint32_t>(codes, super_block);
+      return;
+    case 7:
+      words[0] = element<std::uint16_t>(codes, super_block);
+      return;
+    default:
+      words[0] = element<std::uint8_t>(codes, super_block);
+  }
+}
+
 /// Scale and zero as codes of 8 bits times a step for each 256 weights.
 TENON_HOST_DEVICE Scaling coded_scaling(const RawChunk& raw, int eight) {
   return {static_cast<float>(raw.scale[eight]) * half_to_float(raw.scale_step),
@@ -128,6 +153,8 @@ TENON_HOST_DEVICE PackedNumbers four_bits(const Words4& low) {
 /// A format's `chunk`: 32 weights of a column, loaded and unpacked.
 template <class Format>
 struct Chunks {
+  static constexpr bool has_codes = false;
+
   static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
                                       std::int32_t chunk, float (&out)[weights_per_chunk]) {
     Format::unpack(weights, Format::load(weights, column, chunk), out);
@@ -149,16 +176,78 @@ struct Chunks {
   }
 };
 
-/// low: uint8 [columns, depth / 2], the even weight in the lower four bits; scale and zero: uint8
-/// codes [columns, depth / group] with float16 steps [columns, depth / 256].
-struct Int4Plain : Chunks<Int4Plain> {
+/// 128 + byte `which` of a word, which is below 128, as the bits of a float.
+TENON_HOST_DEVICE float float_above_128(std::uint32_t word, int which) {
+  constexpr std::uint32_t bits_of_128 = 0x43000000u;
+#ifdef __CUDA_ARCH__
+  return float_of_bits(__byte_perm(word, bits_of_128, 0x7044u | static_cast<unsigned>(which) << 8));
+#else
+  return float_of_bits(bits_of_128 | (word >> (8 * which) & 0xffu) << 16);
+#endif
+}
+
+/// A plain format with codes, `Code` those of scales. `Format::load_numbers` loads the bits of 32
+/// weights.
+template <class Format, class Code, bool has_zeros>
+struct CodedFormat : Chunks<Format> {
+  static constexpr bool has_codes = true;
+
   template <bool one_group = false>
   static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
                                          std::int32_t chunk) {
     RawChunk raw{};
-    raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
-    load_codes<std::uint8_t, one_group>(weights, column, chunk, true, raw);
+    Format::load_numbers(weights, column, chunk, raw);
+    load_codes<Code, one_group>(weights, column, chunk, has_zeros, raw);
     return raw;
+  }
+
+  /// Loads the steps and the codes of a super-block, for weights with `has_code_words`.
+  static TENON_HOST_DEVICE void load_code_words(const Weights& weights, std::int32_t column,
+                                                std::int32_t super_block, RawChunk& raw) {
+    const std::int64_t at = place(column, weights.depth >> super_block_shift, super_block);
+    raw.scale_step = element<std::uint16_t>(weights.scale_step, at);
+    load_code_bytes(weights.scale, at, weights.group_shift, raw.scale);
+    if (!has_zeros) return;
+    raw.zero_step = element<std::uint16_t>(weights.zero_step, at);
+    load_code_bytes(weights.zero, at, weights.group_shift, raw.zero);
+  }
+
+  /// The weights of a chunk of one group, whose numbers are below 128: two instructions each, and
+  /// within 2^-16 of the scale of what `unpack` gives.
+  static TENON_HOST_DEVICE void unpack_group(const RawChunk& raw, float (&out)[weights_per_chunk]) {
+    const PackedNumbers numbers = Format::numbers(raw);
+    const Scaling scaling = Format::scaling(raw, 0);
+    const float offset = -(128.0f + scaling.zero) * scaling.scale;
+    TENON_UNROLL
+    for (int i = 0; i < weights_per_chunk; ++i) {
+      const int byte = byte_of_weight(Format::even_first, i % 8);
+      const std::uint32_t word = numbers.word[2 * (i / 8) + byte / 4];
+      out[i] = float_above_128(word, byte % 4) * scaling.scale + offset;
+    }
+  }
+
+  /// The chunk with the codes of its group, out of those words. It is the one of that number in the
+  /// super-block.
+  static TENON_HOST_DEVICE RawChunk with_codes(const Weights& weights, const RawChunk& raw,
+                                               int chunk) {
+    const int group = chunk >> (weights.group_shift - 5);
+    const int shift = group % 4 * 8;
+    const std::uint32_t scale = group < 4 ? raw.scale[0] : raw.scale[1];
+    const std::uint32_t zero = group < 4 ? raw.zero[0] : raw.zero[1];
+    RawChunk out = raw;
+    out.scale[0] = static_cast<std::uint32_t>(
+        static_cast<Code>(static_cast<std::uint8_t>(scale >> shift & 0xffu)));
+    out.zero[0] = zero >> shift & 0xffu;
+    return out;
+  }
+};
+
+/// low: uint8 [columns, depth / 2], the even weight in the lower four bits; scale and zero: uint8
+/// codes [columns, depth / group] with float16 steps [columns, depth / 256].
+struct Int4Plain : CodedFormat<Int4Plain, std::uint8_t, true> {
+  static TENON_HOST_DEVICE void load_numbers(const Weights& weights, std::int32_t column,
+                                             std::int32_t chunk, RawChunk& raw) {
+    raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
   }
   static constexpr bool even_first = true;
   static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {
@@ -171,15 +260,11 @@ struct Int4Plain : Chunks<Int4Plain> {
 
 /// As Int4Plain with a fifth bit. high: uint8 [columns, depth / 8]; a byte has those of eight
 /// weights, of the even ones in its lower half and of the odd ones in its upper half.
-struct Int5Plain : Chunks<Int5Plain> {
-  template <bool one_group = false>
-  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
-                                         std::int32_t chunk) {
-    RawChunk raw{};
+struct Int5Plain : CodedFormat<Int5Plain, std::uint8_t, true> {
+  static TENON_HOST_DEVICE void load_numbers(const Weights& weights, std::int32_t column,
+                                             std::int32_t chunk, RawChunk& raw) {
     raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
     raw.high[0] = load_word(weights.high, place(column, weights.depth / 8, chunk * 4));
-    load_codes<std::uint8_t, one_group>(weights, column, chunk, true, raw);
-    return raw;
   }
   static constexpr bool even_first = true;
   static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {
@@ -200,17 +285,13 @@ struct Int5Plain : Chunks<Int5Plain> {
 /// Numbers are stored with 32 added, without a zero. low as in Int4Plain; high: uint8 [columns,
 /// depth / 4], for 32 weights four bytes of the even ones, then four of the odd ones, two bits
 /// each; scale: int8 codes with float16 steps.
-struct Int6Plain : Chunks<Int6Plain> {
-  template <bool one_group = false>
-  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
-                                         std::int32_t chunk) {
-    RawChunk raw{};
+struct Int6Plain : CodedFormat<Int6Plain, std::int8_t, false> {
+  static TENON_HOST_DEVICE void load_numbers(const Weights& weights, std::int32_t column,
+                                             std::int32_t chunk, RawChunk& raw) {
     raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
     const std::int64_t at = place(column, weights.depth / 4, chunk * 8);
     raw.high[0] = load_word(weights.high, at);
     raw.high[1] = load_word(weights.high, at + 4);
-    load_codes<std::int8_t, one_group>(weights, column, chunk, false, raw);
-    return raw;
   }
   static constexpr bool even_first = true;
   static TENON_HOST_DEVICE PackedNumbers numbers(const RawChunk& raw) {

@@ -156,6 +156,20 @@ void test_parts_of_the_depth() {
   compare(weight, on_device, 130, {0, 0}, &run_in_parts);
 }
 
+tenon::Status run_without_code_words(const kernels::MatmulPlan& plan, const ModelTensor& out) {
+  kernels::MatmulPlan changed = plan;
+  changed.arguments.weights.has_code_words = 0;
+  return run(changed, out, gpu().launcher());
+}
+
+/// Codes that are not aligned to words are loaded by themselves.
+void test_codes_without_alignment() {
+  for (const Format format : {Format::int4, Format::int5, Format::int6}) {
+    const Weight weight = make_weight(format, 70, 512, 64, 0, 23);
+    compare(weight, DeviceWeight(weight), 20, {0, 0}, &run_without_code_words);
+  }
+}
+
 /// A depth that is staged in two parts, for one row and for a few.
 void test_deep_rows() {
   for (const Format format : formats) {
@@ -272,6 +286,7 @@ void test_products() {
   }
   test_tiles_of_many_steps();
   test_parts_of_the_depth();
+  test_codes_without_alignment();
   test_deep_rows();
   test_many_columns();
   test_values_of_all_sizes();

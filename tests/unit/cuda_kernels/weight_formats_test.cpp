@@ -45,7 +45,41 @@ void check(const Weight& weight) {
   }
 }
 
+/// The same with the codes of 256 weights at once, as tiles have them.
+template <class Format>
+void check_in_tiles(const Weight& weight) {
+  const kernels::Weights weights = arguments(weight);
+  for (int column = 0; column < weight.columns; ++column) {
+    kernels::RawChunk raw{};
+    for (int chunk = 0; chunk < weight.depth / kernels::weights_per_chunk; ++chunk) {
+      const int in_block = chunk % kernels::super_block_chunks;
+      if (in_block == 0) {
+        Format::load_code_words(weights, column, chunk / kernels::super_block_chunks, raw);
+      }
+      Format::load_numbers(weights, column, chunk, raw);
+      float out[kernels::weights_per_chunk];
+      Format::unpack_group(Format::with_codes(weights, raw, in_block), out);
+      const auto expected = Format::load(weights, column, chunk);
+      const auto scaling = Format::scaling(expected, 0);
+      for (int i = 0; i < kernels::weights_per_chunk; ++i) {
+        const double value = weight.value(column, chunk * kernels::weights_per_chunk + i);
+        CAPTURE(name_of(weight.format), weight.group, column, chunk, i);
+        REQUIRE(std::abs(double{out[i]} - value) <= std::abs(double{scaling.scale}) / 65536);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the codes of 256 weights at once give the same weights", "[cuda_kernels]") {
+  for (const int group : {32, 64, 128, 256}) {
+    const auto seed = static_cast<unsigned>(group);
+    check_in_tiles<kernels::Int4Plain>(make_weight(Format::int4, 3, 768, group, 0, seed));
+    check_in_tiles<kernels::Int5Plain>(make_weight(Format::int5, 3, 768, group, 0, seed));
+    check_in_tiles<kernels::Int6Plain>(make_weight(Format::int6, 3, 768, group, 0, seed));
+  }
+}
 
 TEST_CASE("weights of every format and group size are unpacked to their values", "[cuda_kernels]") {
   for (const Format format : formats) {

@@ -145,8 +145,9 @@ struct Stages {
 };
 static_assert(sizeof(Stages) == matmul_tile_shared_bytes, "what the host counts with");
 
-/// Begins to copy the rows of `self` of one step, with zeroes beyond its end. Rows that are not
-/// aligned to 16 bytes are copied in the ordinary way.
+/// Begins to copy the rows of `self` of one step, with zeroes beyond the depth. Beyond the last row
+/// nothing is copied: a row of products depends on its own row alone, and is not written. Rows that
+/// are not aligned to 16 bytes are copied in the ordinary way.
 __device__ inline void load_self(const MatmulArguments& a, Operand& to, std::int64_t first_row,
                                  int step) {
   constexpr int parts = matmul_step / 8;
@@ -155,7 +156,8 @@ __device__ inline void load_self(const MatmulArguments& a, Operand& to, std::int
     const int piece = static_cast<int>(threadIdx.x) + i * matmul_tile_threads;
     const std::int64_t row = first_row + piece / parts;
     const int k = step * matmul_step + piece % parts * 8;
-    const bool is_there = row < a.rows && k < a.weights.depth;
+    if (row >= a.rows) continue;
+    const bool is_there = k < a.weights.depth;
     const std::uint16_t* from = is_there ? a.self + row * a.self_row_stride + k : a.self;
     std::uint16_t* const at = &to.values[piece / parts][piece % parts * 8];
     if (a.self_vector_loads != 0) {
@@ -171,10 +173,7 @@ struct UnpackedChunk {
   Words4 words[weights_per_chunk / 8];
 };
 
-template <class Format>
-__device__ inline UnpackedChunk unpack_chunk(const Weights& weights, const RawChunk& raw) {
-  float weight[weights_per_chunk];
-  Format::unpack(weights, raw, weight);
+__device__ inline UnpackedChunk rounded(const float (&weight)[weights_per_chunk]) {
   UnpackedChunk out;
   TENON_UNROLL
   for (int i = 0; i < weights_per_chunk / 2; ++i) {
@@ -183,22 +182,56 @@ __device__ inline UnpackedChunk unpack_chunk(const Weights& weights, const RawCh
   return out;
 }
 
+template <class Format>
+__device__ inline UnpackedChunk unpack_chunk(const Weights& weights, const RawChunk& raw) {
+  float weight[weights_per_chunk];
+  Format::unpack(weights, raw, weight);
+  return rounded(weight);
+}
+
 /// Neighbouring threads have the two chunks of a column's step, which are adjacent in memory.
 inline constexpr int chunks_per_step = matmul_step / weights_per_chunk;
 static_assert(matmul_tile * chunks_per_step == matmul_tile_threads, "a chunk for each thread");
 
-/// A thread's part of the weight in one step, as it is in memory. Beyond the weight's end it is
-/// some chunk within: what columns beyond the end get is not written, and `store_step` writes
-/// zeroes for what is beyond the depth.
+inline constexpr int super_block_steps = super_block_chunks / chunks_per_step;
+
+/// Loads a thread's part of the weight in one step, as it is in memory. Beyond the weight's end it
+/// is some chunk within: what columns beyond the end get is not written, and `store_step` writes
+/// zeroes for what is beyond the depth. Steps follow each other, from a `first` one on: the codes
+/// of a super-block are loaded once, because each load of a warp is one of 16 columns.
 template <class Format>
-__device__ inline RawChunk load_weight(const Weights& weights, int first_column, int step) {
+__device__ inline void load_weight(const Weights& weights, int first_column, int step, bool first,
+                                   RawChunk& raw) {
   const int thread = static_cast<int>(threadIdx.x);
-  const int column = first_column + thread / chunks_per_step;
-  const int chunk = step * chunks_per_step + thread % chunks_per_step;
   const int last_column = weights.columns - 1;
   const int last_chunk = weights.depth / weights_per_chunk - 1;
-  return Format::load(weights, column < last_column ? column : last_column,
-                      chunk < last_chunk ? chunk : last_chunk);
+  int column = first_column + thread / chunks_per_step;
+  column = column < last_column ? column : last_column;
+  int chunk = step * chunks_per_step + thread % chunks_per_step;
+  chunk = chunk < last_chunk ? chunk : last_chunk;
+  if constexpr (Format::has_codes) {
+    if (weights.has_code_words != 0) {
+      if (first || step % super_block_steps == 0) {
+        Format::load_code_words(weights, column, chunk / super_block_chunks, raw);
+      }
+      return Format::load_numbers(weights, column, chunk, raw);
+    }
+  }
+  raw = Format::load(weights, column, chunk);
+}
+
+template <class Format>
+__device__ inline UnpackedChunk unpack_step(const Weights& weights, const RawChunk& raw, int step) {
+  if constexpr (Format::has_codes) {
+    if (weights.has_code_words != 0) {
+      float weight[weights_per_chunk];
+      const int chunk = step % super_block_steps * chunks_per_step +
+                        static_cast<int>(threadIdx.x) % chunks_per_step;
+      Format::unpack_group(Format::with_codes(weights, raw, chunk), weight);
+      return rounded(weight);
+    }
+  }
+  return unpack_chunk<Format>(weights, raw);
 }
 
 template <class Format>
@@ -207,7 +240,7 @@ __device__ inline void store_step(Operand& to, const Weights& weights, const Raw
   const int thread = static_cast<int>(threadIdx.x);
   const int in_step = thread % chunks_per_step;
   const bool is_there = step * chunks_per_step + in_step < weights.depth / weights_per_chunk;
-  const UnpackedChunk chunk = unpack_chunk<Format>(weights, raw);
+  const UnpackedChunk chunk = unpack_step<Format>(weights, raw, step);
   Words4* const at =
       reinterpret_cast<Words4*>(&to.values[thread / chunks_per_step][in_step * weights_per_chunk]);
   TENON_UNROLL
@@ -291,8 +324,9 @@ __device__ inline void tiles(const MatmulArguments& a) {
     load_self(a, stages.self[step], first_row, first + step);
     commit_copies();
   }
-  store_step<Format>(stages.weight[0], a.weights,
-                     load_weight<Format>(a.weights, first_column, first), first);
+  RawChunk raw{};
+  load_weight<Format>(a.weights, first_column, first, true, raw);
+  store_step<Format>(stages.weight[0], a.weights, raw, first);
   for (int step = first; step < end; ++step) {
     const int number = step - first;
     wait_for_copies<self_stages - 2>();
@@ -304,12 +338,12 @@ __device__ inline void tiles(const MatmulArguments& a) {
       load_self(a, stages.self[(number + self_stages - 1) % self_stages], first_row, ahead);
     }
     commit_copies();  // Also of nothing, because groups are counted.
-    const RawChunk next = load_weight<Format>(a.weights, first_column, step + 1);
+    load_weight<Format>(a.weights, first_column, step + 1, false, raw);
     if (has_rows) {
       multiply_step(stages.self[number % self_stages], stages.weight[number % weight_stages], row,
                     column, sums);
     }
-    store_step<Format>(stages.weight[(number + 1) % weight_stages], a.weights, next, step + 1);
+    store_step<Format>(stages.weight[(number + 1) % weight_stages], a.weights, raw, step + 1);
   }
   wait_for_copies<0>();
   if (a.partial != nullptr) {
