@@ -58,7 +58,7 @@ tenon_status guard(tenon_backend* backend, const Call& call) {
   return guard(of(backend).host(), [&] { return call(of(backend)); });
 }
 
-// The tables of extensions. All are constant but two.
+// The tables of extensions.
 
 tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
                         std::uint32_t* verdict) {
@@ -122,9 +122,93 @@ tenon_status state_written(tenon_backend* backend, tenon_delegate* delegate) {
   return guard(backend, [&](IsolatedBackend& self) { return self.state_written(of(delegate)); });
 }
 
+tenon_status allocate(tenon_backend* backend, tenon_dl_device device, std::uint64_t nbytes,
+                      std::uint64_t alignment, void** out) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.allocate(device, nbytes, alignment, out);
+  });
+}
+void free_block(tenon_backend* backend, tenon_dl_device, void* block) {
+  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
+    self.free_block(block);
+    return TENON_STATUS_OK;
+  }));
+}
+tenon_status copy_to_device(tenon_backend* backend, tenon_dl_device, void* to, const void* from,
+                            std::uint64_t nbytes) {
+  return guard(backend,
+               [&](IsolatedBackend& self) { return self.copy_to_device(to, from, nbytes); });
+}
+tenon_status copy_to_host(tenon_backend* backend, tenon_dl_device, void* to, const void* from,
+                          std::uint64_t nbytes) {
+  return guard(backend, [&](IsolatedBackend& self) { return self.copy_to_host(to, from, nbytes); });
+}
+tenon_status copy_on(tenon_backend* backend, void* stream, tenon_dl_device, void* to,
+                     tenon_dl_device, const void* from, std::uint64_t nbytes) {
+  return guard(backend,
+               [&](IsolatedBackend& self) { return self.copy_on(stream, to, from, nbytes); });
+}
+tenon_status import_memory(tenon_backend* backend, const tenon_external_memory* memory,
+                           tenon_imported_memory** out, void** address) {
+  return guard(backend,
+               [&](IsolatedBackend& self) { return self.import_memory(memory, out, address); });
+}
+void release_memory(tenon_backend* backend, tenon_imported_memory* memory) {
+  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
+    self.release_memory(memory);
+    return TENON_STATUS_OK;
+  }));
+}
+tenon_status wait_fence(tenon_backend* backend, tenon_delegate* delegate,
+                        const tenon_external_fence* fence) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.pass_fence(of(delegate), Call::wait_fence, fence);
+  });
+}
+tenon_status signal_fence(tenon_backend* backend, tenon_delegate* delegate,
+                          const tenon_external_fence* fence) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.pass_fence(of(delegate), Call::signal_fence, fence);
+  });
+}
+tenon_status list_operators(tenon_backend* backend, tenon_operator_sink sink, void* context) {
+  return guard(backend, [&](IsolatedBackend& self) { return self.list_operators(sink, context); });
+}
+tenon_status create_kernel(tenon_backend* backend, const char* op, tenon_value* const* args,
+                           std::uint32_t num_args, tenon_kernel** out) {
+  return guard(backend,
+               [&](IsolatedBackend& self) { return self.create_kernel(op, args, num_args, out); });
+}
+tenon_status run_kernel(tenon_kernel* kernel, const tenon_execution_context* context) {
+  auto& it = *reinterpret_cast<IsolatedKernel*>(kernel);
+  return guard(it.backend->host(), [&] { return it.backend->run_kernel(it, context); });
+}
+void destroy_kernel(tenon_backend* backend, tenon_kernel* kernel) {
+  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
+    self.destroy_kernel(reinterpret_cast<IsolatedKernel*>(kernel));
+    return TENON_STATUS_OK;
+  }));
+}
+
+tenon_status list_intermediates(tenon_backend* backend, tenon_delegate* delegate,
+                                const tenon_intermediate_list* to) {
+  return guard(backend,
+               [&](IsolatedBackend& self) { return self.list_intermediates(of(delegate), to); });
+}
+tenon_status record(tenon_backend* backend, tenon_delegate* delegate, const std::int64_t* handles,
+                    std::uint64_t num_handles, const tenon_intermediate_sink* sink) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.record(of(delegate), handles, num_handles, sink);
+  });
+}
+
 constexpr tenon_cancel_v1 cancel_table = {sizeof(tenon_cancel_v1), 0, &cancel};
 constexpr tenon_check_blob_v1 check_blob_table = {sizeof(tenon_check_blob_v1), 0, &check_blob};
 constexpr tenon_devices_v1 devices_table = {sizeof(tenon_devices_v1), 0, &list_devices};
+constexpr tenon_intermediates_v1 intermediates_table = {sizeof(tenon_intermediates_v1), 0,
+                                                        &list_intermediates, &record};
+constexpr tenon_kernels_v1 kernels_table = {sizeof(tenon_kernels_v1), 0,           &list_operators,
+                                            &create_kernel,           &run_kernel, &destroy_kernel};
 constexpr tenon_memory_info_v1 memory_info_table = {sizeof(tenon_memory_info_v1), 0, &memory_info};
 constexpr tenon_sessions_v1 sessions_table = {sizeof(tenon_sessions_v1), 0, &create_session};
 
@@ -132,7 +216,9 @@ constexpr tenon_sessions_v1 sessions_table = {sizeof(tenon_sessions_v1), 0, &cre
 /// unload.
 struct Tables {
   std::unique_ptr<Description> description;
+  tenon_device_memory_v1 device_memory{};
   tenon_estimate_v1 estimate{};
+  tenon_external_memory_v1 external_memory{};
   tenon_options_v1 options{};
   tenon_scheduling_v1 scheduling{};
   tenon_sequence_v1 sequence{};
@@ -140,6 +226,22 @@ struct Tables {
   explicit Tables(std::unique_ptr<Description> of_worker) : description(std::move(of_worker)) {
     const Description& it = *description;
     estimate = {sizeof estimate, 0, &::estimate, it.has(has_free_memory) ? &free_memory : nullptr};
+    device_memory = {sizeof device_memory,
+                     0,
+                     &allocate,
+                     &free_block,
+                     &copy_to_device,
+                     &copy_to_host,
+                     it.has(has_copy_on) ? &copy_on : nullptr};
+    const bool has_fences = it.fence_kinds() != 0;
+    external_memory = {sizeof external_memory,
+                       0,
+                       it.memory_kinds(),
+                       it.fence_kinds(),
+                       &import_memory,
+                       &release_memory,
+                       has_fences ? &wait_fence : nullptr,
+                       has_fences ? &signal_fence : nullptr};
     options = {sizeof options, static_cast<std::uint32_t>(it.specs().size()), it.specs().data(),
                &set_option, &get_option};
     scheduling = it.scheduling();
@@ -155,15 +257,21 @@ struct Tables {
       std::string_view id;
       bool is_there;
       const void* table;
-    } all[] = {{TENON_EXTENSION_CANCEL, description->has(has_cancel), &cancel_table},
-               {TENON_EXTENSION_CHECK_BLOB, description->has(has_check_blob), &check_blob_table},
-               {TENON_EXTENSION_DEVICES, description->has(has_devices), &devices_table},
-               {TENON_EXTENSION_ESTIMATE, description->has(has_estimate), &estimate},
-               {TENON_EXTENSION_MEMORY_INFO, description->has(has_memory_info), &memory_info_table},
-               {TENON_EXTENSION_OPTIONS, true, &options},
-               {TENON_EXTENSION_SCHEDULING, description->has(has_scheduling), &scheduling},
-               {TENON_EXTENSION_SEQUENCE, description->has(has_sequence), &sequence},
-               {TENON_EXTENSION_SESSIONS, description->has(has_sessions), &sessions_table}};
+    } all[] = {
+        {TENON_EXTENSION_CANCEL, description->has(has_cancel), &cancel_table},
+        {TENON_EXTENSION_CHECK_BLOB, description->has(has_check_blob), &check_blob_table},
+        {TENON_EXTENSION_DEVICE_MEMORY, description->has(has_device_memory), &device_memory},
+        {TENON_EXTENSION_DEVICES, description->has(has_devices), &devices_table},
+        {TENON_EXTENSION_ESTIMATE, description->has(has_estimate), &estimate},
+        {TENON_EXTENSION_EXTERNAL_MEMORY,
+         (description->memory_kinds() | description->fence_kinds()) != 0, &external_memory},
+        {TENON_EXTENSION_INTERMEDIATES, description->has(has_intermediates), &intermediates_table},
+        {TENON_EXTENSION_KERNELS, description->has(has_kernels), &kernels_table},
+        {TENON_EXTENSION_MEMORY_INFO, description->has(has_memory_info), &memory_info_table},
+        {TENON_EXTENSION_OPTIONS, true, &options},
+        {TENON_EXTENSION_SCHEDULING, description->has(has_scheduling), &scheduling},
+        {TENON_EXTENSION_SEQUENCE, description->has(has_sequence), &sequence},
+        {TENON_EXTENSION_SESSIONS, description->has(has_sessions), &sessions_table}};
     for (const auto& one : all) {
       if (one.id == id) return one.is_there ? one.table : nullptr;
     }

@@ -35,7 +35,7 @@ struct IsolatedObject {
   tenon_plugin_head head;
   tenon_backend_record records[max_isolated_backends];
   char mark[sizeof isolated_mark];
-  std::uint32_t lost_flags;  ///< Flags of records that an isolated plugin does not have.
+  std::uint32_t reserved;  ///< 0.
   /// Absolute, or a name: of a file next to the isolated plugin. Empty in the template.
   char wrapped_path[isolated_path_size];
   char worker_path[isolated_path_size];  ///< Where the worker was; empty when it was not found.

@@ -113,11 +113,7 @@ Result<Made> make_isolated(const Request& request) {
     object.settings.deadline_ms = request.deadline_ms;
     TENON_RETURN_IF_ERROR(put_restriction(request, object));
     for (std::size_t i = 0; i < object.head.num_backends; ++i) {
-      tenon_backend_record& record = object.records[i];
-      made.backends.emplace_back(record.id);
-      if ((record.flags & TENON_BACKEND_OFFERS_KERNELS) == 0) continue;
-      record.flags &= ~static_cast<std::uint32_t>(TENON_BACKEND_OFFERS_KERNELS);
-      made.without_kernels.emplace_back(record.id);
+      made.backends.emplace_back(object.records[i].id);
     }
     return ok();
   };

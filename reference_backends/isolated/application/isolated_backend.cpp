@@ -61,12 +61,11 @@ host::Trust trust() noexcept {
 
 IsolatedBackend::IsolatedBackend(const IsolatedObject& object, std::size_t index,
                                  const tenon_host* host)
-    : object_(object), index_(index), host_(host), settings_(Settings::of(object.settings)) {
-  if (!TENON_HAS_MEMBER(*host, get_extension) || !host->get_extension) return;
-  const auto* table = static_cast<const tenon_cancel_flag_v1*>(
-      host->get_extension(host, TENON_EXTENSION_CANCEL_FLAG));
-  if (table && TENON_HAS_MEMBER(*table, get_cancel_flag)) cancel_flag_ = table;
-}
+    : object_(object),
+      index_(index),
+      host_(host),
+      tables_(host),
+      settings_(Settings::of(object.settings)) {}
 
 Result<std::unique_ptr<IsolatedBackend>> IsolatedBackend::open(const IsolatedObject& object,
                                                                std::size_t index,
@@ -176,7 +175,7 @@ Result<std::shared_ptr<Worker>> IsolatedBackend::start_worker(bool describes) {
   to.clear();
   to.put_text(host_->name);
   to.put<std::uint16_t>(std::min<std::uint16_t>(host_->abi_minor, TENON_ABI_MINOR));
-  to.put<std::uint8_t>(cancel_flag_ != nullptr);
+  to.put(tables_.bits());
   to.put_text(plugin);
   to.put(object_.sha256);
   to.put<std::uint8_t>(trust() == host::Trust::checked);
@@ -253,6 +252,7 @@ Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint6
   }
   to.put<std::uint8_t>(hints != nullptr);
   to.put(copied);
+  write_pool(tables_.threads ? tables_.threads->get_pool_of_init(&context) : nullptr, to);
   return ok();
 }
 
@@ -265,7 +265,7 @@ tenon_status IsolatedBackend::init(const tenon_init_context* context, tenon_dele
     const std::lock_guard lock(mutex_);
     settings = settings_;
   }
-  auto replay = std::make_unique<Replay>();
+  auto replay = std::make_shared<Replay>();
   Writer message;
   const Status written = write_init(*context, delegate->number, settings, message);
   if (!written.ok()) return fail(written);
@@ -274,25 +274,31 @@ tenon_status IsolatedBackend::init(const tenon_init_context* context, tenon_dele
   replay->blob = *std::move(blob);
   delegate->deadline_ms = static_cast<std::uint64_t>(settings.deadline_ms);
   delegate->restarts = settings.restart;
+  delegate->max_restarts = settings.restart;
   delegate->own_worker = settings.own_worker;
-  delegate->data = context->named_data_map;
+  delegate->services.data = context->named_data_map;
+  if (tables_.prepare) {
+    delegate->services.prepared =
+        std::make_shared<PreparedSet>(tables_.prepare, settings.restart > 0);
+  }
   auto loan = borrow(settings.own_worker);
   if (!loan.ok()) return fail(std::move(loan).status());
   delegate->loan = *std::move(loan);
   Worker& worker = delegate->loan.worker();
   ApplicationLane& lane = delegate->loan.lane();
-  if (delegate->data) worker.set_data(delegate->number, delegate->data);
+  worker.serve(delegate->number, delegate->services);
   lane.out().clear();
   lane.out().put_array(message.bytes().data(), message.size());
   CallInfo info = info_of(*delegate, "init");
   info.tracer = context->tracer;
   info.context = asked_for_code(context);
+  info.init = context;
   info.permitted = &replay->permitted;
   int descriptor = -1;
   const auto result = worker.call(lane, Call::init, info, sent_with(replay->blob, descriptor));
   const tenon_status status = pass_on(result);
   if (status != TENON_STATUS_OK) {
-    if (delegate->data) worker.set_data(delegate->number, nullptr);
+    worker.stop_serving(delegate->number);
     return status;
   }
   // The worker has a copy.
@@ -316,28 +322,87 @@ CallInfo IsolatedBackend::info_of(const IsolatedDelegate& delegate,
           .deadline_ms = delegate.deadline_ms};
 }
 
-Status IsolatedBackend::revive(IsolatedDelegate& delegate) {
-  if (!delegate.replay || delegate.restarts == 0) return delegate.loan.worker().dead_status();
-  --delegate.restarts;
-  const std::string reason(delegate.loan.worker().dead_status().text());
+Status IsolatedBackend::load_again(IsolatedDelegate& delegate) {
   TENON_TRY(delegate.loan, borrow(delegate.own_worker));
   Worker& worker = delegate.loan.worker();
-  if (delegate.data) worker.set_data(delegate.number, delegate.data);
+  worker.serve(delegate.number, delegate.services);
   Writer& to = delegate.loan.lane().out();
   to.clear();
   to.put_array(delegate.replay->message.data(), delegate.replay->message.size());
+  // The number comes first; a session has another one.
+  to.put_at(0, delegate.number);
   CallInfo info = info_of(delegate, "init");
   info.permitted = &delegate.replay->permitted;
   int descriptor = -1;
   TENON_TRY(const CallResult result, worker.call(delegate.loan.lane(), Call::init, info,
                                                  sent_with(delegate.replay->blob, descriptor)));
-  delegate.arguments = ArgumentsCopy();
-  const std::string line = concat(delegate.method, ": delegate ", delegate.number,
-                                  " was loaded again in a new worker: ", reason);
-  host_->log(host_, TENON_LOG_INFO, line.data(), line.size());
   if (result.status == TENON_STATUS_OK) return ok();
-  delegate.restarts = 0;
+  worker.stop_serving(delegate.number);
   return Status(static_cast<Error>(result.status), concat("init in a new worker: ", result.text));
+}
+
+Status IsolatedBackend::restore(IsolatedDelegate& delegate) {
+  const auto check = [](Result<CallResult> result, std::string_view what) -> Status {
+    if (!result.ok()) return std::move(result).status();
+    if (result->status == TENON_STATUS_OK) return ok();
+    return Status(static_cast<Error>(result->status),
+                  concat(what, " in a new worker: ", result->text));
+  };
+  if (delegate.scheduling) {
+    TENON_RETURN_IF_ERROR(check(call_of(delegate, Call::set_scheduling, "set_scheduling",
+                                        [&](Writer& to) { to.put(*delegate.scheduling); }),
+                                "set_scheduling"));
+  }
+  if (delegate.recording.sink) {
+    TENON_RETURN_IF_ERROR(
+        check(ask_to_record(delegate, delegate.recording.handles), "intermediates"));
+  }
+  for (const auto& [part, bytes] : delegate.saved.parts()) {
+    const auto write = [&](Writer& to) {
+      to.put(part);
+      to.put_bytes(bytes.data(), bytes.size());
+    };
+    TENON_RETURN_IF_ERROR(
+        check(call_of(delegate, Call::write_state, "write", write), "the saved state"));
+  }
+  if (delegate.saved.parts().empty()) return ok();
+  return check(call_of(delegate, Call::state_written, "written", [](Writer&) {}),
+               "the saved state");
+}
+
+Status IsolatedBackend::revive(IsolatedDelegate& delegate) {
+  if (!delegate.replay || delegate.restarts == 0) return delegate.loan.worker().dead_status();
+  --delegate.restarts;
+  const std::string reason(delegate.loan.worker().dead_status().text());
+  delegate.arguments = ArgumentsCopy();
+  Status loaded = load_again(delegate);
+  if (loaded.ok()) loaded = restore(delegate);
+  if (!loaded.ok()) {
+    // Without its state the worker must not have it.
+    if (!delegate.loan.worker().is_dead()) {
+      static_cast<void>(call_of(delegate, Call::destroy, "destroy", [](Writer&) {}));
+    }
+    return loaded;
+  }
+  const std::string line = concat(
+      delegate.method, ": delegate ", delegate.number, " was loaded again in a new worker, ",
+      delegate.saved.parts().empty() ? "without a state" : "with the state that was saved last",
+      ": ", reason);
+  host_->log(host_, TENON_LOG_INFO, line.data(), line.size());
+  return ok();
+}
+
+void IsolatedBackend::write_call(const tenon_execution_context& context, CallInfo& info,
+                                 Writer& to) const {
+  write_tracer(context.tracer, to);
+  info.tracer = context.tracer;
+  if (tables_.cancel_flag) info.cancel_flag = tables_.cancel_flag->get_cancel_flag(&context);
+  to.put<std::uint8_t>(info.cancel_flag != nullptr);
+  write_pool(tables_.threads ? tables_.threads->get_pool(&context) : nullptr, to);
+  const tenon_changes* const changes =
+      tables_.changes ? tables_.changes->get_changes(&context) : nullptr;
+  to.put<std::uint8_t>(changes != nullptr);
+  to.put<std::uint64_t>(changes ? changes->count : 0);
 }
 
 tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
@@ -353,26 +418,28 @@ tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
   to.put(delegate.number);
   const std::size_t at = to.size();
   to.put<std::uint64_t>(0);
-  write_tracer(context->tracer, to);
   CallInfo info = info_of(delegate, "execute");
   info.number = ++delegate.num_calls;
-  info.tracer = context->tracer;
-  if (cancel_flag_) info.cancel_flag = cancel_flag_->get_cancel_flag(context);
-  to.put<std::uint8_t>(info.cancel_flag != nullptr);
-  const Status written = delegate.arguments.write({args, num_args}, to);
+  info.recording = &delegate.recording;
+  write_call(*context, info, to);
+  const Status written = delegate.arguments.write({args, num_args}, memories_, to);
   if (!written.ok()) return fail(written);
-  auto arena = lane.grow_arena(delegate.arguments.size());
+  if (!delegate.arguments.used().empty()) [[unlikely]] {
+    const Status brought = bring(delegate.arguments.used(), delegate.loan.shared_worker());
+    if (!brought.ok()) return fail(brought);
+  }
+  auto arena = lane.arena().grow(delegate.arguments.size());
   if (!arena.ok()) return fail(std::move(arena).status());
   const int descriptor = *arena;
   const bool is_new = descriptor >= 0;
   if (is_new) to.put_at<std::uint64_t>(at, lane.arena().size());
-  delegate.arguments.copy_in(lane, is_new);
+  delegate.arguments.copy_in(lane.arena(), is_new);
   auto result =
       delegate.loan.worker().call(lane, Call::execute, info, {&descriptor, is_new ? 1u : 0u});
   const tenon_status status = pass_on(result);
   if (status != TENON_STATUS_OK) [[unlikely]]
     return status;
-  return fail(delegate.arguments.copy_out(host_, lane, result->body));
+  return fail(delegate.arguments.copy_out(host_, lane.arena(), result->body));
 }
 
 void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
@@ -385,7 +452,7 @@ void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
       host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
     }
   }
-  if (delegate->data) worker.set_data(delegate->number, nullptr);
+  worker.stop_serving(delegate->number);
 }
 
 tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, tenon_delegate** out) {
@@ -393,7 +460,19 @@ tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, ten
   session->number = next_number_++;
   session->method = parent.method;
   session->deadline_ms = parent.deadline_ms;
+  session->restarts = parent.max_restarts;
+  session->max_restarts = parent.max_restarts;
+  session->own_worker = parent.own_worker;
+  session->replay = parent.replay;
+  session->services = parent.services;
   const std::shared_ptr<Worker>& worker = parent.loan.shared_worker();
+  if (worker->is_dead() && session->replay) {
+    // A session has the state that `init` gives, and the parent may be running.
+    const Status loaded = load_again(*session);
+    if (!loaded.ok()) return fail(loaded);
+    *out = reinterpret_cast<tenon_delegate*>(session.release());
+    return TENON_STATUS_OK;
+  }
   auto lane = worker->take_lane();
   if (!lane.ok()) return fail(std::move(lane).status());
   session->loan = LaneLoan(worker, *lane);

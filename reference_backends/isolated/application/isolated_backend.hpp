@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +16,10 @@
 #include "arguments.hpp"
 #include "call.hpp"
 #include "description.hpp"
+#include "host_tables.hpp"
 #include "isolated_object.hpp"
+#include "remote_memory.hpp"
+#include "saved_state.hpp"
 #include "settings.hpp"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
@@ -62,14 +67,32 @@ struct IsolatedDelegate {
   std::uint64_t number = 0;
   std::string method;
   std::uint64_t deadline_ms = 0;
-  std::int64_t restarts = 0;       ///< That are left.
-  std::unique_ptr<Replay> replay;  ///< When restarts are wanted.
-  const tenon_named_data_map* data = nullptr;
+  std::int64_t restarts = 0;  ///< That are left.
+  std::int64_t max_restarts = 0;
+  std::shared_ptr<Replay> replay;  ///< When restarts are wanted; that of the parent for a session.
+  SavedState saved;                ///< As well.
+  std::optional<tenon_scheduling> scheduling;  ///< The hints that were set last.
+  Services services;
   LaneLoan loan;
   ArgumentsCopy arguments;
   std::uint64_t num_calls = 0;
+  Recording recording;
   std::map<std::uint64_t, std::uint64_t> state_sizes;  ///< Of the parts that were listed.
   bool own_worker = false;
+};
+
+/// One kernel. Its calls take any free lane.
+struct IsolatedKernel {
+  class IsolatedBackend* backend = nullptr;
+  std::uint64_t number = 0;
+  std::string op;
+  std::vector<tenon_value*> args;
+  std::uint64_t deadline_ms = 0;
+  std::int64_t restarts = 0;  ///< That are left.
+  std::shared_ptr<Worker> worker;
+  ArgumentsCopy arguments{true};
+  Arena arena;
+  std::uint64_t num_calls = 0;
 };
 
 /// One backend of the wrapped plugin, in a worker. Functions answer as those of `tenon_backend_api`
@@ -96,7 +119,7 @@ class IsolatedBackend {
                                      const tenon_execution_context* context,
                                      tenon_value* const* args, std::uint32_t num_args);
   void destroy(IsolatedDelegate* delegate);
-  [[nodiscard]] tenon_status create_session(const IsolatedDelegate& delegate, tenon_delegate** out);
+  [[nodiscard]] tenon_status create_session(const IsolatedDelegate& parent, tenon_delegate** out);
   [[nodiscard]] tenon_status check_blob(const tenon_init_context* context, std::uint32_t* verdict);
   [[nodiscard]] tenon_status memory_info(const IsolatedDelegate* delegate, tenon_memory_info* out);
   [[nodiscard]] tenon_status list_devices(tenon_device_sink sink, void* context);
@@ -106,14 +129,36 @@ class IsolatedBackend {
                                       void* sink_context);
   [[nodiscard]] tenon_status free_memory(tenon_dl_device device, std::uint64_t* nbytes);
   void cancel(const IsolatedDelegate& delegate);
-  [[nodiscard]] tenon_status set_scheduling(const IsolatedDelegate& delegate,
+  [[nodiscard]] tenon_status set_scheduling(IsolatedDelegate& delegate,
                                             const tenon_scheduling* scheduling);
   [[nodiscard]] tenon_status list_state(IsolatedDelegate& delegate, const tenon_state_list* to);
-  [[nodiscard]] tenon_status read_state(const IsolatedDelegate& delegate, std::uint64_t part,
-                                        void* to);
-  [[nodiscard]] tenon_status write_state(const IsolatedDelegate& delegate, std::uint64_t part,
+  [[nodiscard]] tenon_status read_state(IsolatedDelegate& delegate, std::uint64_t part, void* to);
+  [[nodiscard]] tenon_status write_state(IsolatedDelegate& delegate, std::uint64_t part,
                                          const void* from);
-  [[nodiscard]] tenon_status state_written(const IsolatedDelegate& delegate);
+  [[nodiscard]] tenon_status state_written(IsolatedDelegate& delegate);
+  [[nodiscard]] tenon_status list_intermediates(const IsolatedDelegate& delegate,
+                                                const tenon_intermediate_list* to);
+  [[nodiscard]] tenon_status record(IsolatedDelegate& delegate, const std::int64_t* handles,
+                                    std::uint64_t num_handles, const tenon_intermediate_sink* sink);
+  [[nodiscard]] tenon_status allocate(tenon_dl_device device, std::uint64_t nbytes,
+                                      std::uint64_t alignment, void** out);
+  void free_block(void* block);
+  [[nodiscard]] tenon_status copy_to_device(void* to, const void* from, std::uint64_t nbytes);
+  [[nodiscard]] tenon_status copy_to_host(void* to, const void* from, std::uint64_t nbytes);
+  [[nodiscard]] tenon_status copy_on(void* stream, void* to, const void* from,
+                                     std::uint64_t nbytes);
+  [[nodiscard]] tenon_status import_memory(const tenon_external_memory* memory,
+                                           tenon_imported_memory** out, void** address);
+  void release_memory(tenon_imported_memory* memory);
+  /// Passes a fence on: `kind` is one of the two calls.
+  [[nodiscard]] tenon_status pass_fence(IsolatedDelegate& delegate, Call kind,
+                                        const tenon_external_fence* fence);
+  [[nodiscard]] tenon_status list_operators(tenon_operator_sink sink, void* context);
+  [[nodiscard]] tenon_status create_kernel(const char* op, tenon_value* const* args,
+                                           std::uint32_t num_args, tenon_kernel** out);
+  [[nodiscard]] tenon_status run_kernel(IsolatedKernel& kernel,
+                                        const tenon_execution_context* context);
+  void destroy_kernel(IsolatedKernel* kernel);
 
  private:
   IsolatedBackend(const IsolatedObject& object, std::size_t index, const tenon_host* host);
@@ -138,7 +183,34 @@ class IsolatedBackend {
   /// Writes the context of `init`. `restarts` and `deadline` follow the options of this load.
   [[nodiscard]] Status write_init(const tenon_init_context& context, std::uint64_t number,
                                   Settings& settings, Writer& to) const;
+  /// Loads a delegate again whose worker has died. errors: those of the dead worker, when it may
+  /// not be.
   [[nodiscard]] Status revive(IsolatedDelegate& delegate);
+  [[nodiscard]] Status revive_if_dead(IsolatedDelegate& delegate) {
+    return delegate.loan.worker().is_dead() ? revive(delegate) : ok();
+  }
+  /// Makes the call of `init` that `delegate.replay` is of, in a lane that was lent.
+  [[nodiscard]] Status load_again(IsolatedDelegate& delegate);
+  /// Sees that `worker` has all of `memories`. errors: those of the plugin; InvalidState for a
+  /// block of another worker.
+  [[nodiscard]] Status bring(const std::vector<std::shared_ptr<RemoteMemory>>& memories,
+                             const std::shared_ptr<Worker>& worker);
+  [[nodiscard]] Status import_into(const std::shared_ptr<Worker>& worker, RemoteMemory& memory);
+  /// Ends memory in the workers that have it.
+  void end_memory(RemoteMemory& memory, Call kind, std::string_view function);
+  /// The block that has these bytes, and the worker that has it. errors: InvalidArgument;
+  /// InvalidState when that has died.
+  [[nodiscard]] Result<std::pair<std::shared_ptr<RemoteMemory>, LaneLoan>> find_block(
+      const void* data, std::uint64_t nbytes);
+  static void save_part(IsolatedDelegate& delegate, std::uint64_t part, const void* bytes);
+  /// Sets what was set since then, and the state that was saved.
+  [[nodiscard]] Status restore(IsolatedDelegate& delegate);
+  [[nodiscard]] Result<CallResult> ask_to_record(const IsolatedDelegate& delegate,
+                                                 const std::set<std::int64_t>& handles);
+  [[nodiscard]] Result<CallResult> make_kernel(IsolatedKernel& kernel, LaneLoan& loan);
+  [[nodiscard]] Status revive(IsolatedKernel& kernel);
+  /// Writes what each call has before its arguments.
+  void write_call(const tenon_execution_context& context, CallInfo& info, Writer& to) const;
   [[nodiscard]] CallInfo info_of(const IsolatedDelegate& delegate,
                                  std::string_view function) const noexcept;
   /// A plugin without options has none of this name.
@@ -166,10 +238,11 @@ class IsolatedBackend {
   const IsolatedObject& object_;
   std::size_t index_;
   const tenon_host* host_;
-  const tenon_cancel_flag_v1* cancel_flag_ = nullptr;
+  const HostTables tables_;
   std::unique_ptr<Description> description_;
   bool has_options_ = false;  ///< Of its own, besides those of the isolated plugin.
   std::atomic<std::uint64_t> next_number_ = 1;
+  RemoteMemories memories_;
   std::mutex mutex_;  // Guards what follows.
   Settings settings_;
   std::shared_ptr<Worker> worker_;

@@ -46,14 +46,14 @@ tenon_status IsolatedBackend::call_apart(Call kind, std::string_view function, c
   loan->lane().out().clear();
   loan->lane().out().put_array(message.bytes().data(), message.size());
   const bool has_data = context && context->named_data_map;
-  if (has_data) worker.set_data(number, context->named_data_map);
+  if (has_data) worker.serve(number, {.data = context->named_data_map});
   const CallInfo info{.function = function,
                       .deadline_ms = static_cast<std::uint64_t>(settings.deadline_ms),
                       .tracer = context ? context->tracer : nullptr,
                       .context = asked_for_code(context)};
   int descriptor = -1;
   auto result = worker.call(loan->lane(), kind, info, sent_with(blob, descriptor));
-  if (has_data) worker.set_data(number, nullptr);
+  if (has_data) worker.stop_serving(number);
   const tenon_status status = pass_on(result);
   if (status != TENON_STATUS_OK) return status;
   // The reason of a verdict.
@@ -193,16 +193,20 @@ void IsolatedBackend::cancel(const IsolatedDelegate& delegate) {
   static_cast<void>(worker.call(**lane, Call::cancel, info_of(delegate, "cancel")));
 }
 
-tenon_status IsolatedBackend::set_scheduling(const IsolatedDelegate& delegate,
+tenon_status IsolatedBackend::set_scheduling(IsolatedDelegate& delegate,
                                              const tenon_scheduling* scheduling) {
+  if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   tenon_scheduling copied{};
   std::memcpy(&copied, scheduling, std::min<std::size_t>(scheduling->struct_size, sizeof copied));
-  return call_of(
+  const tenon_status status = call_of(
       delegate, Call::set_scheduling, "set_scheduling", [&](Writer& to) { to.put(copied); },
       nothing_to_read);
+  if (status == TENON_STATUS_OK) delegate.scheduling = copied;
+  return status;
 }
 
 tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon_state_list* to) {
+  if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   tenon_status added = TENON_STATUS_OK;
   const tenon_status status =
       call_of(delegate, Call::list_state, "list", nothing_to_write, [&](Reader& from) {
@@ -225,8 +229,14 @@ tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon
   return status == TENON_STATUS_OK ? added : status;
 }
 
-tenon_status IsolatedBackend::read_state(const IsolatedDelegate& delegate, std::uint64_t part,
-                                         void* to) {
+void IsolatedBackend::save_part(IsolatedDelegate& delegate, std::uint64_t part, const void* bytes) {
+  if (!delegate.replay) return;
+  delegate.saved.put(delegate.num_calls, part, bytes, delegate.state_sizes.at(part),
+                     delegate.state_sizes.size());
+}
+
+tenon_status IsolatedBackend::read_state(IsolatedDelegate& delegate, std::uint64_t part, void* to) {
+  if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   return call_of(
       delegate, Call::read_state, "read", [&](Writer& out) { out.put(part); },
       [&](Reader& from) {
@@ -238,26 +248,67 @@ tenon_status IsolatedBackend::read_state(const IsolatedDelegate& delegate, std::
           return;
         }
         if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+        save_part(delegate, part, to);
       });
 }
 
-tenon_status IsolatedBackend::write_state(const IsolatedDelegate& delegate, std::uint64_t part,
+tenon_status IsolatedBackend::write_state(IsolatedDelegate& delegate, std::uint64_t part,
                                           const void* from) {
+  if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   const auto listed = delegate.state_sizes.find(part);
   if (listed == delegate.state_sizes.end()) {
     return fail(error(Error::InvalidArgument, "part ", part, " of the state was not listed"));
   }
-  return call_of(
+  const tenon_status status = call_of(
       delegate, Call::write_state, "write",
       [&](Writer& to) {
         to.put(part);
         to.put_bytes(from, listed->second);
       },
       nothing_to_read);
+  if (status == TENON_STATUS_OK) save_part(delegate, part, from);
+  return status;
 }
 
-tenon_status IsolatedBackend::state_written(const IsolatedDelegate& delegate) {
+tenon_status IsolatedBackend::state_written(IsolatedDelegate& delegate) {
+  if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   return call_of(delegate, Call::state_written, "written", nothing_to_write, nothing_to_read);
+}
+
+tenon_status IsolatedBackend::list_intermediates(const IsolatedDelegate& delegate,
+                                                 const tenon_intermediate_list* to) {
+  tenon_status added = TENON_STATUS_OK;
+  const tenon_status status =
+      call_of(delegate, Call::list_intermediates, "list", nothing_to_write, [&](Reader& from) {
+        while (from.get<std::uint8_t>() != 0 && added == TENON_STATUS_OK) {
+          tenon_intermediate one{};
+          one.struct_size = sizeof one;
+          one.handle = from.get<std::int64_t>();
+          const std::string_view name = from.get_text();
+          one.name = name.data();
+          one.name_size = name.size();
+          if (from.ok()) added = to->add(to, &one);
+        }
+      });
+  return status == TENON_STATUS_OK ? added : status;
+}
+
+Result<CallResult> IsolatedBackend::ask_to_record(const IsolatedDelegate& delegate,
+                                                  const std::set<std::int64_t>& handles) {
+  return call_of(delegate, Call::record_intermediates, "record", [&](Writer& to) {
+    to.put<std::uint64_t>(handles.size());
+    for (const std::int64_t each : handles) to.put(each);
+  });
+}
+
+tenon_status IsolatedBackend::record(IsolatedDelegate& delegate, const std::int64_t* handles,
+                                     std::uint64_t num_handles,
+                                     const tenon_intermediate_sink* sink) {
+  if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
+  Recording wanted{{handles, handles + num_handles}, sink};
+  const tenon_status status = pass_on(ask_to_record(delegate, wanted.handles));
+  if (status == TENON_STATUS_OK) delegate.recording = std::move(wanted);
+  return status;
 }
 
 }  // namespace tenon::isolated

@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "received_tensor.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/hex.hpp"
 
@@ -159,13 +160,24 @@ void Worker::give_back(ApplicationLane* lane) {
   free_lanes_.push_back(lane);
 }
 
-void Worker::set_data(std::uint64_t number, const tenon_named_data_map* data) {
+void Worker::serve(std::uint64_t number, Services services) {
   const std::lock_guard lock(mutex_);
-  if (data) {
-    data_[number] = data;
-  } else {
-    data_.erase(number);
-  }
+  services_[number] = std::move(services);
+}
+
+void Worker::stop_serving(std::uint64_t number) {
+  Services last;  // Ends after the lock.
+  const std::lock_guard lock(mutex_);
+  const auto found = services_.find(number);
+  if (found == services_.end()) return;
+  last = std::move(found->second);
+  services_.erase(found);
+}
+
+Services Worker::services_of(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = services_.find(number);
+  return found == services_.end() ? Services() : found->second;
 }
 
 Status Worker::dead_status() const {
@@ -192,6 +204,7 @@ Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::s
   std::string text = concat("the worker died in ", info.function, " of backend ", subject_.backend);
   if (info.delegate != 0) text += concat(", delegate ", info.delegate);
   if (!info.method.empty()) text += concat(" (method ", info.method, ")");
+  if (!info.op.empty()) text += concat(" (operator ", info.op, ")");
   if (info.number != 0) text += concat(", call ", info.number);
   text += concat(", thread ", ::syscall(SYS_gettid), ": ");
   std::string crash = crash_text(lane.header().crash);
@@ -322,6 +335,12 @@ Status Worker::answer(ApplicationLane& lane, const CallInfo& info) {
     case Answer::get_tensor_layout:
     case Answer::get_key:
       return answer_data(lane, from);
+    case Answer::open_prepared:
+    case Answer::store_prepared:
+    case Answer::release_prepared:
+      return answer_prepared(lane, from, info);
+    case Answer::take_intermediate:
+      return answer_intermediate(lane, from, info);
     case Answer::done:
       break;
   }
@@ -353,12 +372,7 @@ Status Worker::answer_data(ApplicationLane& lane, Reader& from) {
   const auto index = from.get<std::uint32_t>();
   const std::string_view key = from.get_text();
   if (!from.is_at_end()) return error(Error::Internal, "its question for data cannot be read");
-  const tenon_named_data_map* data = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = data_.find(number);
-    if (found != data_.end()) data = found->second;
-  }
+  const tenon_named_data_map* const data = services_of(number).data;
   Writer& out = lane.out();
   tenon_status status = TENON_STATUS_NOT_FOUND;
   if (data && lane.kind() == static_cast<std::uint32_t>(Answer::get_key)) {
@@ -405,6 +419,68 @@ Status Worker::answer_data(ApplicationLane& lane, Reader& from) {
   out.put(nbytes);
   const int descriptor = file.get();
   return lane.send(answered, {&descriptor, 1});
+}
+
+Status Worker::answer_prepared(ApplicationLane& lane, Reader& from, const CallInfo& info) {
+  const auto number = from.get<std::uint64_t>();
+  const std::shared_ptr<PreparedSet> prepared = services_of(number).prepared;
+  Writer& out = lane.out();
+  tenon_status status = TENON_STATUS_NOT_SUPPORTED;
+  host::FileDescriptor file;
+  if (lane.kind() == static_cast<std::uint32_t>(Answer::open_prepared)) {
+    const std::string_view identity = from.get_text();
+    if (!from.is_at_end()) return error(Error::Internal, "its question cannot be read");
+    PreparedSet::Opened opened;
+    const bool is_init = info.init && info.delegate == number;
+    if (prepared) status = prepared->open(is_init ? info.init : nullptr, identity, opened);
+    if (status == TENON_STATUS_OK && !opened.bytes.empty()) {
+      auto copy = sealed_copy("tenon-prepared", opened.bytes);
+      if (!copy.ok()) {
+        prepared->release(opened.number);
+        status = to_status(copy.error());
+      } else {
+        file = *std::move(copy);
+      }
+    }
+    out.put(status);
+    out.put(opened.number);
+    out.put<std::uint64_t>(file.valid() ? opened.bytes.size() : 0);
+    const int descriptor = file.get();
+    return lane.send(answered, {&descriptor, file.valid() ? std::size_t{1} : std::size_t{0}});
+  }
+  const auto entry = from.get<std::uint64_t>();
+  if (lane.kind() == static_cast<std::uint32_t>(Answer::release_prepared)) {
+    if (!from.is_at_end()) return error(Error::Internal, "its question cannot be read");
+    if (prepared) prepared->release(entry);
+    out.put<tenon_status>(TENON_STATUS_OK);
+    return lane.send(answered, {});
+  }
+  const auto size = from.get<std::uint64_t>();
+  if (!from.is_at_end() || lane.descriptors().size() != 1) {
+    return error(Error::Internal, "its question cannot be read");
+  }
+  if (size > max_answer_size) {
+    out.put<tenon_status>(TENON_STATUS_OUT_OF_RESOURCES);
+    return lane.send(answered, {});
+  }
+  TENON_TRY(const std::vector<std::byte> bytes,
+            copy_of(lane.descriptors().front().get(), size, max_answer_size));
+  if (prepared) status = prepared->store(entry, bytes);
+  out.put(status);
+  return lane.send(answered, {});
+}
+
+Status Worker::answer_intermediate(ApplicationLane& lane, Reader& from, const CallInfo& info) {
+  const auto handle = from.get<std::int64_t>();
+  ReceivedTensor tensor;
+  if (!tensor.read(from)) return error(Error::Internal, "its intermediate cannot be read");
+  if (!info.recording || !info.recording->sink || !info.recording->handles.contains(handle)) {
+    return error(Error::Internal, "it gives the intermediate ", handle,
+                 ", which was not asked for");
+  }
+  const tenon_intermediate_sink* const sink = info.recording->sink;
+  lane.out().put(sink->take(sink, handle, &tensor.get()));
+  return lane.send(answered, {});
 }
 
 }  // namespace tenon::isolated

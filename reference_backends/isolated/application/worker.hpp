@@ -14,6 +14,7 @@
 #include "application_lane.hpp"
 #include "call.hpp"
 #include "launch.hpp"
+#include "prepared_set.hpp"
 #include "tenon/abi/host.h"
 #include "tenon/core/result.hpp"
 
@@ -24,6 +25,12 @@ struct CallResult {
   tenon_status status = TENON_STATUS_OK;
   std::string_view text{};  ///< Valid until the lane's next call.
   Reader body{};            ///< As long.
+};
+
+/// The answers to the questions of one delegate, and of sessions of it.
+struct Services {
+  const tenon_named_data_map* data = nullptr;
+  std::shared_ptr<PreparedSet> prepared{};
 };
 
 /// One process with the wrapped plugin, seen from the application. Any thread.
@@ -55,8 +62,9 @@ class Worker {
   [[nodiscard]] Result<CallResult> call(ApplicationLane& lane, Call kind, const CallInfo& info,
                                         std::span<const int> descriptors = {});
 
-  /// Names the data that delegate `number` may ask for; null takes it back.
-  void set_data(std::uint64_t number, const tenon_named_data_map* data);
+  /// Answers the questions of delegate `number` from now on, until `stop_serving`.
+  void serve(std::uint64_t number, Services services);
+  void stop_serving(std::uint64_t number);
 
   /// Whether it has died, as far as it was noticed.
   [[nodiscard]] bool is_dead() const noexcept { return is_dead_.load(std::memory_order_relaxed); }
@@ -82,6 +90,10 @@ class Worker {
   [[nodiscard]] Status answer_permit_code(ApplicationLane& lane, Reader& from,
                                           const CallInfo& info);
   [[nodiscard]] Status answer_data(ApplicationLane& lane, Reader& from);
+  [[nodiscard]] Status answer_prepared(ApplicationLane& lane, Reader& from, const CallInfo& info);
+  [[nodiscard]] static Status answer_intermediate(ApplicationLane& lane, Reader& from,
+                                                  const CallInfo& info);
+  [[nodiscard]] Services services_of(std::uint64_t number);
   [[nodiscard]] Result<CallResult> take_answer(ApplicationLane& lane, const CallInfo& info) const;
   [[nodiscard]] bool is_in_child_of_fork() const noexcept;
 
@@ -93,7 +105,7 @@ class Worker {
   mutable std::mutex mutex_;  // Guards what follows.
   std::vector<std::unique_ptr<ApplicationLane>> lanes_;
   std::vector<ApplicationLane*> free_lanes_;
-  std::map<std::uint64_t, const tenon_named_data_map*> data_;
+  std::map<std::uint64_t, Services> services_;
   bool has_ended_ = false;
   Ending ending_{};
   std::string death_;  ///< The text of the first call that noticed.

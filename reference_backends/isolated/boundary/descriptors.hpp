@@ -60,6 +60,19 @@ class Mapping {
     return out;
   }
 
+  /// Addresses that nothing is at.
+  [[nodiscard]] static Result<Mapping> of_addresses(std::size_t size) {
+    void* const data =
+        ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) {
+      return error(Error::MemoryAllocationFailed, "no addresses for ", size, " bytes");
+    }
+    Mapping out;
+    out.data_ = data;
+    out.size_ = size;
+    return out;
+  }
+
   /// A page of zeros of this process, which a child of `fork` finds as zeros again.
   [[nodiscard]] static Result<Mapping> own_page() {
     constexpr std::size_t size = 4096;
@@ -95,14 +108,13 @@ class Mapping {
   return out;
 }
 
-/// A file in memory with a copy of `bytes`, which nothing changes any more.
-[[nodiscard]] inline Result<host::FileDescriptor> sealed_copy(const char* name,
-                                                              std::span<const std::byte> bytes) {
-  TENON_TRY(host::FileDescriptor out, memory_file(name, bytes.size()));
+/// Writes all of `bytes` to a file at `at`.
+[[nodiscard]] inline Status write_at(int descriptor, std::span<const std::byte> bytes,
+                                     std::size_t at) {
   std::size_t done = 0;
   while (done != bytes.size()) {
-    const ssize_t now =
-        ::pwrite(out.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    const ssize_t now = ::pwrite(descriptor, bytes.data() + done, bytes.size() - done,
+                                 static_cast<off_t>(at + done));
     if (now < 0 && errno == EINTR) continue;
     if (now <= 0) {
       const int reason = errno;
@@ -111,11 +123,30 @@ class Mapping {
     }
     done += static_cast<std::size_t>(now);
   }
+  return ok();
+}
+
+/// A file in memory with a copy of the parts, one after the other, which nothing changes any more.
+[[nodiscard]] inline Result<host::FileDescriptor> sealed_copy(
+    const char* name, std::span<const std::span<const std::byte>> parts) {
+  std::size_t size = 0;
+  for (const auto part : parts) size += part.size();
+  TENON_TRY(host::FileDescriptor out, memory_file(name, size));
+  std::size_t at = 0;
+  for (const auto part : parts) {
+    TENON_RETURN_IF_ERROR(write_at(out.get(), part, at));
+    at += part.size();
+  }
   if (::fcntl(out.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
     const int reason = errno;
     return error(Error::Internal, "a file in memory cannot be sealed: ", errno_text(reason));
   }
   return out;
+}
+/// The same of one part.
+[[nodiscard]] inline Result<host::FileDescriptor> sealed_copy(const char* name,
+                                                              std::span<const std::byte> bytes) {
+  return sealed_copy(name, {&bytes, 1});
 }
 
 /// Copies the bytes of a descriptor that another process sent. It is never mapped, so that what the

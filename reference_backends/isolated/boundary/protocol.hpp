@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -10,7 +11,7 @@
 /// first call compares this number.
 namespace tenon::isolated {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 /// Calls of the application. Numbers of delegates are the worker's.
 enum class Call : std::uint32_t {
@@ -34,6 +35,21 @@ enum class Call : std::uint32_t {
   read_state,
   write_state,
   state_written,
+  list_operators,
+  create_kernel,
+  run_kernel,
+  destroy_kernel,
+  list_intermediates,
+  record_intermediates,
+  allocate,
+  free_block,
+  copy_to_device,
+  copy_to_host,
+  copy_on,
+  import_memory,
+  release_memory,
+  wait_fence,
+  signal_fence,
 };
 
 /// Answers of the worker, and its questions while it is called.
@@ -44,6 +60,10 @@ enum class Answer : std::uint32_t {
   get_data,
   get_tensor_layout,
   get_key,
+  open_prepared,
+  store_prepared,
+  release_prepared,
+  take_intermediate,
 };
 
 /// The application's answer to a question.
@@ -57,17 +77,33 @@ struct WireTensor {
   std::uint32_t flags;
   std::uint32_t shape_dynamism;
   std::uint32_t has_data;
-  std::uint64_t byte_offset;
+  tenon_dl_device device;
   std::uint64_t nbytes;
   std::uint64_t capacity;
-  std::uint64_t place;  ///< In the arena of the lane.
+  std::uint64_t memory;  ///< The number of the memory that it is in; 0 is the arena of the call.
+  std::uint64_t place;   ///< There.
 };
 
 /// In place of a delegate's number: the backend as a whole.
 inline constexpr std::uint64_t whole_backend = 0;
 
+/// Most bytes of one call that copies to or from a device; of more, several are made.
+inline constexpr std::uint64_t max_copy_size = std::uint64_t{1} << 28;
+
 /// Marks a pointer that was NULL among values.
 inline constexpr std::uint32_t no_value = 0xffffffff;
+
+/// Marks an argument that is the same value as an earlier one, whose number follows.
+inline constexpr std::uint32_t same_value = 0xfffffffe;
+
+/// Changes of a tensor in a call, one bit each.
+enum : std::uint8_t {
+  tensor_is_resized = 1u << 0,  ///< Sizes follow.
+  tensor_is_view = 1u << 1,     ///< The number of the tensor that has its bytes, and an offset.
+};
+
+/// Most lists of arguments of one delegate that both sides know; of more, they forget the oldest.
+inline constexpr std::size_t max_argument_lists = 32;
 
 /// Most dimensions of a tensor that crosses.
 inline constexpr std::int32_t max_rank = 64;
@@ -90,6 +126,14 @@ struct Ending {
   char refusals[2048];  ///< What its profile refused.
 };
 
+/// Part of the call to `load`, one bit each: extensions of the application's host.
+enum : std::uint32_t {
+  host_has_cancel_flag = 1u << 0,
+  host_has_prepare = 1u << 1,
+  host_has_threads = 1u << 2,
+  host_has_changes = 1u << 3,
+};
+
 /// The parts of the answer to `load`, one bit each: extensions that the plugin has.
 enum : std::uint32_t {
   has_cancel = 1u << 0,
@@ -104,6 +148,10 @@ enum : std::uint32_t {
   has_sequence = 1u << 9,
   has_sequence_written = 1u << 10,
   has_sessions = 1u << 11,
+  has_kernels = 1u << 12,
+  has_intermediates = 1u << 13,
+  has_device_memory = 1u << 14,
+  has_copy_on = 1u << 15,
 };
 
 }  // namespace tenon::isolated

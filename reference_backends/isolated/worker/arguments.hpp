@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,44 +16,99 @@
 
 namespace tenon::isolated {
 
+/// Memory of tensors that is not in an arena.
+class MemoryOfTensors {
+ public:
+  /// The address of a range, or null when there is none.
+  [[nodiscard]] virtual void* find(std::uint64_t number, std::uint64_t offset,
+                                   std::uint64_t nbytes) const = 0;
+
+ protected:
+  ~MemoryOfTensors() = default;
+};
+
 /// The arguments of a delegate's calls as the plugin sees them: values that stay at their addresses
 /// while calls have the same kinds and ranks (TN-TEN-3), and point into the arena of the lane.
 class Arguments {
  public:
-  /// Reads the arguments of one call, whose tensors are in `arena`.
-  [[nodiscard]] Status read(Reader& from, std::span<std::byte> arena) {
+  /// Reads the arguments of one call, whose tensors are in `arena` or in `memory`.
+  [[nodiscard]] Status read(Reader& from, std::span<std::byte> arena,
+                            const MemoryOfTensors* memory) {
+    memory_ = memory;
+    const auto number = from.get<std::uint64_t>();
+    is_same_list_ = number == number_ && list_;
+    if (!is_same_list_) {
+      list_ = &lists_[number];
+      number_ = number;
+      if (lists_.size() > max_argument_lists) lists_.erase(lists_.begin());
+    }
+    auto& [slots, pointers] = *list_;
     const std::size_t count = from.get_count(sizeof(std::uint32_t));
-    slots_.resize(count);
-    pointers_.resize(count);
+    slots.resize(count);
+    pointers.resize(count);
     tensors_.clear();
+    numbers_.clear();
     for (std::size_t i = 0; i < count; ++i) {
-      TENON_RETURN_IF_ERROR(read_value(from, arena, slots_[i]));
-      pointers_[i] = slots_[i] ? &slots_[i]->value : nullptr;
+      Reader ahead = from;
+      if (ahead.get<std::uint32_t>() == same_value) {
+        from = ahead;
+        const auto first = from.get<std::uint32_t>();
+        if (first >= i) return broken();
+        pointers[i] = pointers[first];
+        continue;
+      }
+      TENON_RETURN_IF_ERROR(read_value(from, arena, slots[i]));
+      pointers[i] = slots[i] ? &slots[i]->value : nullptr;
+      if (slots[i] && is_number(slots[i]->value)) numbers_.push_back(&slots[i]->value);
     }
     return ok();
   }
 
-  /// Adds what the call changed: the sizes of each tensor, in order.
-  void write_changes(Writer& to) const {
+  /// Adds what the call changed: of each tensor, in order, its sizes and whether it is a view of
+  /// another one; then the numbers. errors: Internal for a view of what is no argument.
+  [[nodiscard]] Status write_changes(Writer& to) const {
     to.put<std::uint64_t>(tensors_.size());
-    for (const Slot* slot : tensors_) {
-      const tenon_tensor& tensor = slot->tensor;
-      const auto rank = static_cast<std::size_t>(tensor.dl.ndim);
-      const bool is_resized = slot->shape != slot->shape_before;
-      to.put<std::uint8_t>(is_resized);
-      if (is_resized) to.put_array(slot->shape.data(), rank);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const Slot& slot = *tensors_[i];
+      const auto rank = static_cast<std::size_t>(slot.tensor.dl.ndim);
+      const bool is_resized = slot.shape != slot.shape_before;
+      const bool is_view = slot.tensor.dl.data != slot.data_before;
+      to.put(static_cast<std::uint8_t>((is_resized ? tensor_is_resized : 0) |
+                                       (is_view ? tensor_is_view : 0)));
+      if (is_resized) to.put_array(slot.shape.data(), rank);
+      if (is_view) TENON_RETURN_IF_ERROR(write_view(i, to));
     }
+    to.put<std::uint64_t>(numbers_.size());
+    for (const tenon_value* number : numbers_) {
+      to.put<std::int64_t>(number->kind == TENON_VALUE_BOOL ? number->as.boolean
+                                                            : number->as.integer);
+    }
+    return ok();
   }
 
-  [[nodiscard]] tenon_value* const* data() const noexcept { return pointers_.data(); }
+  /// Whether the arguments are the values of the call before.
+  [[nodiscard]] bool is_same_list() const noexcept { return is_same_list_; }
+
+  /// Whether a call may have changed more than the bytes of tensors.
+  [[nodiscard]] bool may_have_changed() const noexcept {
+    if (!numbers_.empty()) return true;
+    return std::ranges::any_of(tensors_, [](const Slot* slot) {
+      return slot->shape != slot->shape_before || slot->tensor.dl.data != slot->data_before;
+    });
+  }
+
+  [[nodiscard]] tenon_value* const* data() const noexcept {
+    return list_ ? list_->pointers.data() : nullptr;
+  }
   [[nodiscard]] std::uint32_t size() const noexcept {
-    return static_cast<std::uint32_t>(pointers_.size());
+    return static_cast<std::uint32_t>(list_ ? list_->pointers.size() : 0);
   }
 
  private:
   struct Slot {
     tenon_value value{sizeof(tenon_value), TENON_VALUE_NONE, {}};
     tenon_tensor tensor{};
+    void* data_before = nullptr;
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> shape_before;
     std::vector<std::int64_t> strides;
@@ -64,6 +121,37 @@ class Arguments {
   };
 
   static Status broken() { return error(Error::Internal, "a call's arguments cannot be read"); }
+
+  static bool is_number(const tenon_value& value) noexcept {
+    return value.kind == TENON_VALUE_DOUBLE || value.kind == TENON_VALUE_INT ||
+           value.kind == TENON_VALUE_BOOL;
+  }
+
+  Status write_view(std::size_t index, Writer& to) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(tensors_[index]->tensor.dl.data);
+    // Several may have it: the one with the most bytes from there on.
+    std::uint64_t most = 0;
+    std::uint64_t found = tensors_.size();
+    std::uint64_t offset = 0;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const Slot& other = *tensors_[i];
+      const auto begin = reinterpret_cast<std::uintptr_t>(other.data_before);
+      const std::uint64_t room = std::max(other.tensor.capacity, other.tensor.nbytes);
+      if (i == index || !other.data_before || at < begin || at - begin > room) continue;
+      const std::uint64_t left = room - (at - begin);
+      if (found != tensors_.size() && left <= most) continue;
+      most = left;
+      found = i;
+      offset = at - begin;
+    }
+    if (found != tensors_.size()) {
+      to.put(found);
+      to.put(offset);
+      return ok();
+    }
+    return error(Error::Internal, "the data of tensor ", index,
+                 " was moved to bytes that no argument has");
+  }
 
   Status read_value(Reader& from, std::span<std::byte> arena, std::unique_ptr<Slot>& slot) {
     const auto kind = from.get<std::uint32_t>();
@@ -117,8 +205,15 @@ class Arguments {
       return from.ok() ? ok() : broken();
     }
     const auto wire = from.get<WireTensor>();
-    if (!from.ok() || wire.ndim < 0 || wire.ndim > max_rank || wire.place > arena.size()) {
+    if (!from.ok() || wire.ndim < 0 || wire.ndim > max_rank ||
+        (wire.memory == 0 && wire.place > arena.size())) {
       return broken();
+    }
+    void* data = nullptr;
+    if (wire.has_data != 0 && wire.memory == 0) data = arena.data() + wire.place;
+    if (wire.has_data != 0 && wire.memory != 0) {
+      data = memory_ ? memory_->find(wire.memory, wire.place, wire.nbytes) : nullptr;
+      if (!data) return error(Error::Internal, "a tensor is in memory that is not here");
     }
     const auto rank = static_cast<std::size_t>(wire.ndim);
     slot.shape.resize(rank);
@@ -131,28 +226,34 @@ class Arguments {
     from.get_array(slot.dim_order.data(), rank);
     if (!from.ok()) return broken();
     slot.shape_before = slot.shape;
-    slot.tensor = {sizeof(tenon_tensor),
-                   wire.scalar_type,
-                   {wire.has_data != 0 ? arena.data() + wire.place : nullptr,
-                    {TENON_DL_CPU, 0},
-                    wire.ndim,
-                    wire.dtype,
-                    slot.shape.data(),
-                    slot.strides.data(),
-                    wire.byte_offset},
-                   slot.dim_order.data(),
-                   slot.bounds.data(),
-                   wire.nbytes,
-                   wire.capacity,
-                   wire.shape_dynamism,
-                   wire.flags};
+    slot.tensor = {
+        sizeof(tenon_tensor),
+        wire.scalar_type,
+        {data, wire.device, wire.ndim, wire.dtype, slot.shape.data(), slot.strides.data(), 0},
+        slot.dim_order.data(),
+        slot.bounds.data(),
+        wire.nbytes,
+        wire.capacity,
+        wire.shape_dynamism,
+        wire.flags};
+    slot.data_before = slot.tensor.dl.data;
     slot.value.as.tensor = &slot.tensor;
     tensors_.push_back(&slot);
     return ok();
   }
 
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<tenon_value*> pointers_;
+  /// The values of one list of arguments: those of another one are at other addresses.
+  struct List {
+    std::vector<std::unique_ptr<Slot>> slots;
+    std::vector<tenon_value*> pointers;
+  };
+
+  const MemoryOfTensors* memory_ = nullptr;
+  std::map<std::uint64_t, List> lists_;  // By number, the oldest first.
+  std::uint64_t number_ = 0;
+  List* list_ = nullptr;
+  bool is_same_list_ = false;
+  std::vector<const tenon_value*> numbers_;
   std::vector<const Slot*> tensors_;  // Of this call, in the order of the message.
 };
 

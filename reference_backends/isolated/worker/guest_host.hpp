@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "arguments.hpp"
-#include "guest_memory.hpp"
-#include "guest_tracer.hpp"
+#include "boundary/descriptors.hpp"
+#include "boundary/protocol.hpp"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 #include "worker_lane.hpp"
 
@@ -52,12 +52,12 @@ class Lanes {
 class GuestHost : public tenon_host {
  public:
   GuestHost(Lanes& lanes, std::string application, std::string path, std::uint16_t minor,
-            bool has_cancel_flag)
+            std::uint32_t extensions)
       : tenon_host{},
         lanes_(&lanes),
         application_(std::move(application)),
         plugin_path_(std::move(path)),
-        has_cancel_flag_(has_cancel_flag) {
+        extensions_(extensions) {
     static_cast<tenon_host&>(*this) = {
         sizeof(tenon_host), TENON_ABI_MAJOR, minor,   application_.c_str(), plugin_path_.c_str(),
         &keep_last_error,   &write_log,      &resize, &find_extension};
@@ -66,6 +66,8 @@ class GuestHost : public tenon_host {
   GuestHost& operator=(const GuestHost&) = delete;
 
   [[nodiscard]] Lanes& lanes() const noexcept { return *lanes_; }
+  /// The plugin's; null before it is loaded.
+  const host::Library* library = nullptr;
   /// The last error of the calling thread, taken.
   [[nodiscard]] static std::string take_last_error() noexcept {
     return std::exchange(last_error(), std::string());
@@ -113,21 +115,14 @@ class GuestHost : public tenon_host {
                              std::uint32_t rank) noexcept {
     return to_status(host::resize_tensor(*tensor, {sizes, rank}));
   }
-  static const void* find_extension(const tenon_host* self, const char* id) noexcept {
-    const std::string_view asked = id ? id : "";
-    if (asked == TENON_EXTENSION_CANCEL_FLAG && of(self).has_cancel_flag_) return &cancel_table;
-    return nullptr;
-  }
-  static const std::uint32_t* cancel_flag(const tenon_execution_context* context) noexcept;
-
-  static constexpr tenon_cancel_flag_v1 cancel_table = {sizeof(tenon_cancel_flag_v1), 0,
-                                                        &cancel_flag};
+  /// Defined with the contexts that the tables' functions take.
+  static const void* find_extension(const tenon_host* self, const char* id) noexcept;
   static constexpr std::size_t max_waiting_lines = 256;
 
   Lanes* lanes_;
   std::string application_;
   std::string plugin_path_;
-  bool has_cancel_flag_;
+  std::uint32_t extensions_;  ///< Of the application's host.
   std::mutex log_mutex_;
   std::list<Writer> waiting_;
 };
@@ -262,29 +257,5 @@ class GuestDataMap : public tenon_named_data_map {
   std::list<Layout> layouts_;
   std::map<std::uint32_t, std::string> keys_;
 };
-
-/// One delegate of the plugin, with all that the plugin may keep of its `init`.
-struct GuestDelegate {
-  std::uint64_t number = 0;
-  tenon_delegate* handle = nullptr;
-  std::string method;
-  GuestBlob processed;
-  GuestAllocator runtime_memory;
-  GuestAllocator temporary_memory;
-  std::unique_ptr<GuestDataMap> data;
-  GuestTracer tracer;
-  Arguments arguments;
-  std::shared_ptr<GuestDelegate> parent;  ///< Of a session.
-
-  /// The context of its calls, which finds the lane's flag.
-  struct Context : tenon_execution_context {
-    const std::uint32_t* flag = nullptr;
-  } context{};
-};
-
-inline const std::uint32_t* GuestHost::cancel_flag(
-    const tenon_execution_context* context) noexcept {
-  return context ? static_cast<const GuestDelegate::Context*>(context)->flag : nullptr;
-}
 
 }  // namespace tenon::isolated

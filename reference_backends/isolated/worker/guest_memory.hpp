@@ -77,6 +77,9 @@ class GuestBlob : public tenon_buffer {
   GuestBlob(const GuestBlob&) = delete;
   GuestBlob& operator=(const GuestBlob&) = delete;
 
+  /// Whether the plugin has given it back.
+  [[nodiscard]] bool is_released() const noexcept { return is_released_; }
+
   void set(Mapping mapping) noexcept {
     mapping_ = std::move(mapping);
     data = mapping_.data();
@@ -85,12 +88,15 @@ class GuestBlob : public tenon_buffer {
 
  private:
   static void give_back(tenon_buffer* buffer) noexcept {
-    static_cast<GuestBlob*>(buffer->owner)->mapping_ = Mapping();
+    auto& self = *static_cast<GuestBlob*>(buffer->owner);
+    self.mapping_ = Mapping();
+    self.is_released_ = true;
     buffer->data = nullptr;
     buffer->nbytes = 0;
   }
 
   Mapping mapping_;
+  bool is_released_ = false;
 };
 
 }  // namespace tenon::isolated

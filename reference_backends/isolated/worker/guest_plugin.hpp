@@ -14,7 +14,14 @@
 #include <vector>
 
 #include "boundary/protocol.hpp"
+#include "guest_backend.hpp"
+#include "guest_delegate.hpp"
+#include "guest_device.hpp"
 #include "guest_host.hpp"
+#include "guest_intermediates.hpp"
+#include "guest_kernels.hpp"
+#include "guest_pool.hpp"
+#include "guest_state.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/sha256.hpp"
@@ -24,17 +31,12 @@
 
 namespace tenon::isolated {
 
-/// The answer of a call: a status with a text, events, and what follows.
-struct Reply {
-  Writer body;
-  GuestTracer* tracer = nullptr;                 ///< Of the call, when events are recorded.
-  std::shared_ptr<GuestDelegate> kept_delegate;  ///< Which has it.
-};
-
 /// The plugin that this process is for: loaded once, with one backend, which is opened once.
 class GuestPlugin {
  public:
-  explicit GuestPlugin(Lanes& lanes) noexcept : lanes_(&lanes) {}
+  explicit GuestPlugin(Lanes& lanes) noexcept : plugin_(lanes) { plugin_.memory = &device_; }
+  GuestPlugin(const GuestPlugin&) = delete;
+  GuestPlugin& operator=(const GuestPlugin&) = delete;
 
   /// Does one call, whose members after the kind are in `from`.
   [[nodiscard]] tenon_status call(Call kind, WorkerLane& lane, WorkerLane::Message& message,
@@ -44,12 +46,12 @@ class GuestPlugin {
       case Call::load:
         return load(from, reply);
       case Call::close:
-        api_.close(backend_);
-        backend_ = nullptr;
+        plugin_.api.close(plugin_.handle);
+        plugin_.handle = nullptr;
         library_.reset();
         return TENON_STATUS_OK;
       case Call::is_available:
-        return api_.is_available(backend_);
+        return plugin_.api.is_available(plugin_.handle);
       case Call::init:
         return init(from, lane, message, reply);
       case Call::execute:
@@ -73,32 +75,57 @@ class GuestPlugin {
       case Call::free_memory:
         return free_memory(from, reply);
       case Call::cancel:
-        if (const auto delegate = find(from)) cancel_.cancel(backend_, delegate->handle);
+        if (const auto delegate = find(from)) cancel_.cancel(plugin_.handle, delegate->handle);
         return TENON_STATUS_OK;
       case Call::set_scheduling:
         return set_scheduling(from);
       case Call::list_state:
-        return list_state(from, reply);
+        return with_delegate(from, [&](auto& found) { return state_.list(found, reply); });
       case Call::read_state:
-        return read_state(from, reply);
+        return with_delegate(from, [&](auto& found) { return state_.read(found, from, reply); });
       case Call::write_state:
-        return write_state(from);
+        return with_delegate(from, [&](auto& found) { return state_.write(found, from); });
       case Call::state_written:
-        if (const auto delegate = find(from)) return sequence_.written(backend_, delegate->handle);
-        return unknown_delegate();
+        return with_delegate(from, [&](auto& found) { return state_.written(found); });
+      case Call::list_intermediates:
+        return with_delegate(from, [&](auto& found) { return intermediates_.list(found, reply); });
+      case Call::record_intermediates:
+        return with_delegate(from, [&](auto& found) { return intermediates_.record(found, from); });
+      case Call::allocate:
+        return device_.allocate(from);
+      case Call::free_block:
+        return device_.free_block(from);
+      case Call::copy_to_device:
+        return device_.copy_to_device(from);
+      case Call::copy_to_host:
+        return device_.copy_to_host(from, reply);
+      case Call::copy_on:
+        return device_.copy_on(from);
+      case Call::import_memory:
+        return device_.import_memory(from, message);
+      case Call::release_memory:
+        return device_.release_memory(from);
+      case Call::wait_fence:
+      case Call::signal_fence:
+        return with_delegate(from, [&](auto& found) {
+          return device_.pass_fence(found, kind == Call::wait_fence, from, message);
+        });
+      case Call::list_operators:
+        return kernels_.list(reply);
+      case Call::create_kernel:
+        return kernels_.create(from, message);
+      case Call::run_kernel:
+        return kernels_.run(from, lane, message, reply);
+      case Call::destroy_kernel:
+        return kernels_.destroy(from);
     }
     return fail(Error::Internal, "an unknown call");
   }
 
  private:
-  /// The context of an `init`, which knows the lane that it asks in.
-  struct InitContext : tenon_init_context {
-    WorkerLane* lane = nullptr;
-    std::uint64_t delegate = 0;
-  };
   /// All that an `init` context points to.
   struct Init {
-    InitContext context{};
+    GuestInitContext context{};
     std::shared_ptr<GuestDelegate> delegate = std::make_shared<GuestDelegate>();
     std::vector<tenon_compile_spec> compile_specs;
     std::vector<tenon_option> runtime_specs;
@@ -110,14 +137,11 @@ class GuestPlugin {
     }
   };
 
-  tenon_status fail(Error failure, std::string_view text) const {
-    if (host_) host_->set_last_error(host_.get(), to_status(failure), text.data(), text.size());
-    return to_status(failure);
+  template <class... What>
+  [[nodiscard]] tenon_status fail(const What&... what) const {
+    return plugin_.fail(what...);
   }
-  tenon_status fail(const Status& status) const { return fail(status.error(), status.text()); }
-  tenon_status unknown_delegate() const {
-    return fail(Error::DelegateInvalidHandle, "the worker does not have this delegate");
-  }
+  [[nodiscard]] tenon_status unknown_delegate() const { return plugin_.unknown_delegate(); }
 
   [[nodiscard]] std::shared_ptr<GuestDelegate> find(Reader& from) {
     const auto number = from.get<std::uint64_t>();
@@ -126,20 +150,28 @@ class GuestPlugin {
     return found == delegates_.end() ? nullptr : found->second;
   }
 
+  template <class Do>
+  [[nodiscard]] tenon_status with_delegate(Reader& from, const Do& what) {
+    const std::shared_ptr<GuestDelegate> found = find(from);
+    return found ? what(*found) : unknown_delegate();
+  }
+
   tenon_status load(Reader& from, Reply& reply) {
     const std::string application(from.get_text());
     const auto abi_minor = from.get<std::uint16_t>();
-    const bool has_cancel_flag = from.get<std::uint8_t>() != 0;
+    const auto extensions = from.get<std::uint32_t>();
     const std::string path(from.get_text());
     const auto sha256 = from.get<Sha256>();
     const bool is_checked = from.get<std::uint8_t>() != 0;
     const auto index = from.get<std::uint32_t>();
-    host_ = std::make_unique<GuestHost>(*lanes_, application, path, abi_minor, has_cancel_flag);
+    plugin_.host =
+        std::make_unique<GuestHost>(*plugin_.lanes, application, path, abi_minor, extensions);
     if (!from.is_at_end()) return fail(Error::Internal, "the call to load cannot be read");
     const Status loaded =
         load_file(path, sha256, is_checked ? host::Trust::checked : host::Trust::caller, index);
     if (!loaded.ok()) return fail(loaded);
-    if (const tenon_status status = api_.open(host_.get(), &backend_); status != TENON_STATUS_OK) {
+    if (const tenon_status status = plugin_.api.open(plugin_.host.get(), &plugin_.handle);
+        status != TENON_STATUS_OK) {
       return status;
     }
     describe(reply.body);
@@ -171,17 +203,10 @@ class GuestPlugin {
     if (index >= body->num_backends || !body->backends || !body->backends[index]) {
       return error(Error::InvalidArgument, path, ": has no table number ", index);
     }
-    TENON_TRY(api_, host::complete_api(*body->backends[index], record.backends[index].id));
+    TENON_TRY(plugin_.api, host::complete_api(*body->backends[index], record.backends[index].id));
     library_ = std::move(library);
+    plugin_.host->library = &*library_;
     return ok();
-  }
-
-  template <class Table>
-  bool has(const char* id, Table& out) {
-    const void* theirs = api_.get_extension(backend_, id);
-    if (!theirs) return false;
-    out = host::complete_table<Table>(theirs);
-    return true;
   }
 
   /// Writes all that the application's side must know to answer `get_extension` alone.
@@ -190,23 +215,24 @@ class GuestPlugin {
     const auto add = [&](bool is_there, std::uint32_t bit) {
       if (is_there) extensions |= bit;
     };
-    add(has(TENON_EXTENSION_CANCEL, cancel_) && cancel_.cancel, has_cancel);
-    add(has(TENON_EXTENSION_CHECK_BLOB, check_blob_) && check_blob_.check_blob, has_check_blob);
-    add(has(TENON_EXTENSION_DEVICES, devices_) && devices_.list_devices, has_devices);
-    add(has(TENON_EXTENSION_ESTIMATE, estimate_) && estimate_.estimate, has_estimate);
+    add(plugin_.has(TENON_EXTENSION_CANCEL, cancel_) && cancel_.cancel, has_cancel);
+    add(plugin_.has(TENON_EXTENSION_CHECK_BLOB, check_blob_) && check_blob_.check_blob,
+        has_check_blob);
+    add(plugin_.has(TENON_EXTENSION_DEVICES, devices_) && devices_.list_devices, has_devices);
+    add(plugin_.has(TENON_EXTENSION_ESTIMATE, estimate_) && estimate_.estimate, has_estimate);
     add(estimate_.free_memory != nullptr, has_free_memory);
-    add(has(TENON_EXTENSION_MEMORY_INFO, memory_info_) && memory_info_.memory_info,
+    add(plugin_.has(TENON_EXTENSION_MEMORY_INFO, memory_info_) && memory_info_.memory_info,
         has_memory_info);
-    add(has(TENON_EXTENSION_OPTIONS, options_), has_options);
-    add(has(TENON_EXTENSION_SCHEDULING, scheduling_), has_scheduling);
+    add(plugin_.has(TENON_EXTENSION_OPTIONS, options_), has_options);
+    add(plugin_.has(TENON_EXTENSION_SCHEDULING, scheduling_), has_scheduling);
     add(scheduling_.set_scheduling != nullptr, has_set_scheduling);
-    add(has(TENON_EXTENSION_SEQUENCE, sequence_) && sequence_.list, has_sequence);
-    add(sequence_.written != nullptr, has_sequence_written);
-    add(has(TENON_EXTENSION_SESSIONS, sessions_) && sessions_.create_session, has_sessions);
+    add(plugin_.has(TENON_EXTENSION_SESSIONS, sessions_) && sessions_.create_session, has_sessions);
+    extensions |= state_.find() | kernels_.find() | intermediates_.find() | device_.find();
     to.put(extensions);
     to.put_name(scheduling_.priority);
     to.put_name(scheduling_.goal);
     to.put_name(scheduling_.power);
+    device_.describe(to);
     const tenon::detail::StridedArray<tenon_option_spec> specs(options_.specs, options_.num_specs);
     to.put<std::uint64_t>(specs.size());
     for (std::uint32_t i = 0; i < specs.size(); ++i) {
@@ -246,12 +272,12 @@ class GuestPlugin {
   static tenon_status permit_code(const tenon_init_context* context, const void* code,
                                   std::uint64_t size) noexcept {
     try {
-      const auto& call = *static_cast<const InitContext*>(context);
+      const auto& call = *static_cast<const GuestInitContext*>(context);
       auto copy = sealed_copy(
           "tenon-code", {static_cast<const std::byte*>(code), static_cast<std::size_t>(size)});
       if (!copy.ok()) return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
       Writer what;
-      what.put(call.delegate);
+      what.put(call.delegate->number);
       what.put(size);
       const int descriptor = copy->get();
       WorkerLane::Message answer;
@@ -269,8 +295,10 @@ class GuestPlugin {
                    Init& out) {
     GuestDelegate& delegate = *out.delegate;
     delegate.number = from.get<std::uint64_t>();
-    out.context.delegate = delegate.number;
+    out.context.delegate = &delegate;
     out.context.lane = &lane;
+    out.context.lanes = plugin_.lanes;
+    out.context.guest_host = plugin_.host.get();
     const bool has_method = from.get_name(delegate.method);
     const auto blob_size = from.get<std::uint64_t>();
     const std::size_t num_compile_specs = from.get_count(sizeof(std::uint64_t));
@@ -294,7 +322,9 @@ class GuestPlugin {
     const bool has_hints = from.get<std::uint8_t>() != 0;
     out.scheduling = from.get<tenon_scheduling>();
     out.scheduling.struct_size = sizeof(tenon_scheduling);
+    const PoolSetting pool = PoolSetting::read(from);
     if (!from.is_at_end()) return error(Error::Internal, "the call to init cannot be read");
+    TENON_RETURN_IF_ERROR(plugin_.pools.find(pool, delegate.pool));
     if (blob_size != 0) {
       if (message.descriptors.empty()) return error(Error::Internal, "a blob was not sent");
       TENON_TRY(Mapping blob, Mapping::of(message.descriptors.front().get(),
@@ -302,7 +332,7 @@ class GuestPlugin {
       delegate.processed.set(std::move(blob));
     }
     if (has_data)
-      delegate.data = std::make_unique<GuestDataMap>(*lanes_, delegate.number, num_keys);
+      delegate.data = std::make_unique<GuestDataMap>(*plugin_.lanes, delegate.number, num_keys);
     if (has_tracer) {
       delegate.tracer.begin(ahead, has_counters);
       reply.tracer = &delegate.tracer;
@@ -310,7 +340,7 @@ class GuestPlugin {
     static_cast<tenon_init_context&>(out.context) = {
         sizeof(tenon_init_context),
         static_cast<std::uint32_t>(out.compile_specs.size()),
-        host_.get(),
+        plugin_.host.get(),
         has_method ? delegate.method.c_str() : nullptr,
         &delegate.processed,
         out.compile_specs.empty() ? nullptr : out.compile_specs.data(),
@@ -330,17 +360,14 @@ class GuestPlugin {
     const Status read = read_init(from, lane, message, reply, call);
     if (!read.ok()) return fail(read);
     GuestDelegate& delegate = *call.delegate;
-    const tenon_status status = api_.init(backend_, &call.context, &delegate.handle);
+    const tenon_status status = plugin_.api.init(plugin_.handle, &call.context, &delegate.handle);
     // The tracer of the answer is the delegate's.
-    reply.kept_delegate = call.delegate;
+    reply.kept = call.delegate;
     if (status == TENON_STATUS_OK) add(call.delegate);
     return status;
   }
   void add(const std::shared_ptr<GuestDelegate>& delegate) {
-    delegate->context.struct_size = sizeof(tenon_execution_context);
-    delegate->context.host = host_.get();
-    delegate->context.method_name = delegate->method.c_str();
-    delegate->context.temp_allocator = &delegate->temporary_memory;
+    delegate->set_context(plugin_.host.get(), delegate->method.c_str());
     const std::lock_guard lock(mutex_);
     delegates_[delegate->number] = delegate;
   }
@@ -349,39 +376,23 @@ class GuestPlugin {
     const std::shared_ptr<GuestDelegate> found = find(from);
     if (!found) return unknown_delegate();
     GuestDelegate& delegate = *found;
-    const auto new_arena = from.get<std::uint64_t>();
-    if (new_arena != 0) {
-      if (message.descriptors.empty()) return fail(Error::Internal, "an arena was not sent");
-      auto mapping =
-          Mapping::of(message.descriptors.front().get(), static_cast<std::size_t>(new_arena), true);
-      if (!mapping.ok()) return fail(std::move(mapping).status());
-      lane.arena() = *std::move(mapping);
-    }
-    const bool has_tracer = from.get<std::uint8_t>() != 0;
-    const bool has_counters = from.get<std::uint8_t>() != 0;
-    const auto ahead = from.get<std::uint64_t>();
-    const bool has_flag = from.get<std::uint8_t>() != 0;
-    const Status read = delegate.arguments.read(from, {lane.arena().data(), lane.arena().size()});
+    const Status taken = delegate.take_arena(from.get<std::uint64_t>(), message, lane.arena());
+    if (!taken.ok()) return fail(taken);
+    const Status begun = delegate.begin(from, lane, plugin_.pools, found, reply);
+    if (!begun.ok()) return fail(begun);
+    const Status read = delegate.read_arguments(from, lane.arena(), plugin_.memory);
     if (!read.ok()) return fail(read);
-    if (has_tracer) {
-      delegate.tracer.begin(ahead, has_counters);
-      reply.tracer = &delegate.tracer;
-      reply.kept_delegate = found;
-    }
-    delegate.context.tracer = has_tracer ? &delegate.tracer : nullptr;
-    delegate.context.flag =
-        has_flag ? reinterpret_cast<const std::uint32_t*>(&lane.header().cancel_flag) : nullptr;
-    const tenon_status status = api_.execute(backend_, delegate.handle, &delegate.context,
-                                             delegate.arguments.data(), delegate.arguments.size());
-    delegate.temporary_memory.reset();
-    if (status == TENON_STATUS_OK) delegate.arguments.write_changes(reply.body);
-    return status;
+    const tenon_status status =
+        plugin_.api.execute(plugin_.handle, delegate.handle, &delegate.context,
+                            delegate.arguments.data(), delegate.arguments.size());
+    const Status changes = delegate.end(status, reply.body);
+    return changes.ok() ? status : fail(changes);
   }
 
   tenon_status destroy(Reader& from) {
     const std::shared_ptr<GuestDelegate> delegate = find(from);
     if (!delegate) return unknown_delegate();
-    api_.destroy(backend_, delegate->handle);
+    plugin_.api.destroy(plugin_.handle, delegate->handle);
     const std::lock_guard lock(mutex_);
     delegates_.erase(delegate->number);
     return TENON_STATUS_OK;
@@ -395,7 +406,7 @@ class GuestPlugin {
     session->method = parent->method;
     session->parent = parent;
     const tenon_status status =
-        sessions_.create_session(backend_, parent->handle, &session->handle);
+        sessions_.create_session(plugin_.handle, parent->handle, &session->handle);
     if (status == TENON_STATUS_OK) add(session);
     return status;
   }
@@ -406,8 +417,8 @@ class GuestPlugin {
     const Status read = read_init(from, lane, message, reply, call);
     if (!read.ok()) return fail(read);
     std::uint32_t verdict = 0;
-    const tenon_status status = check_blob_.check_blob(backend_, &call.context, &verdict);
-    reply.kept_delegate = call.delegate;
+    const tenon_status status = check_blob_.check_blob(plugin_.handle, &call.context, &verdict);
+    reply.kept = call.delegate;
     reply.body.put(verdict);
     return status;
   }
@@ -420,7 +431,7 @@ class GuestPlugin {
     tenon_memory_info info{};
     info.struct_size = sizeof info;
     const tenon_status status =
-        memory_info_.memory_info(backend_, is_whole ? nullptr : delegate->handle, &info);
+        memory_info_.memory_info(plugin_.handle, is_whole ? nullptr : delegate->handle, &info);
     reply.body.put(info);
     return status;
   }
@@ -434,7 +445,7 @@ class GuestPlugin {
       out.put_name(device->description);
       out.put(device->memory_bytes);
     };
-    const tenon_status status = devices_.list_devices(backend_, sink, &reply.body);
+    const tenon_status status = devices_.list_devices(plugin_.handle, sink, &reply.body);
     reply.body.put<std::uint8_t>(0);
     return status;
   }
@@ -443,14 +454,14 @@ class GuestPlugin {
     Init keeper;
     const tenon_option option = get_option_of(from, keeper);
     if (!from.is_at_end() || !options_.set_option) return fail(Error::Internal, "no option");
-    return options_.set_option(backend_, &option);
+    return options_.set_option(plugin_.handle, &option);
   }
   tenon_status get_option(Reader& from, Reply& reply) {
     const std::string key(from.get_text());
     const auto sink = [](void* to, const tenon_option* option) {
       put_option(*static_cast<Writer*>(to), *option);
     };
-    return options_.get_option(backend_, key.c_str(), sink, &reply.body);
+    return options_.get_option(plugin_.handle, key.c_str(), sink, &reply.body);
   }
 
   tenon_status estimate(Reader& from, WorkerLane& lane, WorkerLane::Message& message,
@@ -465,15 +476,16 @@ class GuestPlugin {
       out.put(need->device);
       out.put(need->nbytes);
     };
-    const tenon_status status = estimate_.estimate(backend_, &call.context, sink, &reply.body);
-    reply.kept_delegate = call.delegate;
+    const tenon_status status =
+        estimate_.estimate(plugin_.handle, &call.context, sink, &reply.body);
+    reply.kept = call.delegate;
     reply.body.put<std::uint8_t>(0);
     return status;
   }
   tenon_status free_memory(Reader& from, Reply& reply) {
     const auto device = from.get<tenon_dl_device>();
     std::uint64_t nbytes = 0;
-    const tenon_status status = estimate_.free_memory(backend_, device, &nbytes);
+    const tenon_status status = estimate_.free_memory(plugin_.handle, device, &nbytes);
     reply.body.put(nbytes);
     return status;
   }
@@ -483,94 +495,15 @@ class GuestPlugin {
     if (!delegate) return unknown_delegate();
     auto hints = from.get<tenon_scheduling>();
     hints.struct_size = sizeof hints;
-    return scheduling_.set_scheduling(backend_, delegate->handle, &hints);
+    return scheduling_.set_scheduling(plugin_.handle, delegate->handle, &hints);
   }
 
-  /// The parts of a state as the plugin lists them.
-  struct Parts : tenon_state_list {
-    struct Part {
-      std::string name;
-      std::byte* data = nullptr;
-      std::uint64_t size = 0;
-    };
-    std::vector<Part> parts;
-
-    Parts() : tenon_state_list{sizeof(tenon_state_list), 0, &add_one} {}
-    static tenon_status add_one(const tenon_state_list* to, const tenon_state_part* part) noexcept {
-      try {
-        auto& self = *const_cast<Parts*>(static_cast<const Parts*>(to));
-        self.parts.push_back({{part->name, static_cast<std::size_t>(part->name_size)},
-                              static_cast<std::byte*>(part->data),
-                              part->nbytes});
-        return TENON_STATUS_OK;
-      } catch (const std::exception&) {
-        return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
-      }
-    }
-  };
-
-  tenon_status list_state(Reader& from, Reply& reply) {
-    const std::shared_ptr<GuestDelegate> delegate = find(from);
-    if (!delegate) return unknown_delegate();
-    Parts parts;
-    const tenon_status status = sequence_.list(backend_, delegate->handle, &parts);
-    reply.body.put<std::uint64_t>(parts.parts.size());
-    for (const Parts::Part& part : parts.parts) {
-      reply.body.put_text(part.name);
-      reply.body.put(part.size);
-    }
-    return status;
-  }
-
-  /// The part number `index`, and whether it exists.
-  tenon_status find_part(const GuestDelegate& delegate, std::uint64_t index, Parts::Part& out) {
-    Parts parts;
-    const tenon_status status = sequence_.list(backend_, delegate.handle, &parts);
-    if (status != TENON_STATUS_OK) return status;
-    if (index >= parts.parts.size()) return fail(Error::InvalidArgument, "no such part of a state");
-    out = std::move(parts.parts[static_cast<std::size_t>(index)]);
-    if (out.data || out.size == 0 || (sequence_.read && sequence_.write)) return TENON_STATUS_OK;
-    return fail(Error::NotSupported, "a part of a state has no address and no `read`");
-  }
-  tenon_status read_state(Reader& from, Reply& reply) {
-    const std::shared_ptr<GuestDelegate> delegate = find(from);
-    if (!delegate) return unknown_delegate();
-    const auto index = from.get<std::uint64_t>();
-    Parts::Part part;
-    tenon_status status = find_part(*delegate, index, part);
-    if (status != TENON_STATUS_OK) return status;
-    std::vector<std::byte> bytes;
-    const std::byte* data = part.data;
-    if (!data) {
-      bytes.resize(static_cast<std::size_t>(part.size));
-      if (!bytes.empty()) status = sequence_.read(backend_, delegate->handle, index, bytes.data());
-      data = bytes.data();
-    }
-    reply.body.put_bytes(data, part.size);
-    return status;
-  }
-  tenon_status write_state(Reader& from) {
-    const std::shared_ptr<GuestDelegate> delegate = find(from);
-    if (!delegate) return unknown_delegate();
-    const auto index = from.get<std::uint64_t>();
-    const auto bytes = from.get_bytes();
-    Parts::Part part;
-    const tenon_status status = find_part(*delegate, index, part);
-    if (status != TENON_STATUS_OK) return status;
-    if (bytes.size() != part.size) return fail(Error::Internal, "a part has another size");
-    if (!part.data) {
-      if (bytes.empty()) return TENON_STATUS_OK;
-      return sequence_.write(backend_, delegate->handle, index, bytes.data());
-    }
-    std::copy(bytes.begin(), bytes.end(), part.data);
-    return TENON_STATUS_OK;
-  }
-
-  Lanes* lanes_;
-  std::unique_ptr<GuestHost> host_;
+  GuestBackend plugin_;
+  GuestState state_{plugin_};
+  GuestKernels kernels_{plugin_};
+  GuestIntermediates intermediates_{plugin_};
+  GuestDevice device_{plugin_};
   std::optional<host::Library> library_;
-  tenon_backend_api api_{};
-  tenon_backend* backend_ = nullptr;
   tenon_cancel_v1 cancel_{};
   tenon_check_blob_v1 check_blob_{};
   tenon_devices_v1 devices_{};
@@ -578,7 +511,6 @@ class GuestPlugin {
   tenon_memory_info_v1 memory_info_{};
   tenon_options_v1 options_{};
   tenon_scheduling_v1 scheduling_{};
-  tenon_sequence_v1 sequence_{};
   tenon_sessions_v1 sessions_{};
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<GuestDelegate>> delegates_;

@@ -69,9 +69,9 @@ class Application {
   [[nodiscard]] std::shared_ptr<const std::vector<std::string>> kept_log() const { return log_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(
-      const std::filesystem::path& program, std::vector<host::BackendOption> options = {}) {
+      const std::filesystem::path& program, std::vector<host::BackendOption> options = {},
+      host::MethodOptions method = {}) {
     TENON_TRY(auto opened, host::Program::open(program));
-    host::MethodOptions method;
     method.registry = &registry_;
     method.backend_options = std::move(options);
     return host::Method::load(opened, "forward", std::move(method));

@@ -7,6 +7,8 @@
 #include "isolated.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
+#include "tenon/host/async/worker_pool.hpp"
+#include "tenon/host/prepared/prepared_cache.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -102,6 +104,32 @@ TEST_CASE("plugins that compute have the same results with the profile strict") 
     CHECK(*add(**method) == sum);
   }
   // Nothing was refused.
+  CHECK(joined(*log) == "");
+}
+
+TEST_CASE(
+    "prepared bytes and a pool reach a plugin with the profile strict, and nothing is refused") {
+  if (!has_strict()) return;
+  const TemporaryDirectory directory;
+  auto cache = host::PreparedCache::open(directory / "prepared");
+  REQUIRE(cache.ok());
+  auto pool = host::WorkerPool::create(2);
+  REQUIRE(pool.ok());
+  host::MethodOptions options;
+  options.prepared = &*cache;
+  options.threads = pool->get();
+  std::shared_ptr<const std::vector<std::string>> log;
+  {
+    Application application(TENON_TEST_USES_HOST, Application::Place::isolated, "strict");
+    log = application.kept_log();
+    const host::BackendOption keeps{"Add", "keeps", std::string("init")};
+    REQUIRE(application.load(add_program, {keeps}, options).ok());
+    auto method = application.load(add_program, {keeps}, options);
+    REQUIRE(method.ok());
+    auto expected = sum;
+    for (float& each : expected) each += 1000 + 20000;
+    CHECK(*add(**method) == expected);
+  }
   CHECK(joined(*log) == "");
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,10 +15,14 @@
 #include "kit/fixtures/growth.hpp"
 #include "kit/fixtures/live_case.hpp"
 #include "kit/process/resources.hpp"
+#include "kit/process/worker_memory.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/estimate.h"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/core/file_bytes.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/impl/binary/find_object.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
@@ -133,19 +138,33 @@ struct Held {
   }
 };
 
+/// Whether the plugin is an isolated one (docs/hosts/isolation.md), whose delegates are in another
+/// process: by the mark in the object that it exports.
+bool is_isolated(Context& kit) {
+  constexpr std::string_view mark("tenon-isolated/1", sizeof "tenon-isolated/1");
+  const auto file = kit.need(host::MappedFile::open(kit.plugin()), "the plugin's file");
+  const auto object =
+      host::detail::find_plugin_object(FileBytes(file.bytes()), host::this_platform);
+  if (!object.ok()) return false;
+  return !std::ranges::search(*object, std::as_bytes(std::span(mark))).empty();
+}
+
 /// The memory that the delegates of a case hold once their runs are over, without that of the host
-/// and of the kit: of the process as it was counted, on devices as the backend reports it.
-Bytes measure(Context& kit, LiveCase& live) {
+/// and of the kit: of the process as it was counted, or that of an isolated plugin's worker, and on
+/// devices as the backend reports it.
+Bytes measure(Context& kit, LiveCase& live, bool is_elsewhere) {
   live.boundary().watched().watch().watch_process(false);
-  {
-    // What is done once for all loads is not part of it.
-    const auto first = live.load();
-    live.run(*first);
-  }
+  // What is done once for all loads is not part of it.
+  auto first = live.load();
+  live.run(*first);
+  // In a worker blocks are not counted: what the first one holds must not be used again.
+  if (!is_elsewhere) first.reset();
+  const std::int64_t worker_before = is_elsewhere ? worker_bytes() : 0;
   const Held before = Held::now();
   const auto method = live.load();
   live.run(*method);
   const Held after = Held::now();
+  const std::int64_t worker_after = is_elsewhere ? worker_bytes() : 0;
   const host::MethodMemory memory =
       kit.need(method->method().memory_info(), "the memory of the method");
   Bytes out;
@@ -155,6 +174,9 @@ Bytes measure(Context& kit, LiveCase& live) {
   }
   const std::int64_t grown = after.since(before) - static_cast<std::int64_t>(others);
   out.host = static_cast<std::uint64_t>(std::max(grown, std::int64_t{0}));
+  if (is_elsewhere) {
+    out.host = static_cast<std::uint64_t>(std::max(worker_after - worker_before, std::int64_t{0}));
+  }
   for (const host::DelegateMemory& delegate : memory.delegates) {
     if (delegate.backend_id == kit.backend().id) {
       out.devices += delegate.device_weights + delegate.device_scratch;
@@ -189,9 +211,11 @@ TENON_CONFORMANCE_TEST("estimate/holds-what-was-stated",
   LiveCase live(kit, without_copies());
   Statements statements(kit, live.backend(), live.program());
   const Bytes stated = statements.ask();
-  const Bytes held = measure(kit, live);
-  judge(kit, "in the process", stated.host, held.host, statements.is_complete(),
-        counts_heap_bytes());
+  const bool is_elsewhere = is_isolated(kit);
+  const Bytes held = measure(kit, live, is_elsewhere);
+  // Of a worker pages are counted, which its threads have as well: the least is not known.
+  judge(kit, is_elsewhere ? "in its worker" : "in the process", stated.host, held.host,
+        statements.is_complete() && !is_elsewhere, is_elsewhere || counts_heap_bytes());
   judge(kit, "on devices", stated.devices, held.devices, statements.is_complete());
 }
 

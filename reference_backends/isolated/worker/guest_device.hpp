@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "arguments.hpp"
+#include "boundary/messages.hpp"
+#include "guest_backend.hpp"
+#include "guest_delegate.hpp"
+#include "tenon/abi/extensions/device_memory.h"
+#include "tenon/abi/extensions/external_memory.h"
+
+namespace tenon::isolated {
+
+/// Memory that is not copied: blocks on devices ("tenon.device_memory/1") and memory of others
+/// ("tenon.external_memory/1"), by the numbers that the application gives them.
+class GuestDevice final : public MemoryOfTensors {
+ public:
+  explicit GuestDevice(GuestBackend& plugin) noexcept : plugin_(&plugin) {}
+
+  /// The extensions of the plugin, as bits of the answer to `load`.
+  [[nodiscard]] std::uint32_t find() {
+    if (!plugin_->has(TENON_EXTENSION_EXTERNAL_MEMORY, external_) || !external_.import_memory ||
+        !external_.release_memory) {
+      external_ = {};
+    }
+    const bool has_memory = plugin_->has(TENON_EXTENSION_DEVICE_MEMORY, table_) &&
+                            table_.allocate && table_.free && table_.copy_to_device &&
+                            table_.copy_to_host;
+    if (!has_memory) return 0;
+    return has_device_memory | (table_.copy_on ? has_copy_on : 0u);
+  }
+  /// What the answer to `load` says besides.
+  void describe(Writer& to) const {
+    const bool has_fences = external_.wait_fence && external_.signal_fence;
+    to.put<std::uint64_t>(external_.memory_kinds);
+    to.put<std::uint64_t>(has_fences ? external_.fence_kinds : 0);
+  }
+
+  [[nodiscard]] void* find(std::uint64_t number, std::uint64_t offset,
+                           std::uint64_t nbytes) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(number);
+    if (found == all_.end() || offset > found->second.size ||
+        nbytes > found->second.size - offset) {
+      return nullptr;
+    }
+    return found->second.address + offset;
+  }
+
+  [[nodiscard]] tenon_status allocate(Reader& from) {
+    const auto number = from.get<std::uint64_t>();
+    Memory made;
+    made.device = from.get<tenon_dl_device>();
+    made.size = from.get<std::uint64_t>();
+    const auto alignment = from.get<std::uint64_t>();
+    void* address = nullptr;
+    const tenon_status status =
+        table_.allocate(plugin_->handle, made.device, made.size, alignment, &address);
+    if (status != TENON_STATUS_OK) return status;
+    made.address = static_cast<std::byte*>(address);
+    add(number, made);
+    return status;
+  }
+  [[nodiscard]] tenon_status free_block(Reader& from) {
+    Memory made;
+    if (!take(from, made)) return unknown();
+    table_.free(plugin_->handle, made.device, made.address);
+    return TENON_STATUS_OK;
+  }
+  [[nodiscard]] tenon_status copy_to_device(Reader& from) {
+    const Range to = read_range(from);
+    const auto bytes = from.get_bytes();
+    void* const address = find(to.number, to.offset, bytes.size());
+    if (!address) return unknown();
+    return table_.copy_to_device(plugin_->handle, device_of(to.number), address, bytes.data(),
+                                 bytes.size());
+  }
+  [[nodiscard]] tenon_status copy_to_host(Reader& from, Reply& reply) {
+    const Range at = read_range(from);
+    const auto nbytes = from.get<std::uint64_t>();
+    const void* const address = find(at.number, at.offset, nbytes);
+    if (!address) return unknown();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(nbytes));
+    const tenon_status status =
+        table_.copy_to_host(plugin_->handle, device_of(at.number), bytes.data(), address, nbytes);
+    if (status == TENON_STATUS_OK) reply.body.put_bytes(bytes.data(), nbytes);
+    return status;
+  }
+  [[nodiscard]] tenon_status copy_on(Reader& from) {
+    const Range to = read_range(from);
+    const Range source = read_range(from);
+    const auto nbytes = from.get<std::uint64_t>();
+    void* const to_address = find(to.number, to.offset, nbytes);
+    const void* const from_address = find(source.number, source.offset, nbytes);
+    if (!to_address || !from_address) return unknown();
+    return table_.copy_on(plugin_->handle, nullptr, device_of(to.number), to_address,
+                          device_of(source.number), from_address, nbytes);
+  }
+
+  [[nodiscard]] tenon_status import_memory(Reader& from, const WorkerLane::Message& message) {
+    const auto number = from.get<std::uint64_t>();
+    const auto bytes = from.get_bytes();
+    tenon_external_memory memory{};
+    if (bytes.size() != sizeof memory || message.descriptors.empty()) return unknown();
+    std::memcpy(&memory, bytes.data(), sizeof memory);
+    memory.descriptor = message.descriptors.front().get();
+    Memory made;
+    made.device = memory.device;
+    made.size = memory.nbytes;
+    void* address = nullptr;
+    const tenon_status status =
+        external_.import_memory(plugin_->handle, &memory, &made.imported, &address);
+    if (status != TENON_STATUS_OK) return status;
+    made.address = static_cast<std::byte*>(address);
+    add(number, made);
+    return status;
+  }
+  [[nodiscard]] tenon_status release_memory(Reader& from) {
+    Memory made;
+    if (!take(from, made)) return unknown();
+    external_.release_memory(plugin_->handle, made.imported);
+    return TENON_STATUS_OK;
+  }
+  [[nodiscard]] tenon_status pass_fence(const GuestDelegate& delegate, bool waits, Reader& from,
+                                        const WorkerLane::Message& message) {
+    tenon_external_fence fence{};
+    fence.struct_size = sizeof fence;
+    fence.kind = from.get<std::uint32_t>();
+    fence.value = from.get<std::uint64_t>();
+    if (!from.is_at_end() || message.descriptors.empty()) return unknown();
+    fence.descriptor = message.descriptors.front().get();
+    const auto pass = waits ? external_.wait_fence : external_.signal_fence;
+    return pass(plugin_->handle, delegate.handle, &fence);
+  }
+
+ private:
+  struct Memory {
+    std::byte* address = nullptr;
+    std::uint64_t size = 0;
+    tenon_dl_device device{};
+    tenon_imported_memory* imported = nullptr;
+  };
+  struct Range {
+    std::uint64_t number = 0;
+    std::uint64_t offset = 0;
+  };
+
+  static Range read_range(Reader& from) {
+    Range out;
+    out.number = from.get<std::uint64_t>();
+    out.offset = from.get<std::uint64_t>();
+    return out;
+  }
+  [[nodiscard]] tenon_status unknown() const {
+    return plugin_->fail(Error::InvalidArgument, "the worker does not have this memory");
+  }
+  void add(std::uint64_t number, const Memory& made) {
+    const std::lock_guard lock(mutex_);
+    all_[number] = made;
+  }
+  [[nodiscard]] bool take(Reader& from, Memory& out) {
+    const auto number = from.get<std::uint64_t>();
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(number);
+    if (found == all_.end()) return false;
+    out = found->second;
+    all_.erase(found);
+    return true;
+  }
+  [[nodiscard]] tenon_dl_device device_of(std::uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(number);
+    return found == all_.end() ? tenon_dl_device{} : found->second.device;
+  }
+
+  GuestBackend* plugin_;
+  tenon_device_memory_v1 table_{};
+  tenon_external_memory_v1 external_{};
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Memory> all_;
+};
+
+}  // namespace tenon::isolated

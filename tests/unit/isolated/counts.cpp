@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// Adds two float32 tensors, and to each element of the sum 100 for each earlier run: a state of two
+// parts, one of which has no address. Ends its process when it meets 666. With the option "refuses"
+// it refuses a state that is written.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <tenon/tenon.hpp>
+#include <vector>
+
+namespace {
+
+using tenon::Result;
+using tenon::Status;
+
+class Counts final : public tenon::Backend<Counts>,
+                     public tenon::WithOptions<Counts>,
+                     public tenon::WithSessions<Counts>,
+                     public tenon::WithSequence<Counts> {
+ public:
+  static constexpr std::string_view id = "Add";
+  static constexpr std::array options{
+      tenon::OptionSpec{"refuses", false, "whether a state cannot be written"}};
+
+  /// Tens and ones of the number of runs.
+  struct State {
+    float tens = 0;
+    float ones = 0;
+  };
+  struct Delegate {
+    std::unique_ptr<State> state = std::make_unique<State>();
+    bool refuses = false;
+  };
+
+  Result<Delegate> init(tenon::InitContext& context, tenon::Blob, tenon::CompileSpecs) {
+    TENON_TRY(auto values, option_values(context));
+    Delegate out;
+    TENON_TRY(out.refuses, values.get<bool>("refuses"));
+    return out;
+  }
+  Result<Delegate> create_session(const Delegate& of) {
+    Delegate out;
+    out.refuses = of.refuses;
+    return out;
+  }
+
+  std::vector<tenon::StatePart> state(Delegate& delegate) {
+    auto* const tens = reinterpret_cast<std::byte*>(&delegate.state->tens);
+    return {{"tens", {tens, sizeof(float)}},
+            {"ones", {static_cast<std::byte*>(nullptr), sizeof(float)}}};
+  }
+  Status read_state(Delegate& delegate, std::size_t part, std::byte* to) {
+    const State& state = *delegate.state;
+    std::memcpy(to, part == 0 ? &state.tens : &state.ones, sizeof(float));
+    return tenon::ok();
+  }
+  Status write_state(Delegate& delegate, std::size_t part, const std::byte* from) {
+    if (delegate.refuses) return tenon::error(tenon::Error::InvalidState, "no state is wanted");
+    State& state = *delegate.state;
+    std::memcpy(part == 0 ? &state.tens : &state.ones, from, sizeof(float));
+    return tenon::ok();
+  }
+
+  Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+    TENON_RETURN_IF_ERROR(args.expect(3));
+    TENON_TRY(auto a, args.tensor<const float>(0));
+    TENON_TRY(auto b, args.tensor<const float>(1));
+    TENON_RETURN_IF_ERROR(args.resize(2, a.sizes()));
+    TENON_TRY(auto out, args.tensor<float>(2));
+    if (std::ranges::find(a, 666.0f) != a.end()) std::abort();
+    State& state = *delegate.state;
+    const float more = 100 * (10 * state.tens + state.ones);
+    for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] + b[i] + more;
+    state.ones += 1;
+    if (state.ones == 10) state = {state.tens + 1, 0};
+    return tenon::ok();
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(Counts);
