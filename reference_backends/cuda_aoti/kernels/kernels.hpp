@@ -148,7 +148,7 @@ struct MatmulPlan {
                                          std::int64_t shared_bytes) noexcept;
 
 /// How many parts the depth of a product should have: 1 unless its tiles leave multiprocessors
-/// without work, as those of 9 to 159 rows do, else as many as there are blocks for.
+/// without work, as those of 5 to 191 rows do, else as many as there are blocks for.
 [[nodiscard]] std::int64_t num_parts(const MatmulPlan& plan, std::int64_t at_once) noexcept;
 
 /// Bytes of the sums of so many parts.

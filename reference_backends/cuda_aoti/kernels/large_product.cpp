@@ -11,8 +11,8 @@ namespace {
 
 // A tile unpacks its part of the weight again for each 64 rows, so from some number of rows on it
 // is cheaper to unpack the weight once, which writes and reads 2 bytes for each. On an H100 tiles
-// take 0.8 of the time for 128 rows and 1.4 times as much for 255 (docs/measurements/h100.md).
-constexpr std::int64_t least_rows = 160;
+// take 1.2 to 1.4 times as much for 255, and 0.6 to 0.7 of it for 128 (docs/measurements/h100.md).
+constexpr std::int64_t least_rows = 192;
 constexpr std::int64_t least_work = std::int64_t{1} << 30;
 
 /// Creates a descriptor with `create`, a cublasStatus_t(T*).

@@ -44,7 +44,7 @@ struct ProductShape {
   [[nodiscard]] bool operator==(const ProductShape&) const = default;
 };
 
-/// The shape of a product that is worth unpacking its weight for, at 160 rows and 2^30
+/// The shape of a product that is worth unpacking its weight for, at 192 rows and 2^30
 /// multiplications; empty for others, and for operands that cuBLASLt does not take: rows that
 /// overlap or are not aligned to 16 bytes.
 [[nodiscard]] std::optional<ProductShape> large_product(const MatmulPlan& plan) noexcept;

@@ -31,9 +31,9 @@ TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda
     const char* function;
     std::array<unsigned, 3> grid, block;
   } expected[] = {{1, "tenon_int4_plain_mm_one_narrow", {2, 1, 1}, {32, 16, 1}},
-                  {5, "tenon_int4_plain_mm_few", {2, 2, 1}, {32, 8, 1}},
-                  {8, "tenon_int4_plain_mm_few", {2, 2, 1}, {32, 8, 1}},
-                  {9, "tenon_int4_plain_mm_tiles", {1, 1, 1}, {128, 1, 1}},
+                  {2, "tenon_int4_plain_mm_few", {2, 1, 1}, {32, 8, 1}},
+                  {4, "tenon_int4_plain_mm_few", {2, 1, 1}, {32, 8, 1}},
+                  {5, "tenon_int4_plain_mm_tiles", {1, 1, 1}, {128, 1, 1}},
                   {65, "tenon_int4_plain_mm_tiles", {2, 1, 1}, {128, 1, 1}}};
   for (const auto& e : expected) {
     CAPTURE(e.rows);
@@ -125,8 +125,8 @@ TEST_CASE("a product has parts where its tiles leave multiprocessors without wor
     return kernels::num_parts(plan, at_once);
   };
   CHECK(parts(1, 4096, 4096, 528) == 1);
-  CHECK(parts(8, 4096, 4096, 528) == 1);
-  CHECK(parts(9, 4096, 4096, 528) == 8);
+  CHECK(parts(4, 4096, 4096, 528) == 1);
+  CHECK(parts(5, 4096, 4096, 528) == 8);
   CHECK(parts(17, 4096, 4096, 528) == 8);
   CHECK(parts(64, 4096, 4096, 528) == 8);
   CHECK(parts(65, 4096, 4096, 528) == 4);
@@ -177,7 +177,7 @@ TEST_CASE("the weight of a product is unpacked by a thread for each 32 of its co
         "cuLaunchKernel failed");
 }
 
-TEST_CASE("a large product has at least 160 rows, 2^30 multiplications and aligned rows",
+TEST_CASE("a large product has at least 192 rows, 2^30 multiplications and aligned rows",
           "[cuda_kernels]") {
   const auto shape = [](std::int64_t rows, std::int64_t columns, std::int64_t depth,
                         std::int64_t stride, std::uint64_t at = 0x1000) {
@@ -192,8 +192,8 @@ TEST_CASE("a large product has at least 160 rows, 2^30 multiplications and align
   const auto found = shape(256, 2048, 2048, 2056);
   REQUIRE(found.has_value());
   CHECK(*found == kernels::ProductShape{256, 2048, 2048, 2056});
-  CHECK(shape(160, 4096, 4096, 4096));
-  CHECK_FALSE(shape(159, 4096, 4096, 4096));
+  CHECK(shape(192, 4096, 4096, 4096));
+  CHECK_FALSE(shape(191, 4096, 4096, 4096));
   CHECK_FALSE(shape(256, 2047, 2048, 2048));
   CHECK(shape(257, 2047, 2048, 2048));
   CHECK_FALSE(shape(256, 2048, 2048, 2049));          // Rows of odd stride.
