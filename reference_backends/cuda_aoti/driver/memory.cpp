@@ -259,18 +259,19 @@ Status launch_on(void* context, const kernels::Launch& what) {
                     const_cast<void**>(what.parameters.data()), nullptr);
 }
 
-/// With one launch, where a device runs this plugin's kernels; by the driver's own copies where few
-/// of them do it, and elsewhere.
+/// With one launch, where a device runs this plugin's kernels; by the driver's own copies
+/// elsewhere, and for adjacent bytes. The driver's copy of rows takes 1.7 to 4 times as long on an
+/// H100 (docs/aoti/cuda.md).
 Status copy_strided(void* context, void* stream, const aoti::StridedCopy& copy) {
   CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);
   TENON_RETURN_IF_ERROR(scope.status());
-  constexpr std::int64_t few_calls = 4;
   auto* const on = static_cast<CUstream>(stream);
   const auto plan = kernels::plan_copy_strided(copy);
   if (!plan.ok() && plan.error() != Error::NotSupported) return error(plan.error(), plan.text());
   const StridedPieces pieces = pieces_of(copy);
-  if (plan.ok() && pieces.num_calls > few_calls && !kernels::fatbin().empty()) {
+  const bool is_adjacent = pieces.num_calls <= 1 && pieces.height == 1;
+  if (plan.ok() && !is_adjacent && !kernels::fatbin().empty()) {
     Launching launching{device, on};
     Status launched = kernels::run(*plan, {&launch_on, &launching});
     // From devices that run no kernels of the plugin.

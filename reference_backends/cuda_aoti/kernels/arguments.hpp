@@ -139,6 +139,8 @@ struct CopyArguments {
   /// The dimension that is adjacent in `from`, where it is not the last one and both are long
   /// enough for tiles; -1 elsewhere.
   std::int32_t transposed;
+  /// 1 where the elements of a transpose have two bytes, and pairs of them on both sides are words.
+  std::int32_t has_pairs;
   std::int64_t sizes[copy_max_rank];
   std::int64_t from_strides[copy_max_rank];
   std::int64_t to_strides[copy_max_rank];

@@ -60,6 +60,22 @@ std::int32_t find_transposed(const CopyArguments& arguments) {
   return -1;
 }
 
+/// See `CopyArguments::has_pairs`.
+bool has_pairs(const CopyArguments& arguments) {
+  const std::int32_t last = arguments.rank - 1;
+  if (arguments.transposed < 0 || arguments.element_size != 2 || arguments.to_strides[last] != 1 ||
+      addresses_of(arguments) % 4 != 0) {
+    return false;
+  }
+  for (std::int32_t d = 0; d <= last; ++d) {
+    const bool is_of_tile = d == last || d == arguments.transposed;
+    if (is_of_tile && arguments.sizes[d] % 2 != 0) return false;
+    if (d != arguments.transposed && arguments.from_strides[d] % 2 != 0) return false;
+    if (d != last && arguments.to_strides[d] % 2 != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<CopyArguments> plan_copy_strided(const aoti::StridedCopy& copy) {
@@ -102,6 +118,7 @@ Result<CopyArguments> plan_copy_strided(const aoti::StridedCopy& copy) {
                  " bytes that are not aligned to it");
   }
   out.transposed = find_transposed(out);
+  out.has_pairs = has_pairs(out);
   out.is_large = out.numel > std::numeric_limits<std::int32_t>::max();
   for (std::int32_t d = 0; d < rank && out.is_large == 0; ++d) {
     out.divisors[d] = Divisor::of(static_cast<std::uint32_t>(out.sizes[d]));

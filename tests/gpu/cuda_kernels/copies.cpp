@@ -130,6 +130,8 @@ void test_copies() {
       // With other dimensions, gaps, and sizes around those of tiles.
       {{3, 64, 2, 65}, {130 * 64, 1, 64, 128}, {64 * 130, 130, 65, 1}},
       {{16, 33}, {1, 20}, {40, 1}},
+      {{2, 66, 130}, {66 * 130, 1, 66}, {66 * 130, 130, 1}},
+      {{3, 16, 64, 18}, {64 * 34, 1, 34 * 64 * 3, 34}, {16 * 64 * 20, 20, 320, 1}},
       {{33, 2, 31}, {1, 40, 80}, {1, 33, 66}},
       {{40, 40}, {1, 41}, {82, 2}},
       // Heads before positions, and after them; rows of 8 elements, and of 5.

@@ -124,7 +124,7 @@ TEST_CASE("a product of 17 rows has parts of the depth, in memory that later run
   const CleanLibrary library;
   CudaFixture fixture;
   Product product(fixture);
-  REQUIRE(product.run(8) == shim_ok);
+  REQUIRE(product.run(cuda_aoti::kernels::few_rows_limit) == shim_ok);
   CHECK(count_calls("cuLaunchKernel") == 1);
   REQUIRE(product.run(17) == shim_ok);
   CHECK(count_calls("cuLaunchKernel") == 3);

@@ -136,10 +136,10 @@ TEST_CASE("elements are copied between layouts on the device", "[cuda]") {
   }
 }
 
-TEST_CASE("a copy between layouts is one launch, or up to four calls of the driver", "[cuda]") {
+TEST_CASE("a copy between layouts is one launch", "[cuda]") {
   struct Layouts {
     std::vector<std::int64_t> sizes, from, to;
-    long calls;  ///< Without kernels.
+    long calls;  ///< Of cuMemcpy2D without kernels; 0 for a copy of adjacent bytes.
   };
   const auto each = GENERATE(
       // A matrix and its transpose.
@@ -148,13 +148,15 @@ TEST_CASE("a copy between layouts is one launch, or up to four calls of the driv
       // Heads before positions, and after them.
       Layouts{{2, 300, 4, 8}, {9600, 8, 2400, 1}, {9600, 32, 8, 1}, 8},
       // Rows of a larger matrix.
-      Layouts{{300, 8}, {16, 1}, {8, 1}, 1});
+      Layouts{{300, 8}, {16, 1}, {8, 1}, 1},
+      // Adjacent bytes.
+      Layouts{{300, 8}, {8, 1}, {8, 1}, 0});
   Fixture fixture;
   DeviceTensor* const from = fixture.tensor(each.sizes, ScalarType::Float, each.from.data());
   DeviceTensor* const to = fixture.tensor(each.sizes, ScalarType::Float, each.to.data());
   const auto numbers = counted(from->storage->nbytes / sizeof(float));
   fixture.write(*from, numbers);
-  const bool is_launched = each.calls > 4 && !cuda_aoti::kernels::fatbin().empty();
+  const bool is_launched = each.calls != 0 && !cuda_aoti::kernels::fatbin().empty();
   const auto copy = [&] {
     const long before = cuda().num_calls();
     REQUIRE(tenon::aoti::shims::on_device::aoti_torch_copy_(to, from, 1) == shim_ok);
@@ -166,7 +168,7 @@ TEST_CASE("a copy between layouts is one launch, or up to four calls of the driv
     }
     return out;
   };
-  CHECK(copy() == (is_launched ? std::array{0l, 1l} : std::array{each.calls, 0l}));
+  CHECK(copy() == (is_launched ? std::array{0l, 1l} : std::array{std::max(each.calls, 1l), 0l}));
   const auto release = [&] {
     fixture.pool->release(from);
     fixture.pool->release(to);
@@ -222,7 +224,7 @@ TEST_CASE("a copy that would write elements more than once is refused", "[cuda]"
 }
 
 TEST_CASE("a copy broadcasts on the device", "[cuda]") {
-  Fixture fixture;
+  Fixture fixture({.capability = 75});  // By the driver, as above.
   DeviceTensor* const row = fixture.tensor({1, 3});
   DeviceTensor* const all = fixture.tensor({4, 3});
   fixture.write(*row, {1, 2, 3});

@@ -76,6 +76,20 @@ TEST_CASE("a transpose has tiles where both dimensions are long enough", "[cuda_
   const auto wide = plan(0x1000, {100, 1}, 0x2000, {1, 300}, {300, 100}, 16);
   REQUIRE(run(*wide, recorder.launcher()).ok());
   CHECK(recorder.calls[1].grid == std::array{10u * 4, 1u, 1u});
+  CHECK(whole->has_pairs == 1);
+  CHECK(wide->has_pairs == 0);
+  const auto in_pairs = [](std::uintptr_t to, const Lengths& to_strides,
+                           const Lengths& from_strides, const Lengths& sizes) {
+    const auto made = plan(to, to_strides, 0x2000, from_strides, sizes, 2);
+    return made.ok() && made->transposed >= 0 && made->has_pairs != 0;
+  };
+  CHECK(in_pairs(0x1000, {100, 1}, {1, 300}, {300, 100}));
+  // An address, a stride on either side, a size, and a target with gaps.
+  CHECK_FALSE(in_pairs(0x1002, {100, 1}, {1, 300}, {300, 100}));
+  CHECK_FALSE(in_pairs(0x1000, {101, 1}, {1, 300}, {300, 100}));
+  CHECK_FALSE(in_pairs(0x1000, {100, 1}, {1, 301}, {300, 100}));
+  CHECK_FALSE(in_pairs(0x1000, {100, 1}, {1, 300}, {299, 100}));
+  CHECK_FALSE(in_pairs(0x1000, {200, 2}, {1, 300}, {300, 100}));
   // Too short on either side, or nothing is adjacent in the source.
   for (const auto& [sizes, from] : {std::pair{Lengths{300, 15}, Lengths{1, 300}},
                                     {{15, 300}, {1, 15}},

@@ -54,6 +54,34 @@ __device__ inline void copy_strided(const CopyArguments& a) {
   }
 }
 
+/// The tile of a block: where it begins, and elements from there to the end.
+struct CopyTile {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t size_of_last = 0;
+  std::int64_t size_of_other = 0;  ///< Of `transposed`.
+};
+
+__device__ inline CopyTile tile_of_block(const CopyArguments& a, int side) {
+  CopyTile out;
+  const int last = a.rank - 1;
+  std::int64_t rest = static_cast<std::int64_t>(blockIdx.x);
+  for (int i = 0; i < a.rank; ++i) {
+    // Those two come first, so that blocks that follow each other write near each other.
+    const int d = i == 0 ? last : i == 1 ? a.transposed : i - 2 < a.transposed ? i - 2 : i - 1;
+    const std::int64_t step = i < 2 ? side : 1;
+    const std::int64_t tiles = (a.sizes[d] + step - 1) / step;
+    const std::int64_t left = rest / tiles;
+    const std::int64_t first = (rest - left * tiles) * step;
+    out.from += first * a.from_strides[d];
+    out.to += first * a.to_strides[d];
+    if (i == 0) out.size_of_last = a.sizes[d] - first;
+    if (i == 1) out.size_of_other = a.sizes[d] - first;
+    rest = left;
+  }
+  return out;
+}
+
 /// A block reads a tile of the last dimension and of `transposed`, adjacent elements of the latter
 /// by adjacent threads, and writes adjacent elements of the former. `rows` are the tile.
 template <class Element>
@@ -62,33 +90,15 @@ __device__ inline void copy_tile(const CopyArguments& a, Element* rows) {
   constexpr int pitch = side + 1;
   constexpr int at_once = copy_threads / side;
   const int last = a.rank - 1;
-  std::int64_t rest = static_cast<std::int64_t>(blockIdx.x);
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  // Of the last dimension and of `transposed`.
-  std::int64_t size_of_last = 0;
-  std::int64_t size_of_other = 0;
-  for (int i = 0; i < a.rank; ++i) {
-    // Those two come first, so that blocks that follow each other write near each other.
-    const int d = i == 0 ? last : i == 1 ? a.transposed : i - 2 < a.transposed ? i - 2 : i - 1;
-    const std::int64_t step = i < 2 ? side : 1;
-    const std::int64_t tiles = (a.sizes[d] + step - 1) / step;
-    const std::int64_t left = rest / tiles;
-    const std::int64_t first = (rest - left * tiles) * step;
-    from += first * a.from_strides[d];
-    to += first * a.to_strides[d];
-    if (i == 0) size_of_last = a.sizes[d] - first;
-    if (i == 1) size_of_other = a.sizes[d] - first;
-    rest = left;
-  }
-  const Element* const source = static_cast<const Element*>(a.from) + from;
-  Element* const target = static_cast<Element*>(a.to) + to;
+  const CopyTile tile = tile_of_block(a, side);
+  const Element* const source = static_cast<const Element*>(a.from) + tile.from;
+  Element* const target = static_cast<Element*>(a.to) + tile.to;
   const int lane = static_cast<int>(threadIdx.x) % side;
   const int first_row = static_cast<int>(threadIdx.x) / side;
   TENON_UNROLL
   for (int i = 0; i < side / at_once; ++i) {
     const int row = first_row + i * at_once;
-    if (row < size_of_last && lane < size_of_other) {
+    if (row < tile.size_of_last && lane < tile.size_of_other) {
       rows[row * pitch + lane] = source[row * a.from_strides[last] + lane];
     }
   }
@@ -98,8 +108,44 @@ __device__ inline void copy_tile(const CopyArguments& a, Element* rows) {
   TENON_UNROLL
   for (int i = 0; i < side / at_once; ++i) {
     const int row = first_row + i * at_once;
-    if (row < size_of_other && lane < size_of_last) {
+    if (row < tile.size_of_other && lane < tile.size_of_last) {
       target[row * to_row + lane * to_lane] = rows[lane * pitch + row];
+    }
+  }
+}
+
+/// The same with words of two elements: half of the loads and stores. Rows of the tile with an even
+/// number are apart from those with an odd one, in different banks for a warp.
+__device__ inline void copy_pairs(const CopyArguments& a, std::uint32_t* rows) {
+  constexpr int side = copy_tile(2);
+  constexpr int words = side / 2;
+  constexpr int pitch = words + 1;
+  constexpr int at_once = copy_threads / words;
+  const CopyTile tile = tile_of_block(a, side);
+  const std::uint16_t* const source = static_cast<const std::uint16_t*>(a.from) + tile.from;
+  std::uint16_t* const target = static_cast<std::uint16_t*>(a.to) + tile.to;
+  const int lane = static_cast<int>(threadIdx.x) % words;
+  const int first_row = static_cast<int>(threadIdx.x) / words;
+  const std::int64_t from_row = a.from_strides[a.rank - 1];
+  TENON_UNROLL
+  for (int i = 0; i < side / at_once; ++i) {
+    const int row = first_row + i * at_once;
+    if (row < tile.size_of_last && 2 * lane < tile.size_of_other) {
+      rows[(row / 2 + row % 2 * words) * pitch + lane] =
+          *reinterpret_cast<const std::uint32_t*>(source + row * from_row + 2 * lane);
+    }
+  }
+  __syncthreads();
+  const std::int64_t to_row = a.to_strides[a.transposed];
+  TENON_UNROLL
+  for (int i = 0; i < words / at_once; ++i) {
+    const int column = first_row + i * at_once;
+    if (2 * column < tile.size_of_other && 2 * lane < tile.size_of_last) {
+      const std::uint32_t even = rows[lane * pitch + column];
+      const std::uint32_t odd = rows[(lane + words) * pitch + column];
+      std::uint16_t* const to = target + 2 * column * to_row + 2 * lane;
+      *reinterpret_cast<std::uint32_t*>(to) = (even & 0xffffu) | odd << 16;
+      *reinterpret_cast<std::uint32_t*>(to + to_row) = even >> 16 | (odd & 0xffff0000u);
     }
   }
 }
@@ -111,6 +157,7 @@ __device__ inline void copy_transposed(const CopyArguments& a) {
     case 1:
       return copy_tile(a, static_cast<std::uint8_t*>(rows));
     case 2:
+      if (a.has_pairs != 0) return copy_pairs(a, static_cast<std::uint32_t*>(rows));
       return copy_tile(a, static_cast<std::uint16_t*>(rows));
     case 4:
       return copy_tile(a, static_cast<std::uint32_t*>(rows));
