@@ -13,6 +13,7 @@
 #include <tenon/host.hpp>
 #include <tenon/host/async.hpp>
 #include <tenon/host/discovery.hpp>
+#include <tenon/host/isolation.hpp>
 #include <tenon/host/prepared.hpp>
 #include <tenon/host/sequence.hpp>
 #include <tenon/host/signatures.hpp>
@@ -39,6 +40,20 @@ tenon::Status find_what_a_publisher_signed() {
   tenon::host::BackendRegistry registry(info);
   // [signatures]
   return registry.lookup_backend("AcmeBackend").status();
+}
+
+tenon::Status load_in_a_worker(std::shared_ptr<const tenon::host::Program> program) {
+  // [isolation]
+  TENON_TRY(auto rules, tenon::host::parse_isolation_rules("libacme*=driver"));
+  const auto isolation = std::make_shared<tenon::host::WorkerIsolation>(std::move(rules));
+  tenon::host::HostInfo info;
+  info.isolation = isolation;  // For all methods: a worker for each backend that is loaded.
+  tenon::host::BackendRegistry registry(info);
+  tenon::host::MethodOptions options;
+  options.isolation = isolation;  // For one method: it has workers of its own.
+  // [isolation]
+  options.registry = &registry;
+  return tenon::host::Method::load(program, "forward", std::move(options)).status();
 }
 
 tenon::Status load_with_a_policy(std::shared_ptr<const tenon::host::Program> program,

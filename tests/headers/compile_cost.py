@@ -42,7 +42,7 @@ UMBRELLAS = {
     "all of tenon-host": [
         [
             "tenon/host/implementation.hpp",
-            *(f"tenon/host/{part}/implementation.hpp" for part in ("arrays", "async", "discovery", "inspect", "prepared", "sequence", "signatures")),
+            *(f"tenon/host/{part}/implementation.hpp" for part in ("arrays", "async", "discovery", "inspect", "isolation", "prepared", "sequence", "signatures")),
         ]
     ],
 }

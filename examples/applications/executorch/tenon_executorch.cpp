@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "tenon/executorch/register_plugins.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/signatures.hpp"
 
 namespace {
 
@@ -33,11 +35,17 @@ std::string& installed() {
   return directory;
 }
 
+/// The program of workers; empty: that of the build.
+std::string& worker() {
+  static std::string program;
+  return program;
+}
+
 Status register_found(const bridge::RegisterOptions& options) {
   // Before the search, whose errors would be less precise.
   TENON_RETURN_IF_ERROR(bridge::check_runtime());
-  auto registry = std::make_shared<tenon::host::BackendRegistry>(
-      tenon::host::HostInfo{"Python through Tenon " TENON_VERSION_STRING, {}});
+  auto registry = std::make_shared<tenon::host::BackendRegistry>(tenon::host::HostInfo{
+      "Python through Tenon " TENON_VERSION_STRING, {}, options.library_policy, options.isolation});
   tenon::host::DiscoveryOptions found;
   if (!installed().empty()) found.installed = installed();
   registry->add_search(tenon::host::discovery(found));
@@ -89,6 +97,8 @@ void tenon_executorch_set_installed(const char* directory) {
   installed() = directory ? directory : "";
 }
 
+void tenon_executorch_set_worker(const char* program) { worker() = program ? program : ""; }
+
 std::uint32_t tenon_executorch_register(const char* path, const char* const* ids,
                                         std::size_t id_count) {
   return keep_failure([&]() -> Status {
@@ -96,6 +106,8 @@ std::uint32_t tenon_executorch_register(const char* path, const char* const* ids
     bridge::RegisterOptions options;
     options.ids.assign(ids, ids + id_count);
     options.refused = &refused();
+    options.library_policy = tenon::host::environment_library_policy();
+    options.isolation = tenon::host::environment_isolation(worker());
     if (!path) return register_found(options);
     return bridge::register_plugins(path, options).status();
   });

@@ -23,6 +23,10 @@ TENON_EXECUTORCH_API const char* tenon_executorch_built_for(void);
  * Not for several threads at once. */
 TENON_EXECUTORCH_API void tenon_executorch_set_installed(const char* directory);
 
+/* The program of workers, in which plugins run that the variable TENON_ISOLATE names, in place of
+ * the one that the build states; NULL: that one. Not for several threads at once. */
+TENON_EXECUTORCH_API void tenon_executorch_set_worker(const char* program);
+
 /*
  * Registers backends of the plugin in the file `path` in ExecuTorch; NULL: of all plugins that are
  * found (TENON_PLUGIN_FILES, TENON_PLUGIN_PATH, the directory of installed plugins).
@@ -30,6 +34,9 @@ TENON_EXECUTORCH_API void tenon_executorch_set_installed(const char* directory);
  * `ids`, `id_count`: the backends to register, all or none; 0: all, without those whose id
  * ExecuTorch has already, which tenon_executorch_refused then lists. If each id is such, none is
  * registered and the call fails.
+ *
+ * The variables TENON_PUBLISHERS and TENON_ISOLATE say what is loaded, and where
+ * (docs/hosts/signatures.md, docs/hosts/isolation.md).
  *
  * Returns 0 or the number of an error, whose text tenon_executorch_last_error has.
  */

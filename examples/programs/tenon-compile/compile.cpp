@@ -10,6 +10,7 @@
 
 #include "common/instruction_decoder.hpp"
 #include "cpu_features.hpp"
+#include "isolated_files.hpp"
 #include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/aot/compiler/aoti/aoti_package.hpp"
 #include "tenon/aot/compiler/aoti/strip_library.hpp"
@@ -26,6 +27,7 @@
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -476,7 +478,8 @@ class Compilation {
 
   const Arguments& arguments_;
   host::BackendRegistry registry_{
-      host::HostInfo{.library_policy = host::environment_library_policy()}};
+      host::HostInfo{.library_policy = host::environment_library_policy(),
+                     .isolation = host::environment_isolation(worker_program())}};
   std::vector<std::pair<std::string, std::vector<std::string>>> plugins_;  ///< Paths and ids.
   std::vector<Model> models_;
   std::deque<std::string> names_;

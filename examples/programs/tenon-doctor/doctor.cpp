@@ -16,10 +16,12 @@
 #include <vector>
 
 #include "cpu_without.hpp"
+#include "isolated_files.hpp"
 #include "payload.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
@@ -41,7 +43,10 @@ class Doctor {
   Doctor(const Arguments& arguments, std::function<host::SearchReport()> search)
       : arguments_(arguments),
         cpu_(tool::cpu_without(arguments.without_cpu_features)),
-        registry_({"tenon-doctor " TENON_VERSION_STRING, {}, host::environment_library_policy()},
+        registry_({"tenon-doctor " TENON_VERSION_STRING,
+                   {},
+                   host::environment_library_policy(),
+                   host::environment_isolation(worker_program())},
                   &cpu_) {
     registry_.add_search(std::move(search));
   }

@@ -12,6 +12,7 @@ constexpr const char* footer =
     "Examples:\n"
     "  tenon-inspect libacme.so\n"
     "  tenon-inspect libacme.so --load\n"
+    "  tenon-inspect libacme.so --isolated --run model.pte\n"
     "  tenon-inspect libacme.so --verbose\n"
     "  tenon-inspect libacme.so --certificate report.json --level 9\n"
     "  tenon-inspect model.pte\n"
@@ -21,25 +22,32 @@ constexpr const char* footer =
     "Exit codes:\n"
     "  0 no check fails  1 a check fails, or the report does not vouch for the plugin\n"
     "  2 wrong usage, or a damaged report  3 not a plugin, a program or a data file\n"
-    "  4 with --load: it cannot be loaded, or a backend cannot be opened\n";
+    "  4 with --load or --isolated: it cannot be loaded, or a backend cannot be opened\n";
 
 }  // namespace
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   CLI::App app(
-      "Shows what a plugin says of itself, and judges its file. Loads it only with --load.\n"
+      "Shows what a plugin says of itself, and judges its file. Loads it only with --load or "
+      "--isolated.\n"
       "Or shows the methods, delegates, data and memory plan of a program (.pte, .ptd).",
       "tenon-inspect");
   add_common_options(app, footer);
   app.add_option("FILE", arguments.plugin, "The plugin, program or data file")->required();
   app.add_flag("--load", arguments.load, "Load it: devices, options, availability");
-  app.add_flag("--verbose", arguments.verbose, "All symbols, all named data");
+  CLI::Option* const isolated = app.add_flag("--isolated", arguments.isolated,
+                                             "Load it in processes of its own: its system calls, "
+                                             "files, devices, and the narrowest profile");
+  app.add_option("--run", arguments.run, "Run each method of a program there, with zeros")
+      ->type_name("MODEL.pte")
+      ->needs(isolated);
+  app.add_flag("--verbose", arguments.verbose, "All symbols, all named data, all calls and files");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   app.add_option("--certificate", arguments.certificate,
                  "Check the plugin against a report of tenon-conformance (--json), and no more")
       ->type_name("REPORT")
-      ->excludes("--load", "--verbose", "--json");
+      ->excludes("--load", "--isolated", "--verbose", "--json");
   app.add_option("--level", arguments.certificate_level,
                  "The lowest level that the report may have (default 5)")
       ->check(CLI::Range(1, 10))

@@ -2,18 +2,23 @@
 #include "inspect.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "isolated_files.hpp"
 #include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/core/extension_ids.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
+#include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/program/program.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace tenon::inspect {
@@ -118,7 +123,10 @@ void read(Report& report, const host::OpenedFile& file) {
 
 void load(Report& report, host::OpenedFile file) {
   auto plugin = host::Plugin::load(std::move(file), nullptr,
-                                   {"tenon-inspect", {}, host::environment_library_policy()});
+                                   {"tenon-inspect",
+                                    {},
+                                    host::environment_library_policy(),
+                                    host::environment_isolation(worker_program())});
   report.loaded = plugin.ok() ? ok() : std::move(plugin).status();
   if (!report.loaded->ok()) {
     report.code = ExitCode::no_backend;
@@ -128,6 +136,20 @@ void load(Report& report, host::OpenedFile file) {
     report.backends.push_back(open_backend(**plugin, record.id));
     if (!report.backends.back().opened.ok()) report.code = ExitCode::no_backend;
   }
+}
+
+/// The code of the plugin runs in children alone, but the file is admitted here.
+Status isolate(Report& report, host::OpenedFile file, const std::string& model) {
+  std::shared_ptr<const host::Program> program;
+  if (!model.empty()) {
+    TENON_TRY(program, host::Program::open(host::path_of(model)));
+  }
+  if (const auto policy = host::environment_library_policy()) {
+    TENON_TRY(file, policy->admit(std::move(file), {}));
+  }
+  report.isolated = examine_isolated(file, program);
+  if (!report.isolated->failure.ok()) report.code = ExitCode::no_backend;
+  return ok();
 }
 
 }  // namespace
@@ -145,7 +167,19 @@ Report inspect(const Arguments& arguments) {
   }
   report.file_size = file->identity.size;
   read(report, *file);
-  if (arguments.load && report.record && report.failure.ok()) load(report, *std::move(file));
+  if (!report.record || !report.failure.ok()) return report;
+  // Before it is loaded here, where it may start threads.
+  if (arguments.isolated) {
+    auto again = host::open_file(path, host::Trust::caller);
+    Status isolated =
+        again.ok() ? isolate(report, *std::move(again), arguments.run) : std::move(again).status();
+    if (!isolated.ok()) {
+      report.failure = std::move(isolated);
+      report.code = ExitCode::invalid_file;
+      return report;
+    }
+  }
+  if (arguments.load) load(report, *std::move(file));
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "color.hpp"
+#include "isolated_use.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
@@ -26,7 +27,9 @@ using tool::ExitCode;
 struct Arguments {
   std::string plugin;  ///< Or a program, or a data file.
   bool load = false;
-  bool verbose = false;  ///< All symbols.
+  bool isolated = false;  ///< Try it in processes of its own.
+  std::string run;        ///< A program whose methods are run there; empty: none.
+  bool verbose = false;   ///< All symbols.
   bool json = false;
   std::string certificate;    ///< A report to check the plugin against; empty to inspect it.
   int certificate_level = 5;  ///< The lowest level that the report may have.
@@ -87,6 +90,7 @@ struct Report {
   std::vector<host::LintResult> lint;
   std::optional<Status> loaded;  ///< With `--load`: whether the library could be loaded.
   std::vector<InspectedBackend> backends;
+  std::optional<IsolatedUse> isolated;  ///< With `--isolated`.
 
   Status failure;  ///< Why there is no report, or why it ends early.
   ExitCode code = ExitCode::success;

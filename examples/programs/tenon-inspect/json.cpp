@@ -132,6 +132,32 @@ Json backend_json(const InspectedBackend& backend) {
           {"operators", backend.operators}};
 }
 
+Json isolated_json(const IsolatedUse& use) {
+  const auto files_json = [](const std::vector<IsolatedUse::File>& files) {
+    Json out = Json::array();
+    for (const IsolatedUse::File& each : files) {
+      out.push_back({{"path", each.path}, {"written", each.is_written}});
+    }
+    return out;
+  };
+  Json calls = Json::array();
+  for (const auto& [name, count] : use.calls) calls.push_back({{"name", name}, {"count", count}});
+  Json profiles = Json::array();
+  for (const ProfileTrial& each : use.trials) {
+    profiles.push_back({{"profile", each.profile},
+                        {"runs", each.runs},
+                        {"reason", each.runs ? Json(nullptr) : Json(each.reason)},
+                        {"refusals", each.refusals}});
+  }
+  const auto narrowest = use.narrowest();
+  return {{"error", error_json(use.failure)},
+          {"narrowest_profile", narrowest ? Json(*narrowest) : Json(nullptr)},
+          {"profiles", std::move(profiles)},
+          {"calls", std::move(calls)},
+          {"files", files_json(use.files)},
+          {"devices", files_json(use.devices)}};
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
@@ -149,16 +175,18 @@ std::string to_json(const Report& report) {
       backends.push_back(backend_json(backend));
     loaded = {{"error", error_json(*report.loaded)}, {"backends", std::move(backends)}};
   }
-  const Json out = {{"version", TENON_VERSION_STRING},
-                    {"path", report.path},
-                    {"exit_code", static_cast<int>(report.code)},
-                    {"error", error_json(report.failure)},
-                    {"platform", report.platform ? platform_json(*report.platform) : Json(nullptr)},
-                    {"record", report.record ? record_json(*report.record) : Json(nullptr)},
-                    {"abi_error", error_json(report.fits)},
-                    {"library", report.library ? library_json(*report.library) : Json(nullptr)},
-                    {"lint", std::move(lint)},
-                    {"loaded", std::move(loaded)}};
+  const Json out = {
+      {"version", TENON_VERSION_STRING},
+      {"path", report.path},
+      {"exit_code", static_cast<int>(report.code)},
+      {"error", error_json(report.failure)},
+      {"platform", report.platform ? platform_json(*report.platform) : Json(nullptr)},
+      {"record", report.record ? record_json(*report.record) : Json(nullptr)},
+      {"abi_error", error_json(report.fits)},
+      {"library", report.library ? library_json(*report.library) : Json(nullptr)},
+      {"lint", std::move(lint)},
+      {"loaded", std::move(loaded)},
+      {"isolated", report.isolated ? isolated_json(*report.isolated) : Json(nullptr)}};
   // In ASCII, so that no name from a file can drive a terminal.
   return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }

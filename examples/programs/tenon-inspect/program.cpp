@@ -13,6 +13,9 @@ namespace {
 tenon::Status first_failure(tenon::inspect::Report& report) {
   if (!report.failure.ok()) return std::move(report.failure);
   if (report.loaded && !report.loaded->ok()) return *std::move(report.loaded);
+  if (report.isolated && !report.isolated->failure.ok()) {
+    return error(report.isolated->failure.error(), report.isolated->failure.text());
+  }
   for (tenon::inspect::InspectedBackend& backend : report.backends) {
     if (!backend.opened.ok()) return std::move(backend.opened);
   }
@@ -22,11 +25,11 @@ tenon::Status first_failure(tenon::inspect::Report& report) {
 tenon::tool::Outcome show_model(const tenon::inspect::Arguments& arguments,
                                 tenon::inspect::FileKind kind) {
   namespace inspect = tenon::inspect;
-  if (arguments.load) {
+  if (arguments.load || arguments.isolated) {
     return tenon::tool::Outcome::failed(
         tenon::tool::ExitCode::wrong_usage,
-        tenon::error(tenon::Error::InvalidArgument, "--load: ", arguments.plugin,
-                     " is not a plugin (see tenon-inspect --help)"));
+        tenon::error(tenon::Error::InvalidArgument, arguments.load ? "--load: " : "--isolated: ",
+                     arguments.plugin, " is not a plugin (see tenon-inspect --help)"));
   }
   inspect::ModelReport report = inspect::inspect_model(arguments, kind);
   std::string text = arguments.json ? inspect::to_json(report)

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "inspect.hpp"
 #include "sections.hpp"
@@ -31,6 +35,7 @@ class Text : private Sections {
     if (report_.record) write_record(*report_.record);
     if (report_.library) write_library(*report_.library);
     write_lint();
+    if (report_.isolated) write_isolated(*report_.isolated);
     if (report_.loaded) write_loaded();
     return std::move(*this).take();
   }
@@ -120,6 +125,48 @@ class Text : private Sections {
       id.resize(width, ' ');
       styled_line(verdict, style, concat(id, "  ", result.title, ": ", result.text));
     }
+  }
+
+  void write_isolated(const IsolatedUse& use) {
+    title("in processes of its own");
+    if (!use.failure.ok()) line("fails: ", use.failure.text());
+    if (use.trials.empty()) return;
+    if (use.failure.ok()) {
+      line("narrowest profile: ", use.narrowest().value_or("none: it needs a worker without one"));
+    }
+    for (const ProfileTrial& each : use.trials) {
+      line("profile ", each.profile, each.runs ? ": runs" : ": fails: ", each.reason);
+      for (const std::string& refusal : each.refusals) line("  ", refusal);
+    }
+    write_calls(use);
+    write_files("files", use.files);
+    write_files("devices", use.devices);
+  }
+
+  void write_calls(const IsolatedUse& use) {
+    std::vector<std::pair<std::string, std::uint64_t>> calls(use.calls.begin(), use.calls.end());
+    std::ranges::stable_sort(calls,
+                             [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::uint64_t all = 0;
+    for (const auto& [name, count] : calls) all += count;
+    constexpr std::size_t few = 8;
+    const std::size_t shown = verbose_ ? calls.size() : std::min(calls.size(), few);
+    std::string text;
+    for (std::size_t i = 0; i < shown; ++i) {
+      text += concat(i == 0 ? "" : ", ", calls[i].first, " ", calls[i].second);
+    }
+    line(all, " system calls of ", calls.size(), " kinds: ", text,
+         shown == calls.size() ? "" : ", ... (all with --verbose)");
+  }
+
+  void write_files(std::string_view name, const std::vector<IsolatedUse::File>& files) {
+    line(name, ": ", files.size());
+    constexpr std::size_t few = 8;
+    const std::size_t shown = verbose_ ? files.size() : std::min(files.size(), few);
+    for (const IsolatedUse::File& each : std::span(files).first(shown)) {
+      line("  ", each.path, each.is_written ? " (written)" : "");
+    }
+    if (shown < files.size()) line("  ... (all with --verbose)");
   }
 
   void write_loaded() {

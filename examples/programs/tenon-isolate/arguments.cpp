@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "boundary/restriction.hpp"
 #include "parse_command_line.hpp"
+#include "tenon/host/isolation/worker_settings.hpp"
 
 namespace tenon::isolate {
 namespace {
@@ -46,8 +46,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--profile", arguments.profile,
                  "What the worker gives up: none, open, driver or strict (default: none)")
       ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(isolated::restriction_names),
-                                                     std::end(isolated::restriction_names))));
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(host::worker_profile_names),
+                                                     std::end(host::worker_profile_names))));
   const auto add_paths = [&](const char* name, std::vector<std::string>& to, const char* help) {
     app.add_option(name, to, help)->type_name("PATH")->allow_extra_args(false);
   };

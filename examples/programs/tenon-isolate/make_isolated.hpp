@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/isolation/worker_settings.hpp"
 
 namespace tenon::isolate {
 
@@ -16,13 +16,8 @@ struct Request {
   std::filesystem::path worker;  ///< Absolute; empty when there is none.
   std::filesystem::path plugin;
   std::filesystem::path out;
-  std::uint64_t deadline_ms = 0;
-  std::uint32_t restart = 0;
-  bool own_worker = false;
   bool force = false;
-  std::string profile = "none";
-  /// "read=/opt/acme", "write=", "device=", "program=".
-  std::vector<std::string> permissions{};
+  host::WorkerSettings settings{};
 };
 
 /// The one that was made.
@@ -31,8 +26,7 @@ struct Made {
   std::string wrapped;  ///< As the plugin finds it.
   std::string sha256;
   std::vector<std::string> backends;
-  std::string profile;                   ///< Of the worker.
-  std::vector<std::string> permissions;  ///< As in `Request`.
+  host::WorkerSettings settings;  ///< As in `Request`.
 };
 
 /// The template of isolated plugins and the worker, in a build tree or an installation. errors:
@@ -40,8 +34,8 @@ struct Made {
 [[nodiscard]] Result<std::filesystem::path> find_template();
 [[nodiscard]] Result<std::filesystem::path> find_worker();
 
-/// Makes an isolated plugin. errors: those of `tool::make_from_template`; NotSupported for a plugin
-/// with kernels alone.
+/// Makes an isolated plugin. errors: those of `tool::make_from_template` and of
+/// `host::fill_isolated_object`.
 [[nodiscard]] Result<Made> make_isolated(const Request& request);
 
 }  // namespace tenon::isolate

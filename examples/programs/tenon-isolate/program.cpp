@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "boundary/restriction.hpp"
 #include "make_isolated.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/lists.hpp"
@@ -42,30 +41,34 @@ Result<Made> make(const Arguments& arguments) {
     request.out = request.plugin;
     request.out.replace_filename(request.plugin.stem().concat("-isolated.so"));
   }
-  request.deadline_ms = arguments.deadline_ms;
-  request.restart = arguments.restart;
-  request.own_worker = arguments.own_worker;
   request.force = arguments.force;
-  request.profile = arguments.profile;
+  request.settings = {.profile = *host::parse_worker_profile(arguments.profile),
+                      .deadline_ms = arguments.deadline_ms,
+                      .restart = arguments.restart,
+                      .own_worker = arguments.own_worker};
   const auto permit = [&](std::string_view kind, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
       const fs::path absolute = fs::absolute(host::path_of(path), failure).lexically_normal();
-      request.permissions.push_back(concat(kind, host::path_text(absolute)));
+      request.settings.permissions.push_back(concat(kind, host::path_text(absolute)));
     }
   };
-  permit(isolated::read_permission, arguments.readable);
-  permit(isolated::write_permission, arguments.writable);
-  permit(isolated::device_permission, arguments.devices);
-  permit(isolated::program_permission, arguments.programs);
+  permit(host::read_permission, arguments.readable);
+  permit(host::write_permission, arguments.writable);
+  permit(host::device_permission, arguments.devices);
+  permit(host::program_permission, arguments.programs);
   return make_isolated(request);
 }
 
 std::string to_json(const Made& made) {
   const nlohmann::ordered_json json = {
-      {"version", TENON_VERSION_STRING}, {"output", host::path_text(made.out)},
-      {"plugin", made.wrapped},          {"sha256", made.sha256},
-      {"backends", made.backends},       {"without_kernels", std::vector<std::string>()},
-      {"profile", made.profile},         {"permissions", made.permissions}};
+      {"version", TENON_VERSION_STRING},
+      {"output", host::path_text(made.out)},
+      {"plugin", made.wrapped},
+      {"sha256", made.sha256},
+      {"backends", made.backends},
+      {"without_kernels", std::vector<std::string>()},
+      {"profile", host::worker_profile_name(made.settings.profile)},
+      {"permissions", made.settings.permissions}};
   return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "boundary/restriction.hpp"
 #include "budget.hpp"
 #include "parse_command_line.hpp"
+#include "tenon/host/isolation/worker_settings.hpp"
 
 namespace tenon::run {
 namespace {
@@ -79,8 +79,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "Run each --plugin in a process of its own with this profile: none, open, driver "
                  "or strict (Linux, see docs/hosts/isolation.md)")
       ->type_name("PROFILE")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(isolated::restriction_names),
-                                                     std::end(isolated::restriction_names))));
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(host::worker_profile_names),
+                                                     std::end(host::worker_profile_names))));
   add_list(app, "--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");
   add_list(app, "--input", arguments.inputs, "FILE.npy",
            "Input of the method, in order; once for each input");

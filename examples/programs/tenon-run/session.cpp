@@ -11,7 +11,9 @@
 #include <system_error>
 
 #include "cpu_without.hpp"
+#include "exported_value.hpp"
 #include "installed_plugins.hpp"
+#include "isolated_files.hpp"
 #include "options.hpp"
 #include "output_memory.hpp"
 #include "printable.hpp"
@@ -19,7 +21,9 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -40,21 +44,6 @@ void log_errors(std::int32_t level, std::string_view plugin, std::string_view te
   const std::string line =
       printable(concat("tenon-run: log of ", name, ": ", host::shortened(text))) + "\n";
   std::fputs(line.c_str(), stderr);
-}
-
-// The exported value of an input that is not a tensor; it can only be confirmed.
-host::InputScalar exported_value(const tenon_value& value) {
-  switch (value.kind) {
-    case TENON_VALUE_INT:
-      return value.as.integer;
-    case TENON_VALUE_DOUBLE:
-      return value.as.real;
-    case TENON_VALUE_BOOL:
-      return value.as.boolean != 0;
-    default:
-      return std::string_view(static_cast<const char*>(value.as.span.data),
-                              static_cast<std::size_t>(value.as.span.size));
-  }
 }
 
 bool is_exported_scalar(std::uint32_t kind) {
@@ -92,6 +81,33 @@ Result<ScalarType> output_type(const host::MethodMeta& meta, std::size_t index) 
   }
 }
 
+/// A pattern that matches `name` alone.
+std::string pattern_of(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// The plugins that are named run as --isolate says, others as the variable.
+std::shared_ptr<const host::PluginIsolation> isolation_of(const Arguments& arguments) {
+  auto of_variable = host::environment_isolation(worker_program());
+  if (arguments.isolate.empty()) return of_variable;
+  auto others =
+      host::parse_isolation_rules(host::environment_variable("TENON_ISOLATE").value_or(""));
+  if (!others.ok()) return of_variable;
+  std::vector<host::IsolationRule> rules;
+  for (const std::string& plugin : arguments.plugins) {
+    const std::string name = host::path_text(host::path_of(plugin).filename());
+    rules.push_back(
+        {pattern_of(name), {.profile = *host::parse_worker_profile(arguments.isolate)}});
+  }
+  rules.insert(rules.end(), others->begin(), others->end());
+  return std::make_shared<host::WorkerIsolation>(std::move(rules), worker_program());
+}
+
 }  // namespace
 
 Session::Session(const Arguments& arguments, RecordedRun* recorded)
@@ -99,9 +115,9 @@ Session::Session(const Arguments& arguments, RecordedRun* recorded)
       recorded_(recorded),
       trace_(arguments.limits.trace_events),
       cpu_(tool::cpu_without(arguments.without_cpu_features)),
-      registry_(
-          {"tenon-run " TENON_VERSION_STRING, &log_errors, host::environment_library_policy()},
-          &cpu_) {
+      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors, host::environment_library_policy(),
+                 isolation_of(arguments)},
+                &cpu_) {
   report_.program = arguments.model;
   registry_.add_search(host::discovery({.installed = installed_plugins()}));
 }
@@ -161,11 +177,7 @@ Status Session::fail(ExitCode code, Status failure) {
 Status Session::add_plugins() {
   for (const std::string& path : arguments_.plugins) {
     TENON_TRY(const auto record, host::peek(host::path_of(path)));
-    std::filesystem::path file = host::path_of(path);
-    if (!arguments_.isolate.empty()) {
-      TENON_TRY(file, isolated_copies_.make(file, arguments_.isolate));
-    }
-    if (Status added = registry_.register_backend(file); !added.ok()) {
+    if (Status added = registry_.register_backend(host::path_of(path)); !added.ok()) {
       const bool twice = added.error() == Error::RegistrationAlreadyRegistered;
       return fail(twice ? ExitCode::wrong_usage : ExitCode::invalid_file, std::move(added));
     }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "isolated_copies.hpp"
 #include "run.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
@@ -109,7 +108,6 @@ class Session {
   std::optional<ExitCode> code_of_failure_;
   host::Trace trace_;  // Also the clock. Written to a file only with --trace.
   const host::CpuFeatures cpu_;
-  IsolatedCopies isolated_copies_;
   host::BackendRegistry registry_;
   std::vector<host::BackendRef> backends_;
   std::shared_ptr<const host::Program> program_;

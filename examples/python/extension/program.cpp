@@ -29,6 +29,7 @@
 #include "method.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
@@ -208,7 +209,8 @@ std::unique_ptr<ProgramObject> open_program(
     nb::handle model, const nb::sequence& data, const Registry& registry, const nb::dict& options,
     const std::string& embedded_code, const nb::dict& limits, const nb::dict& budget,
     std::shared_ptr<host::Trace> trace, std::shared_ptr<host::WorkerPool> threads,
-    const Hints& hints, std::shared_ptr<host::PreparedCache> prepared) {
+    const Hints& hints, std::shared_ptr<host::PreparedCache> prepared,
+    const std::optional<std::string>& isolate) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
   self->budget = read_budget(budget);
@@ -224,6 +226,11 @@ std::unique_ptr<ProgramObject> open_program(
   self->threads = std::move(threads);
   self->scheduling = read_hints(hints);
   self->prepared = std::move(prepared);
+  if (isolate) {
+    auto rules = host::parse_isolation_rules(*isolate);
+    if (!rules.ok()) raise(std::move(rules).status().with_context("isolate"));
+    self->isolation = std::make_shared<host::WorkerIsolation>(*std::move(rules), registry.worker);
+  }
   return self;
 }
 
@@ -264,6 +271,7 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
   arguments.options.limits = self.limits.of_host;
   arguments.options.scheduling = self.scheduling;
   arguments.options.budget = self.budget;
+  arguments.options.isolation = self.isolation;
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, name);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
@@ -430,7 +438,7 @@ changed by it.)");
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
              nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"), nb::arg("budget"),
              nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"),
-             nb::arg("prepared").none());
+             nb::arg("prepared").none(), nb::arg("isolate").none());
 }
 
 }  // namespace tenon::python

@@ -12,6 +12,7 @@
 #include "tenon/host/async.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
+#include "tenon/host/plugin/plugin_isolation.hpp"
 #include "tenon/host/prepared.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
@@ -32,6 +33,7 @@ struct ProgramObject {
   std::shared_ptr<host::Trace> trace;
   std::shared_ptr<const host::WorkerPool> threads;
   std::shared_ptr<const host::PreparedCache> prepared;
+  std::shared_ptr<const host::PluginIsolation> isolation;
   Scheduling scheduling;
 };
 

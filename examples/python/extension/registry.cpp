@@ -13,6 +13,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/signatures.hpp"
 
@@ -39,11 +40,12 @@ std::function<host::SearchReport()> search(const std::vector<std::string>& paths
   return host::discovery(std::move(options));
 }
 
-Registry::Registry(std::vector<std::string> search_paths)
+Registry::Registry(std::vector<std::string> search_paths, std::string worker_program)
     : paths(std::move(search_paths)),
-      registry(std::make_shared<host::BackendRegistry>(
-          host::HostInfo{"tenon for Python " TENON_VERSION_STRING, &log_errors,
-                         host::environment_library_policy()})) {
+      worker(std::move(worker_program)),
+      registry(std::make_shared<host::BackendRegistry>(host::HostInfo{
+          "tenon for Python " TENON_VERSION_STRING, &log_errors, host::environment_library_policy(),
+          host::environment_isolation(worker)})) {
   registry->add_search(search(paths));
 }
 
@@ -51,9 +53,11 @@ void bind_registry(nb::module_& module) {
   nb::class_<Registry>(
       module, "Registry",
       "The backends that plugins offer. A plugin is loaded when a program needs it.")
-      .def(nb::init<std::vector<std::string>>(), nb::arg("paths"),
+      .def(nb::init<std::vector<std::string>, std::string>(), nb::arg("paths"),
+           nb::arg("worker") = "",
            "Searches what every host searches, at the first look-up that misses. `paths`: the "
-           "directory of installed plugins, or nothing for the one of the build.")
+           "directory of installed plugins, or nothing for the one of the build. `worker`: the "
+           "program of workers, or nothing for the one of the build.")
       .def(
           "register_backend",
           [](Registry& self, const std::string& path) {

@@ -14,9 +14,10 @@ namespace tenon::python {
 
 /// A registry of backends, and where it searches. Shared with programs and methods.
 struct Registry {
-  explicit Registry(std::vector<std::string> search_paths);
+  Registry(std::vector<std::string> search_paths, std::string worker_program);
 
   std::vector<std::string> paths;
+  std::string worker;  ///< The program of workers; empty: that of the build.
   std::shared_ptr<host::BackendRegistry> registry;
 };
 

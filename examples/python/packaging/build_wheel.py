@@ -127,7 +127,8 @@ def stage_prefix(build, stage):
     up = "/".join([".."] * 4)
     header = prefix / "include/tenon/host/plugindir.hpp"
     header.write_text(header.read_text().split("//  Made")[0].split("#define")[0] +
-                      f'#define TENON_PLUGINDIR __FILE__ "/{up}/{PLUGINS}"\n')
+                      f'#define TENON_PLUGINDIR __FILE__ "/{up}/{PLUGINS}"\n'
+                      f'#define TENON_WORKERDIR __FILE__ "/{up}/libexec/tenon"\n')
     return prefix
 
 

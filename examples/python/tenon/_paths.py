@@ -13,3 +13,11 @@ def plugin_paths() -> "list[str]":
 
     folder = _prefix.plugin_folder()
     return [] if folder is None else [str(folder)]
+
+
+def worker() -> str:
+    """The program of workers in the prefix; empty in a build directory."""
+    from . import _prefix
+
+    found = _prefix.prefix()
+    return "" if found is None else str(found / "libexec/tenon/tenon-worker")

@@ -44,7 +44,7 @@ def default_registry() -> "_tenon.Registry":
     """The registry of programs that name no plugins. It searches what every host searches."""
     global _registry, _offers
     if _registry is None:
-        registry = _tenon.Registry(_paths.plugin_paths())
+        registry = _tenon.Registry(_paths.plugin_paths(), _paths.worker())
         _registry, _offers = registry, _Offers(registry)
     return _registry
 
@@ -224,7 +224,7 @@ class Program:
 
 def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", limits=None,
          budget=None, trace=None, threads=None, priority=None, goal=None, power=None,
-         prepared=None) -> Program:
+         prepared=None, isolate=None) -> Program:
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
     model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they are
@@ -246,6 +246,9 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
         "latency" or "throughput"; "low", "balanced" or "high". None leaves it to the backend.
     prepared: the directory in which backends keep what they prepare from the program, so that later
         loads are fast; True: the user's cache directory; None: nothing is kept.
+    isolate: which plugins run in processes of their own, by the ids of their backends or the names of
+        their files, each with a profile or without one: "AcmeBackend=strict, *_gpu.so=driver". Each
+        method then has workers of its own. Linux.
 
     Raises `Error`: AccessFailed for a file that cannot be read, InvalidProgram and
     InvalidExternalData for damaged files, InvalidArgument for the rest.
@@ -255,7 +258,7 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError(f"data: expected a sequence of files, found {type(data).__name__}")
     if plugins:
-        registry = _tenon.Registry(_paths.plugin_paths())
+        registry = _tenon.Registry(_paths.plugin_paths(), _paths.worker())
         for path in plugins:
             registry.register_backend(os.fspath(path))
         offers = _Offers(registry)
@@ -267,7 +270,7 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
         prepared = _tenon.PreparedCache("" if prepared is True else os.fspath(prepared))
     return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
                                        limits or {}, budget or {}, trace, threads, [priority, goal, power],
-                                       prepared),
+                                       prepared, isolate),
                    offers)
 
 

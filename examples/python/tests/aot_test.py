@@ -2,9 +2,12 @@
 """The extension behind tenon.executorch, without torch: aot_test.py BUILD SOURCE."""
 
 import array
+import os
 import pathlib
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 from tenon import _aot
 from tenon._error import Error
@@ -117,6 +120,16 @@ class Backends(unittest.TestCase):
         self.assertIn("fc.weight", key)
         self.assertIn("1 constant", info)
         self.assertEqual(second, (blob, handles, data, info))
+
+    def test_publishers_that_the_environment_names_decide_what_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            publishers = pathlib.Path(folder).resolve() / "publishers.json"
+            publishers.write_text('{"publishers_version": 1, "publishers": []}')
+            publishers.chmod(0o644)
+            with unittest.mock.patch.dict(os.environ, TENON_PUBLISHERS=str(publishers)), self.assertRaises(Error) as caught:
+                _aot.Backend("GraphBackend", [PLUGIN], "")
+        self.assertEqual(caught.exception.name, "AccessFailed")
+        self.assertIn(f"its signature {PLUGIN}.minisig is not there", caught.exception.text)
 
     def test_a_backend_that_is_not_there(self):
         with self.assertRaises(Error) as caught:

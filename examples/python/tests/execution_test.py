@@ -17,6 +17,7 @@ BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 FIXTURES = SOURCE / "tests/fixtures"
 DEMO = BUILD / "examples/backends/demo_backend.so"
 ADD = FIXTURES / "bench/demo_add.pte"
+WORKER = BUILD / "reference_backends/isolated/tenon-worker"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
 INPUTS = [np.full((2, 2), value, np.float32) for value in (1, 2, 3)]
 
@@ -41,6 +42,28 @@ class Execution(unittest.TestCase):
             with unittest.mock.patch.dict(os.environ, TENON_PUBLISHERS="/no/such/publishers.json"):
                 self.assertFails("NotFound", "TENON_PUBLISHERS: /no/such/publishers.json", load)
         load()
+
+    def test_a_plugin_runs_in_a_process_of_its_own_by_an_argument_or_by_the_variable(self):
+        expected = tenon.load(ADD, plugins=[DEMO])["forward"](*INPUTS).tolist()
+        gc.collect()
+
+        def is_here():
+            return DEMO.name in pathlib.Path("/proc/self/maps").read_text()
+
+        with unittest.mock.patch.dict(os.environ, TENON_WORKER=str(WORKER)):
+            self.assertFails("InvalidArgument", "isolate: 'demo*=tight'", tenon.load, ADD, plugins=[DEMO],
+                             isolate="demo*=tight")
+            for isolate, variable, here in ((None, "", True), ("other*", "", True),
+                                            ("demo*", "", False), ("BackendWithCompilerDemo=none", "", False),
+                                            (None, "demo_backend.so", False)):
+                with unittest.mock.patch.dict(os.environ, TENON_ISOLATE=variable), self.subTest(isolate, variable=variable):
+                    method = tenon.load(ADD, plugins=[DEMO], isolate=isolate)["forward"]
+                    self.assertEqual((is_here(), method(*INPUTS).tolist()), (here, expected))
+                    method.close()
+                    del method
+                    gc.collect()
+        with unittest.mock.patch.dict(os.environ, TENON_WORKER="/nowhere/tenon-worker"):
+            self.assertFails("NotFound", "/nowhere/tenon-worker", tenon.load(ADD, plugins=[DEMO], isolate="*").load_method)
 
     def test_bytes_that_are_changed_after_they_were_verified_change_nothing(self):
         raw = ADD.read_bytes()

@@ -23,6 +23,8 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 #include "tenon/executorch/version.hpp"
+#include "tenon/host/plugin/library_policy.hpp"
+#include "tenon/host/plugin/plugin_isolation.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 /// Registers plugins of Tenon as backends of ExecuTorch (docs/executorch/bridges.md).
@@ -42,6 +44,10 @@ struct RegisterOptions {
   /// They are written to ExecuTorch's log, too.
   std::vector<RefusedBackend>* refused = nullptr;
   AdapterOptions adapter{};
+  /// For a registry that `register_plugins` makes: admits the library, and loads it into a process
+  /// of its own, as in `host::HostInfo`; null: no policy, no process.
+  std::shared_ptr<const host::LibraryPolicy> library_policy{};
+  std::shared_ptr<const host::PluginIsolation> isolation{};
   /// Size of ExecuTorch's table of backends (kMaxRegisteredBackends of
   /// runtime/backend/interface.cpp, which no function returns).
   std::size_t table_size = 16;
@@ -273,7 +279,8 @@ inline Result<std::vector<std::string>> register_listed(
     const std::filesystem::path& plugin, const RegisterOptions& options = {}) {
   TENON_RETURN_IF_ERROR(check_runtime());
   auto registry = std::make_shared<host::BackendRegistry>(
-      host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING, &detail::log_line});
+      host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING, &detail::log_line,
+                     options.library_policy, options.isolation});
   TENON_RETURN_IF_ERROR(registry->register_backend(plugin));
   const std::vector<std::string> listed = registry->list_backends({});
   return detail::register_listed(std::move(registry), listed, options);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/profile.hpp"
+#include "tenon/host/isolation/worker_settings.hpp"
 
 /// The restriction of the process of a plugin, as it is stored in an isolated plugin and given to
 /// the worker on its command line. docs/hosts/isolation-profiles.md describes the profiles.
@@ -17,9 +17,7 @@ namespace tenon::isolated {
 /// The number of no restriction; the profiles follow, in their order.
 inline constexpr std::uint32_t no_restriction = 0;
 
-inline constexpr std::string_view restriction_names[] = {"none", profile_names[0], profile_names[1],
-                                                         profile_names[2]};
-static_assert(std::size(restriction_names) == 1 + std::size(profile_names));
+inline constexpr const auto& restriction_names = host::worker_profile_names;
 
 /// "none", "open", "driver", "strict"; empty for a number that is none of them.
 [[nodiscard]] constexpr std::string_view restriction_name(std::uint32_t restriction) noexcept {
@@ -27,11 +25,10 @@ static_assert(std::size(restriction_names) == 1 + std::size(profile_names));
                                                     : std::string_view();
 }
 
-/// The beginnings of permissions; a path follows.
-inline constexpr std::string_view read_permission = "read=";
-inline constexpr std::string_view write_permission = "write=";
-inline constexpr std::string_view device_permission = "device=";
-inline constexpr std::string_view program_permission = "program=";
+using host::device_permission;
+using host::program_permission;
+using host::read_permission;
+using host::write_permission;
 
 /// The lines of `text`, without empty ones.
 [[nodiscard]] inline std::vector<std::string> permissions_in(std::string_view text) {

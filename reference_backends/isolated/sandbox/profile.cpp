@@ -17,7 +17,7 @@ std::string_view profile_name(Profile profile) noexcept {
 }
 
 std::optional<Profile> profile_named(std::string_view name) noexcept {
-  const auto* const found = std::ranges::find(profile_names, name);
+  const auto found = std::ranges::find(profile_names, name);
   if (found == std::end(profile_names)) return std::nullopt;
   return static_cast<Profile>(found - std::begin(profile_names));
 }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "tenon/host/isolation/worker_settings.hpp"
 
 namespace tenon::isolated {
 
@@ -17,7 +20,7 @@ enum class Profile : std::uint8_t {
   strict,
 };
 
-/// Their names, in their order.
-inline constexpr std::string_view profile_names[] = {"open", "driver", "strict"};
+/// Their names, in their order: those of `host::WorkerProfile`, without "none".
+inline constexpr auto profile_names = std::span(host::worker_profile_names).subspan<1>();
 
 }  // namespace tenon::isolated

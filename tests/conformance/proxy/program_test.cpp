@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,18 @@ TEST_CASE("in strict mode a program fails with the broken rule", "[proxy]") {
   const Proxy proxy(zoo_plugin("writes_to_input"));
   CHECK(run_add(proxy.path).exit_code == 0);
   const Outcome strict = run_add(proxy.path, {{"TENON_PROXY_STRICT", "1"}});
+  CHECK(strict.exit_code == 5);
+  CHECK_THAT(strict.err, ContainsSubstring("TN-EXE-2"));
+}
+
+TEST_CASE("a proxy runs in a worker, and judges the plugin there", "[proxy]") {
+  if (!std::filesystem::exists(TENON_TEST_WORKER)) return;
+  const Proxy good(zoo_plugin("good"));
+  const ::test::Variables isolated{{"TENON_ISOLATE", "proxy.so"}};
+  CHECK(run_add(good.path, isolated).exit_code == 0);
+  const Proxy bad(zoo_plugin("writes_to_input"));
+  const Outcome strict =
+      run_add(bad.path, {{"TENON_ISOLATE", "proxy.so"}, {"TENON_PROXY_STRICT", "1"}});
   CHECK(strict.exit_code == 5);
   CHECK_THAT(strict.err, ContainsSubstring("TN-EXE-2"));
 }

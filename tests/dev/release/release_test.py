@@ -201,14 +201,15 @@ class Sbom(InFolder):
         document = self.document()
         self.assertEqual(sbom.problems(document, self.folder), [])
         by_name = {package["name"]: package for package in document["packages"]}
-        self.assertLessEqual({"tenon", "one.tar.gz", "fmt", "libzip", "oneDNN", "libgomp", "Catch2"}, set(by_name))
+        self.assertLessEqual({"tenon", "one.tar.gz", "fmt", "libzip", "oneDNN", "libgomp", "libsodium", "Catch2"}, set(by_name))
         self.assertEqual(by_name["fmt"]["externalRefs"][0]["referenceLocator"], "pkg:deb/debian/libfmt-dev@9.1")
         self.assertEqual(by_name["nanobind"]["externalRefs"][0]["referenceLocator"], "pkg:pypi/nanobind@3.1.0")
         self.assertEqual(by_name["libgomp"]["licenseDeclared"], "GPL-3.0-only WITH GCC-exception-3.1")
         ends = [(relation["spdxElementId"], relation["relationshipType"], relation["relatedSpdxElement"])
                 for relation in document["relationships"]]
         for end in (("SPDXRef-tenon", "STATIC_LINK", "SPDXRef-fmt"), ("SPDXRef-tenon", "DYNAMIC_LINK", "SPDXRef-libzip"),
-                    ("SPDXRef-oneDNN", "RUNTIME_DEPENDENCY_OF", "SPDXRef-tenon")):
+                    ("SPDXRef-oneDNN", "RUNTIME_DEPENDENCY_OF", "SPDXRef-tenon"),
+                    ("SPDXRef-libsodium", "RUNTIME_DEPENDENCY_OF", "SPDXRef-tenon")):
             self.assertIn(end, ends)
 
     def test_what_is_wrong_with_a_document_is_found(self):

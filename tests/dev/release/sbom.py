@@ -16,12 +16,12 @@ TABLES = {"Compiled into": "STATIC_LINK", "Linked dynamically": "DYNAMIC_LINK", 
           "Used by tests": "TEST_DEPENDENCY_OF"}
 LICENCES = {"MIT, with exception": "MIT", "GPL-3 with exception": "GPL-3.0-only WITH GCC-exception-3.1",
             "NVIDIA's": "NOASSERTION"}
-SPDX_LICENCES = {"Apache-2.0", "BSD-3-Clause", "BSL-1.0", "MIT"}
+SPDX_LICENCES = {"Apache-2.0", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT"}
 # Debian's packages of what NOTICE names.
 DEBIAN = {"flatbuffers": "libflatbuffers-dev", "nlohmann/json": "nlohmann-json3-dev", "CLI11": "libcli11-dev",
           "fmt": "libfmt-dev", "libzip": "libzip-dev", "oneDNN": "libdnnl-dev", "SLEEF": "libsleef3",
           "kissfft": "libkissfft-float131", "LAPACK": "liblapack3", "Zydis": "libzydis-dev", "Catch2": "catch2",
-          "libgomp": "libgomp1"}
+          "libgomp": "libgomp1", "libsodium": "libsodium23"}
 # The packages of PyPI, with the versions that the wheel is built with.
 PYPI = {"nanobind": pathlib.Path(__file__).resolve().parents[3] / "examples/python/packaging/requirements.txt"}
 # The columns of a table.

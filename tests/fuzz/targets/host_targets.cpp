@@ -16,11 +16,33 @@
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/impl/registry/manifest.hpp"
+#include "tenon/host/signatures.hpp"
 
 namespace tenon::fuzz {
 
 void manifest(std::span<std::byte> bytes) {
   use(host::parse_manifest(text_of(bytes), "fuzz.json"));
+}
+
+void publishers(std::span<std::byte> bytes) {
+  const auto read = host::parse_publishers(text_of(bytes), "fuzz.json");
+  use(read);
+  if (!read.ok()) return;
+  for (const host::PublisherKey& key : read->keys) {
+    if (key.not_before && key.not_after && *key.not_before >= *key.not_after) std::abort();
+  }
+}
+
+void signature(std::span<std::byte> bytes) {
+  use(host::parse_minisign_key(text_of(bytes)));
+  const auto read = host::parse_minisign_signature(text_of(bytes));
+  use(read);
+  if (!read.ok()) return;
+  if (host::key_id_text(read->key_id).size() != 16) std::abort();
+  // It is no key, so that nothing was signed with it.
+  const Status held = host::verify_minisign(bytes, *read, host::MinisignKey{read->key_id});
+  use(held);
+  if (held.ok()) std::abort();
 }
 
 void npy(std::span<std::byte> bytes) {

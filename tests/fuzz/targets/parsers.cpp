@@ -24,7 +24,9 @@ constexpr Target all[] = {
     {"payload", &payload},
     {"pe", &pe, &mutate_words},
     {"pt2", &pt2, &mutate_zip},
+    {"publishers", &publishers, &mutate_json},
     {"report", &report, &mutate_json},
+    {"signature", &signature},
     {"subject", &subject, &mutate_json},
 };
 

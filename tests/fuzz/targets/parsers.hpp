@@ -11,6 +11,8 @@ namespace tenon::fuzz {
 // host_targets.cpp
 void manifest(std::span<std::byte> bytes);
 void npy(std::span<std::byte> bytes);
+void publishers(std::span<std::byte> bytes);
+void signature(std::span<std::byte> bytes);
 void elf(std::span<std::byte> bytes);
 void mach_o(std::span<std::byte> bytes);
 void pe(std::span<std::byte> bytes);

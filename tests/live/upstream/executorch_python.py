@@ -185,6 +185,21 @@ def check_other_version():
     print("a bridge for another version:", message)
 
 
+def check_isolation():
+    """The variable decides for register_plugins, too: the plugin is not in this process."""
+    folder = FIXTURES / "demo_sin_seg"
+    lines = ["import torch, numpy, tenon.executorch", "from executorch.runtime import Runtime",
+             f"assert tenon.executorch.register_plugins({str(DEMO)!r}) == ['BackendWithCompilerDemo']",
+             f"x = torch.from_numpy(numpy.load({str(folder / 'c0_in0.npy')!r}))",
+             f"method = Runtime.get().load_program({str(folder / 'model.pte')!r}).load_method('forward')",
+             "torch.testing.assert_close(method.execute([x])[0], torch.sin(x))",
+             "assert 'demo_backend.so' not in open('/proc/self/maps').read()"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "TENON_ISOLATE": "demo_backend.so=none",
+                   "TENON_WORKER": str(BUILD / "reference_backends/isolated/tenon-worker")}
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], env=environment, check=True)
+    print("a plugin in a worker runs in stock Python")
+
+
 def check_script():
     folder = FIXTURES / "demo_sin_seg"
     script, arguments = BRIDGE / "run_plugin.py", sys.argv
@@ -207,6 +222,7 @@ def main():
     for name in [name for name in os.environ if name.startswith("TENON_")]:
         del os.environ[name]
     check_other_version()
+    check_isolation()
     sys.path.insert(0, str(PACKAGE))
     check_script()
     bridge = importlib.import_module("tenon.executorch")

@@ -3,9 +3,11 @@
 // CpuAotiBackend as a plugin, with stand-ins for compiled models. The names D1 to D22 are those of
 // the defects of ExecuTorch's own AOTI backends (docs/aoti/cpu.md) that a test here rules out.
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "program.hpp"
@@ -308,4 +310,24 @@ TEST_CASE("a policy that denies embedded code refuses the model before it is tou
   options.embedded_code = host::EmbeddedCodePolicy::deny();
   CHECK_THAT(refusal({}, std::move(options)),
              ContainsSubstring("CpuAotiBackend") && ContainsSubstring("deny"));
+}
+
+TEST_CASE("no constructor of a model runs before its code is permitted", "[aoti]") {
+  constexpr const char* mark = "TENON_TEST_MODEL_WAS_LOADED";
+  const auto load = [&](const std::string& policy) {
+    ::setenv(mark, "no", 1);
+    host::MethodOptions options;
+    options.embedded_code = *host::EmbeddedCodePolicy::parse(policy);
+    AotiHost aoti;
+    const std::string text(aoti.load({}, std::move(options)).text());
+    const std::string was_loaded = std::getenv(mark);
+    ::unsetenv(mark);
+    return std::pair(text, was_loaded);
+  };
+  const auto [text, was_loaded] = load("sha256:");
+  CHECK_THAT(text, ContainsSubstring("which the policy for embedded code does not list"));
+  CHECK(was_loaded == "no");
+  const std::string hash = text.substr(text.rfind("sha256:"));
+  CHECK(load(hash) == std::pair<std::string, std::string>("", "yes"));
+  CHECK(load("deny").second == "no");
 }

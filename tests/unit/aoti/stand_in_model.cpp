@@ -37,6 +37,15 @@
 #define aoti_torch_proxy_executor_call_function executorch_aoti_torch_proxy_executor_call_function
 #endif
 
+namespace {
+
+/// Says that it ran, in a variable that a test has set.
+[[gnu::constructor]] void say_that_it_was_loaded() {
+  if (std::getenv("TENON_TEST_MODEL_WAS_LOADED")) ::setenv("TENON_TEST_MODEL_WAS_LOADED", "yes", 1);
+}
+
+}  // namespace
+
 using Tensor = struct TensorObject*;
 
 extern "C" {

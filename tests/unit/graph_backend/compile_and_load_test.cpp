@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "compiled.hpp"
+#include "support/environment.hpp"
 #include "tenon/aot/edge_program_builder.hpp"
+#include "tenon/host/signatures.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -68,6 +70,25 @@ Result<CompiledFunction> make(std::span<const ArrayView> examples,
 }
 
 }  // namespace
+
+TEST_CASE("a registry that compile_and_load makes obeys the policy that it is given",
+          "[graph_backend]") {
+  const std::array examples = {one_row.view()};
+  const ::test::ScopedEnvironment found(
+      ::test::Variables{{"TENON_PLUGIN_FILES", TENON_GRAPH_BACKEND_PLUGIN}});
+  const aot::OwnedEdgeProgram graph = small_graph();
+  const auto compile = [&](bool is_policy) {
+    CompileAndLoadOptions options;
+    if (is_policy) {
+      options.host.library_policy = std::make_shared<host::SignaturePolicy>(host::Publishers());
+    }
+    return compile_and_load(graph.view(), "GraphBackend", examples, std::move(options)).status();
+  };
+  CHECK(compile(false).ok());
+  const Status refused = compile(true);
+  CHECK(refused.error() == Error::AccessFailed);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring(".minisig is not there"));
+}
 
 TEST_CASE("a graph and example inputs become a function in one call", "[graph_backend][S4.3]") {
   const std::array examples = {one_row.view()};

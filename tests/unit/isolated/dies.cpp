@@ -90,11 +90,13 @@ class Dies final : public tenon::Backend<Dies>, public tenon::WithOptions<Dies> 
   }
 
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    TENON_RETURN_IF_ERROR(args.expect(3));
+    // A single input is added to itself.
+    if (args.size() != 2) TENON_RETURN_IF_ERROR(args.expect(3));
+    const std::size_t last = args.size() - 1;
     TENON_TRY(auto a, args.tensor<const float>(0));
-    TENON_TRY(auto b, args.tensor<const float>(1));
-    TENON_RETURN_IF_ERROR(args.resize(2, a.sizes()));
-    TENON_TRY(auto out, args.tensor<float>(2));
+    TENON_TRY(auto b, args.tensor<const float>(last - 1));
+    TENON_RETURN_IF_ERROR(args.resize(last, a.sizes()));
+    TENON_TRY(auto out, args.tensor<float>(last));
     if (delegate.where == "input") const_cast<float&>(*a.begin()) = 1;
     const bool meets = std::ranges::find(a, 666.0f) != a.end();
     if (meets && delegate.where == "execute") die(delegate.how);

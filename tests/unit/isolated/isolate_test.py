@@ -71,18 +71,26 @@ class Isolate(SchemaCase, unittest.TestCase):
         done = self.run_model(out, code=4, TENON_WORKER=str(self.folder / "none"))
         self.assertIn("NotFound", done.stdout + done.stderr)
 
-    def test_tenon_run_runs_a_plugin_in_a_worker_and_leaves_no_file(self):
-        temporary = self.folder / "temporary"
-        temporary.mkdir()
-        self.run_model(hello, "--isolate", "none", TMPDIR=str(temporary))
-        self.assertEqual(list(temporary.iterdir()), [])
+    def test_tenon_run_runs_a_plugin_in_a_worker_by_an_argument_or_by_the_variable(self):
+        # What is said of a worker that is none shows that there was to be one.
+        none = {"TENON_WORKER": "/bin/true"}
+        done = self.run_model(hello, code=0, **none)
+        done = self.run_model(hello, "--isolate", "none", code=4, **none)
+        self.assertIn("the worker died in open of backend Add", done.stdout + done.stderr)
+        done = self.run_model(hello, code=4, TENON_ISOLATE="hello*=none", **none)
+        self.assertIn("the worker died in open of backend Add", done.stdout + done.stderr)
+        self.run_model(hello, "--isolate", "none")
+        self.run_model(hello, TENON_ISOLATE="other=strict, Add")
+        plugin = self.folder / "a[1]*.so"  # A file's name is no pattern.
+        shutil.copy(hello, plugin)
+        self.run_model(plugin, "--isolate", "none", code=4, **none)
+        self.run_model(plugin, "--isolate", "none")
         done = self.run_model(hello, "--isolate", "tight", code=2)
         self.assertIn("--isolate", done.stderr)
-        done = self.run_model(self.folder / "none.so", "--isolate", "none", code=3, TMPDIR=str(temporary))
+        done = self.run_model(self.folder / "none.so", "--isolate", "none", code=3)
         self.assertIn("none.so", done.stderr)
-        done = self.run_model(hello, "--isolate", "none", code=3, TMPDIR=str(self.folder / "missing"))
-        self.assertIn("no directory for temporary files", done.stderr)
-        self.assertEqual(list(temporary.iterdir()), [])
+        done = self.run_model(hello, code=4, TENON_ISOLATE="hello*=tight")
+        self.assertIn("expected none, open, driver or strict", done.stdout + done.stderr)
 
     def test_kernels_cross(self):
         out = self.folder / "kernels-isolated.so"

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -38,13 +39,30 @@ inline pid_t marked_process() {
   return self;
 }
 
+/// Lines of a log, which any thread writes.
+class TestLog {
+ public:
+  void add(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    lines_.emplace_back(line);
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
 /// An application in this process that loads a plugin, in this process or isolated.
 class Application {
  public:
   enum class Place { here, isolated };
 
   explicit Application(const std::string& plugin, Place place = Place::isolated,
-                       const std::string& profile = "none")
+                       host::WorkerProfile profile = host::WorkerProfile::none)
       : registry_(info()) {
     static_cast<void>(marked_process());
     path_ = plugin;
@@ -54,7 +72,7 @@ class Application {
                                                 .worker = TENON_TEST_WORKER,
                                                 .plugin = plugin,
                                                 .out = path_,
-                                                .profile = profile});
+                                                .settings = {.profile = profile}});
       if (!made.ok()) throw std::runtime_error(std::string(made.text()));
     }
     if (const Status known = registry_.register_backend(path_); !known.ok()) {
@@ -64,9 +82,8 @@ class Application {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return registry_; }
-  [[nodiscard]] const std::vector<std::string>& log() const noexcept { return *log_; }
-  /// The same, also when the application has ended.
-  [[nodiscard]] std::shared_ptr<const std::vector<std::string>> kept_log() const { return log_; }
+  /// Remains when the application has ended.
+  [[nodiscard]] std::shared_ptr<const TestLog> log() const noexcept { return log_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(
       const std::filesystem::path& program, std::vector<host::BackendOption> options = {},
@@ -82,13 +99,13 @@ class Application {
     host::HostInfo out;
     out.name = "isolated-test";
     out.log = [log = log_](std::int32_t, std::string_view, std::string_view text) {
-      log->emplace_back(text);
+      log->add(text);
     };
     return out;
   }
 
   TemporaryDirectory directory_;
-  std::shared_ptr<std::vector<std::string>> log_ = std::make_shared<std::vector<std::string>>();
+  std::shared_ptr<TestLog> log_ = std::make_shared<TestLog>();
   std::filesystem::path path_;
   host::BackendRegistry registry_;
 };

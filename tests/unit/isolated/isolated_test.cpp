@@ -220,6 +220,37 @@ TEST_CASE("data by name comes to the worker") {
 TEST_CASE("a model of AOTInductor gives the same bytes in a worker") {
   check_same_bytes(TENON_TEST_CPU_AOTI, TENON_TEST_DIGITS);
 }
+
+TEST_CASE("a session is made, used and destroyed by different threads") {
+  Application here(TENON_TEST_CPU_AOTI, Application::Place::here);
+  auto plain = here.load(TENON_TEST_DIGITS);
+  REQUIRE(plain.ok());
+  const std::string expected = run_ones(**plain);
+  Application apart(TENON_TEST_CPU_AOTI);
+  auto method = apart.load(TENON_TEST_DIGITS);
+  REQUIRE(method.ok());
+  const auto in_a_thread = [](const auto& work) { std::thread(work).join(); };
+  for (int i = 0; i < 20; ++i) {
+    std::unique_ptr<host::Session> session;
+    std::string made;
+    std::string got;
+    in_a_thread([&] {
+      auto created = (*method)->create_session();
+      made = created.text();
+      if (created.ok()) session = *std::move(created);
+    });
+    REQUIRE(made.empty());
+    in_a_thread([&] {
+      (*method)->use_session(session.get());
+      got = run_ones(**method);
+    });
+    CHECK(got == expected);
+    CHECK(run_ones(**method) == expected);
+    (*method)->use_session(nullptr);
+    in_a_thread([&] { session.reset(); });
+    CHECK(run_ones(**method) == expected);
+  }
+}
 #endif
 
 }  // namespace

@@ -54,7 +54,8 @@ bool has_strict() {
   WARN("not run: sanitizers make calls and threads of their own");
   return false;
 #else
-  Application application(TENON_TEST_HELLO, Application::Place::isolated, "strict");
+  Application application(TENON_TEST_HELLO, Application::Place::isolated,
+                          host::WorkerProfile::strict);
   const auto method = application.load(add_program);
   const bool lacks = !method.ok() && has_text(method.text(), "this kernel has no Landlock");
   if (lacks) WARN("not run: " << method.text());
@@ -66,9 +67,10 @@ TEST_CASE("a plugin does not get out of a worker with the profile strict, and th
   if (!has_strict()) return;
   for (const Escape& escape : escapes) {
     INFO(escape.how);
-    std::shared_ptr<const std::vector<std::string>> log;
+    std::shared_ptr<const TestLog> log;
     {
-      Application application(TENON_TEST_ESCAPES, Application::Place::isolated, "strict");
+      Application application(TENON_TEST_ESCAPES, Application::Place::isolated,
+                              host::WorkerProfile::strict);
       auto method = application.load(add_program, {{"Add", "how", escape.how}});
       REQUIRE(std::string(method.text()) == "");
       const auto result = add(**method);
@@ -80,9 +82,9 @@ TEST_CASE("a plugin does not get out of a worker with the profile strict, and th
       } else {
         CHECK(has_text(result.text(), escape.how + " is refused"));
       }
-      log = application.kept_log();
+      log = application.log();
     }
-    if (!escape.ends) CHECK(has_text(joined(*log), escape.text));
+    if (!escape.ends) CHECK(has_text(joined(log->lines()), escape.text));
   }
 }
 
@@ -95,16 +97,17 @@ TEST_CASE("a plugin without a profile does what the user may do") {
 
 TEST_CASE("plugins that compute have the same results with the profile strict") {
   if (!has_strict()) return;
-  std::shared_ptr<const std::vector<std::string>> log;
+  std::shared_ptr<const TestLog> log;
   {
-    Application application(TENON_TEST_HELLO, Application::Place::isolated, "strict");
-    log = application.kept_log();
+    Application application(TENON_TEST_HELLO, Application::Place::isolated,
+                            host::WorkerProfile::strict);
+    log = application.log();
     auto method = application.load(add_program);
     REQUIRE(std::string(method.text()) == "");
     CHECK(*add(**method) == sum);
   }
   // Nothing was refused.
-  CHECK(joined(*log) == "");
+  CHECK(joined(log->lines()) == "");
 }
 
 TEST_CASE(
@@ -139,16 +142,16 @@ TEST_CASE("a permission that the profile does not have is refused when the plugi
                            .worker = TENON_TEST_WORKER,
                            .plugin = TENON_TEST_HELLO,
                            .out = directory / "isolated.so"};
-  const auto refusal = [&](const char* profile, const char* permission) {
-    request.profile = profile;
-    request.permissions = {permission};
+  using enum host::WorkerProfile;
+  const auto refusal = [&](host::WorkerProfile profile, const char* permission) {
+    request.settings = {.profile = profile, .permissions = {permission}};
     return std::string(isolate::make_isolated(request).text());
   };
-  CHECK(has_text(refusal("none", "read=/opt"), "without a profile nothing is refused"));
-  CHECK(has_text(refusal("strict", "write=/tmp"), "the profile strict has no such permission"));
-  CHECK(has_text(refusal("driver", "write=tmp"), "expected an absolute path"));
-  CHECK(has_text(refusal("strict", "read=/a\nread=/b"), "expected an absolute path"));
-  CHECK(has_text(refusal("tight", "read=/opt"), "expected none, open, driver or strict"));
+  CHECK(has_text(refusal(none, "read=/opt"), "without a profile nothing is refused"));
+  CHECK(has_text(refusal(strict, "write=/tmp"), "the profile strict has no such permission"));
+  CHECK(has_text(refusal(driver, "write=tmp"), "expected an absolute path"));
+  CHECK(has_text(refusal(strict, "read=/a\nread=/b"), "expected an absolute path"));
+  CHECK(has_text(refusal(driver, "reads=/opt"), "expected read=, write=, device= or program="));
 }
 
 }  // namespace

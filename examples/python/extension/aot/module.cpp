@@ -27,8 +27,10 @@
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/core/error.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"
+#include "tenon/host/signatures.hpp"
 
 namespace nb = nanobind;
 
@@ -111,7 +113,11 @@ class Backend {
  public:
   Backend(const std::string& id, const std::vector<std::string>& plugins,
           const std::string& installed)
-      : registry_(std::make_shared<host::BackendRegistry>()), backend_([&] {
+      : registry_(std::make_shared<host::BackendRegistry>(
+            host::HostInfo{.name = "tenon for Python " TENON_VERSION_STRING,
+                           .library_policy = host::environment_library_policy(),
+                           .isolation = host::environment_isolation()})),
+        backend_([&] {
           for (const std::string& plugin : plugins) {
             const Status added = registry_->register_backend(std::filesystem::path(plugin));
             if (!added.ok()) raise(added);

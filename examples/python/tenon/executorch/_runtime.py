@@ -10,7 +10,7 @@ import pathlib
 import warnings
 from collections.abc import Iterable, Iterator
 
-from .. import _entry_points, _prefix
+from .. import _entry_points, _paths, _prefix
 from .._error import Error
 
 _NOT_SUPPORTED = (0x10, "NotSupported")
@@ -37,6 +37,8 @@ def _bridge() -> ctypes.CDLL:
     library.tenon_executorch_built_for.restype = ctypes.c_char_p
     library.tenon_executorch_set_installed.argtypes = [ctypes.c_char_p]
     library.tenon_executorch_set_installed.restype = None
+    library.tenon_executorch_set_worker.argtypes = [ctypes.c_char_p]
+    library.tenon_executorch_set_worker.restype = None
     library.tenon_executorch_register.argtypes = [ctypes.c_char_p, text, ctypes.c_size_t]
     library.tenon_executorch_register.restype = ctypes.c_uint32
     library.tenon_executorch_refused.restype = ctypes.c_char_p
@@ -106,6 +108,7 @@ def _register(path: str | os.PathLike[str] | None, ids: list[str] | None) -> lis
     wanted = [id.encode() for id in ids or []]
     before = len(registered())
     bridge.tenon_executorch_clear_error()
+    bridge.tenon_executorch_set_worker(os.fsencode(_paths.worker()) or None)
     number = bridge.tenon_executorch_register(
         None if path is None else os.fsencode(path), (ctypes.c_char_p * len(wanted))(*wanted),
         len(wanted))

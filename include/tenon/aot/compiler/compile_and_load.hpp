@@ -14,6 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/arrays/array.hpp"
 #include "tenon/host/method/method.hpp"
+#include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 namespace tenon::inline TENON_RELEASE {
@@ -22,6 +23,8 @@ namespace tenon::inline TENON_RELEASE {
 struct CompileAndLoadOptions {
   /// Finds the backend. Null: a registry of the function's own, which searches as `discovery` does.
   const host::BackendRegistry* registry = nullptr;
+  /// Of that registry: for its plugins, and which of them it loads (`HostInfo::library_policy`).
+  host::HostInfo host{};
   std::vector<aot::CompileSpecData> compile_specs{};
   /// Gives the backend all nodes without asking it which it takes.
   bool whole_program = false;

@@ -21,6 +21,7 @@ namespace tenon::inline TENON_RELEASE::host {
 class BackendRegistry;
 class DataFile;
 class KernelTable;
+class PluginIsolation;
 class PreparedStore;
 class ThreadPool;
 class Trace;
@@ -37,6 +38,10 @@ struct MethodOptions {
   const BackendRegistry* registry = nullptr;  ///< Finds the backends of delegates.
   /// Used for their ids instead of the registry's, and asked for kernels before it.
   std::vector<BackendRef> backends{};
+  /// Loads backends of this method's delegates into processes of their own, for this method alone:
+  /// each is another one than the registry's, also where that is isolated. Null: none. Not asked
+  /// for `backends`, nor for plugins that offer kernels.
+  std::shared_ptr<const PluginIsolation> isolation{};
   /// Code for operators left in the program; plugins are asked for what it lacks.
   const KernelTable* kernels = nullptr;
   std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.

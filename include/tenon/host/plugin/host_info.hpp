@@ -17,13 +17,18 @@ namespace tenon::inline TENON_RELEASE::host {
 using LogSink = std::function<void(std::int32_t level, std::string_view plugin, std::string_view)>;
 
 class LibraryPolicy;
+class PluginIsolation;
 
-/// Describes an application to the plugins that it loads, and says which of them it loads.
+/// Describes an application to the plugins that it loads, and says which of them it loads, and
+/// where.
 struct HostInfo {
   std::string name = "tenon host " TENON_VERSION_STRING;
   LogSink log{};  ///< None: log lines are dropped.
   /// Admits each library before it is loaded (tenon/host/plugin/library_policy.hpp); null: all are.
   std::shared_ptr<const LibraryPolicy> library_policy{};
+  /// Loads plugins into processes of their own (tenon/host/plugin/plugin_isolation.hpp); null:
+  /// none.
+  std::shared_ptr<const PluginIsolation> isolation{};
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host

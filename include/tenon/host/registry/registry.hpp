@@ -141,6 +141,14 @@ class BackendRegistry {
   [[nodiscard]] static Result<BackendRef> lookup_backend(
       std::shared_ptr<const LoadedBackend> backend);
 
+  /// The backend that a look-up of `id` would load, in a process of its own, loaded for the caller
+  /// alone: look-ups do not return it. An empty reference when `isolation` does not isolate it.
+  ///
+  /// errors: those of a look-up; NotSupported for a backend that is isolated and not in a file, and
+  /// for one that is registered under another name; those of `isolation`.
+  [[nodiscard]] Result<BackendRef> isolate_backend(
+      std::string_view id, std::shared_ptr<const PluginIsolation> isolation) const;
+
   /// Whether a look-up of `id` would find a backend to load; loads nothing.
   [[nodiscard]] bool contains(std::string_view id) const;
 

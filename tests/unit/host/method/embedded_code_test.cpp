@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Whether code that a program carries may run: tests/plugins/embedded_code.cpp treats its blob as
-// such code.
+// such code. The same holds when that plugin runs in a worker: another test runs this with
+// TENON_ISOLATE.
 #include "method_support.hpp"
+#include "tenon/host/isolation.hpp"
 #include "tenon/host/method/check_blob.hpp"
 
 using namespace tenon;
@@ -16,7 +18,7 @@ const std::string hash_of_code = tenon::sha256_of(bytes_of(code)).to_hex();
 const std::string other_hash(64, '0');
 
 const host::BackendRegistry& code_registry() {
-  static host::BackendRegistry registry;
+  static host::BackendRegistry registry(host::HostInfo{.isolation = host::environment_isolation()});
   static const Status added =
       registry.register_backend(std::filesystem::path(TENON_ZOO "/embedded_code.so"));
   REQUIRE(added.ok());

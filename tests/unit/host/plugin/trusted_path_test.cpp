@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -157,6 +159,49 @@ TEST_CASE("links are followed, wherever they lead, and each step is checked", "[
   ::chmod(open.outer.c_str(), 0777);
   fs::create_symlink(open.file, tree.inner / "elsewhere");
   CHECK(checked(tree.inner / "elsewhere") == Error::AccessFailed);
+}
+
+TEST_CASE("a link that is exchanged while a path is walked leads to no file of others",
+          "[loader]") {
+  const TemporaryDirectory root;
+  ::chmod(root.path().c_str(), 0755);
+  for (const char* name : {"good", "open_to_others"}) {
+    fs::create_directories(root / name);
+    root.write(concat(name, "/a.so"), name);
+    ::chmod((root / name / "a.so").c_str(), 0644);
+  }
+  ::chmod((root / "good").c_str(), 0755);
+  ::chmod((root / "open_to_others").c_str(), 0777);
+  fs::create_symlink("good", root / "link");
+  std::atomic<bool> is_done = false;
+  std::thread exchanges([&] {
+    for (bool good = false; !is_done; good = !good) {
+      std::error_code ignored;
+      fs::remove(root / "next", ignored);
+      fs::create_symlink(good ? "good" : "open_to_others", root / "next", ignored);
+      fs::rename(root / "next", root / "link", ignored);
+    }
+  });
+  int opened = 0, refused = 0;
+  for (int i = 0; i < 20'000 && (i < 4'000 || opened == 0 || refused == 0); ++i) {
+    auto file = open_file(root / "link" / "a.so", Trust::checked);
+    if (i % 2 == 0) {
+      const auto directory = Directory::open(root / "link");
+      if (directory.ok()) file = directory->open_file("a.so");
+    }
+    if (!file.ok()) {
+      ++refused;
+      continue;
+    }
+    ++opened;
+    char content[16] = {};
+    if (::pread(file->descriptor.get(), content, sizeof content - 1, 0) < 0) FAIL("pread");
+    if (std::string(content) != "good") FAIL("a file that others may replace was opened");
+  }
+  is_done = true;
+  exchanges.join();
+  CHECK(opened > 0);
+  CHECK(refused > 0);
 }
 
 TEST_CASE("forty links are followed and forty-one are a loop", "[loader]") {

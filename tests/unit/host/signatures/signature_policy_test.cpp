@@ -25,6 +25,7 @@
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/plugin/plugin_isolation.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/signatures.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
@@ -347,6 +348,34 @@ TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]"
   std::ofstream(library, std::ios::app | std::ios::binary) << '\0';
   CHECK_THAT(std::string(Plugin::load(plugin, under(policy)).text()),
              ContainsSubstring("the file is not what was signed"));
+}
+
+TEST_CASE("under a policy a plugin with a library next to it is not run in another process",
+          "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
+  class Everything final : public PluginIsolation {
+   public:
+    Result<bool> isolates(const PluginRecord&, std::string_view) const override { return true; }
+    Result<OpenedFile> isolate(const OpenedFile&, const PluginRecord&) const override {
+      return error(Error::NotImplemented, "it would be isolated");
+    }
+  };
+  const Signer signer;
+  const TemporaryDirectory directory;
+  const fs::path plugin = directory / "needs_companion.so", library = directory / "libcompanion.so";
+  install(TENON_TEST_NEEDS_COMPANION, plugin);
+  install(TENON_TEST_COMPANION, library);
+  signer.sign_file(plugin);
+  signer.sign_file(library);
+  HostInfo info = under(policy_of(publishers_of(signer)));
+  info.isolation = std::make_shared<Everything>();
+  const auto refused = Plugin::load(plugin, info);
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("needs libcompanion.so") &&
+                                              ContainsSubstring("no signature is checked"));
+  // Without the policy the other process looks for it.
+  info.library_policy = nullptr;
+  CHECK(Plugin::load(plugin, info).text() == "it would be isolated");
 }
 
 TEST_CASE("a manifest may hold the signature, and then it alone counts", "[signatures]") {

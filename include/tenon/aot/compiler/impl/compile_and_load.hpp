@@ -90,7 +90,7 @@ Result<CompiledFunction> compile_and_load(const aot::EdgeProgram& exported,
   std::shared_ptr<host::BackendRegistry> own;
   const host::BackendRegistry* registry = options.registry;
   if (registry == nullptr) {
-    own = std::make_shared<host::BackendRegistry>();
+    own = std::make_shared<host::BackendRegistry>(std::move(options.host));
     own->add_search(host::discovery());
     registry = own.get();
   }

@@ -13,6 +13,7 @@
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/method/loaded_method.hpp"
 #include "tenon/host/impl/method/variants/choose_variant.hpp"
+#include "tenon/host/impl/method/variants/isolate_backends.hpp"
 #include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -58,6 +59,12 @@ struct PlanToLoad {
 Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> program,
                                              std::string_view name, MethodOptions options) {
   try {
+    if (options.isolation) [[unlikely]] {
+      Status isolated = detail::isolate_backends(*program, name, options);
+      if (!isolated.ok()) {
+        return shortened(std::move(isolated).with_context(concat(program->name(), ": method ", name)));
+      }
+    }
     detail::PlanToLoad chosen;
     if (program->has_variants() || !options.variant.empty()) [[unlikely]] {
       TENON_TRY(chosen, detail::choose_plan(program, name, options));

@@ -96,6 +96,20 @@ class Library {
     return library;
   }
 
+  /// NotSupported when a library next to the file would be loaded with it: under a policy, for a
+  /// plugin that another process loads, which has no policy.
+  [[nodiscard]] static Status check_none_beside(const OpenedFile& file, const Needs& needs) {
+    for (const std::string& directory : detail::directories_beside(needs, file.path)) {
+      for (const std::string& name : needs.needed) {
+        if (!open_file(path_of(directory) / name, Trust::caller).ok()) continue;
+        return error(Error::NotSupported, path_text(file.path), ": needs ", name,
+                     ", which is next to it, and is to run in a process of its own, where no "
+                     "signature is checked");
+      }
+    }
+    return ok();
+  }
+
   Library(Library&&) noexcept = default;
   Library& operator=(Library&&) noexcept = default;
   ~Library() {

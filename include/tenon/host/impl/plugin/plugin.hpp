@@ -19,6 +19,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
+#include "tenon/host/plugin/plugin_isolation.hpp"
 
 namespace tenon::inline TENON_RELEASE::host {
 
@@ -112,6 +113,24 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
 
 }  // namespace detail
 
+namespace detail {
+
+/// Loads what `info.isolation`, which is not null, gives in place of `file`.
+[[gnu::cold]] inline Result<std::shared_ptr<Plugin>> load_isolated(const OpenedFile& file,
+                                                                   const PluginRecord& record,
+                                                                   const Library::Needs& needs,
+                                                                   HostInfo info) {
+  if (info.library_policy) {
+    TENON_RETURN_IF_ERROR(Library::check_none_beside(file, needs));
+  }
+  TENON_TRY(OpenedFile isolated, info.isolation->isolate(file, record));
+  isolated.is_admitted = true;  // A part of the host, which runs what was admitted.
+  info.isolation = nullptr;
+  return Plugin::load(std::move(isolated), nullptr, std::move(info));
+}
+
+}  // namespace detail
+
 bool unloads_libraries() { return detail::loader_unloads && !detail::keeps_libraries(); }
 
 const std::string& Plugin::path() const noexcept { return detail::loaded(*this).the_path(); }
@@ -150,6 +169,10 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
                  expected->version, " then): it was replaced meanwhile; register it again");
   }
   TENON_RETURN_IF_ERROR(needs);
+  if (info.isolation) {
+    TENON_TRY(const bool apart, info.isolation->isolates(in_file, path_text(file.path.filename())));
+    if (apart) return detail::load_isolated(file, in_file, *needs, std::move(info));
+  }
   TENON_TRY(Library library, Library::load(std::move(file), *needs, policy));
   const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
   if (!symbol) {
@@ -168,8 +191,15 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
 
 Result<std::shared_ptr<Plugin>> Plugin::from_static(const tenon_plugin_head* head, HostInfo info) {
   if (!head) return error(Error::InvalidArgument, "static plugin: expected its object, found null");
+  const std::shared_ptr<const PluginIsolation> isolation = std::move(info.isolation);
   TENON_TRY(std::shared_ptr<Plugin> plugin,
             detail::LoadedPlugin::create(head, "", std::move(info), std::nullopt));
+  if (!isolation) return plugin;
+  TENON_TRY(const bool apart, isolation->isolates(plugin->record(), {}));
+  if (apart) {
+    return error(Error::NotSupported, "static plugin ", plugin->record().name,
+                 ": is to run in a process of its own, and is linked into the application");
+  }
   return plugin;
 }
 

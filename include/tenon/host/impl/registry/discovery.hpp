@@ -20,6 +20,7 @@
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/read_at.hpp"
+#include "tenon/host/impl/registry/file_names.hpp"
 #include "tenon/host/impl/registry/glob.hpp"
 #include "tenon/host/impl/registry/manifest.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -121,7 +122,7 @@ class Search {
     std::error_code ignored;
     if (only_directories || std::filesystem::is_directory(path, ignored))
       return add_directory(path);
-    if (path.extension() == ".json") {
+    if (has_extension(path_text(path.filename()), ".json")) {
       add_manifest(path, open_file(path, Trust::checked));
     } else {
       add_library(open_file(path, Trust::checked), path);
@@ -144,7 +145,8 @@ class Search {
     auto names = directory->list();
     if (!names.ok()) return refuse(report_.search_paths.back(), std::move(names).status());
     for (const std::string& name : *names) {
-      if (name.ends_with(".json")) add_manifest(path / path_of(name), directory->open_file(name));
+      if (has_extension(name, ".json"))
+        add_manifest(path / path_of(name), directory->open_file(name));
     }
     for (const std::string& name : *names) {
       if (!is_library_name(name)) continue;
@@ -158,12 +160,12 @@ class Search {
 
   [[nodiscard]] static bool is_library_name(std::string_view name) {
 #if defined(_WIN32)
-    return name.ends_with(".dll");
+    return has_extension(name, ".dll");
 #else
 #if defined(__APPLE__)
-    if (name.ends_with(".dylib")) return true;
+    if (has_extension(name, ".dylib")) return true;
 #endif
-    return name.ends_with(".so");
+    return has_extension(name, ".so");
 #endif
   }
 
@@ -174,7 +176,7 @@ class Search {
     PluginSource& source = new_source(path);
     if (!file.ok()) return refuse(source, std::move(file).status());
     if (!broken_manifests_.empty()) {
-      const auto broken = broken_manifests_.find(path_text(path.stem()));
+      const auto broken = broken_manifests_.find(compared_name(path_text(path.stem())));
       if (broken != broken_manifests_.end()) {
         return refuse(source, error(Error::AccessFailed, path_text(path), ": its manifest ",
                                     broken->second, " is refused"));
@@ -188,7 +190,7 @@ class Search {
     auto manifest = file.ok() ? read_manifest(*file, path) : std::move(file).status();
     if (!manifest.ok()) {
       // Its content is not known; the library of the same name is not taken without it.
-      broken_manifests_.emplace(path_text(path.stem()), path_text(path));
+      broken_manifests_.emplace(compared_name(path_text(path.stem())), path_text(path));
       PluginSource& source = new_source({});
       source.manifest = path;
       return refuse(source, std::move(manifest).status());

@@ -15,6 +15,7 @@
 #include "tenon/host/impl/registry/near_names.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/plugin/plugin_isolation.hpp"
 
 namespace tenon::inline TENON_RELEASE::host {
 
@@ -112,6 +113,45 @@ Result<BackendRef> BackendRegistry::lookup_backend(BackendRef backend) {
 
 Result<BackendRef> BackendRegistry::lookup_backend(std::shared_ptr<const LoadedBackend> backend) {
   return lookup_backend(BackendRef(std::move(backend)));
+}
+
+[[gnu::cold]] Result<BackendRef> BackendRegistry::isolate_backend(
+    std::string_view id, std::shared_ptr<const PluginIsolation> isolation) const {
+  search();
+  std::shared_ptr<const PluginSource> source;
+  std::size_t index = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const detail::BackendEntry* entry = table_.find(id);
+    if (const detail::Provider* chosen = entry ? entry->chosen() : nullptr) {
+      source = chosen->source;
+      index = chosen->index;
+    }
+  }
+  if (!source) return explain_known(id).status();
+  PluginRecord record;
+  if (source->record) {
+    record = *source->record;
+  } else {
+    record.backends = source->backends;
+  }
+  TENON_TRY(const bool apart, isolation->isolates(record, path_text(source->path.filename())));
+  if (!apart) return BackendRef();
+  if (source->path.empty()) {
+    return error(Error::NotSupported, source->origin(), ": backend '", id,
+                 "' is to run in a process of its own, and is part of the application");
+  }
+  if (record.backends[index].id != id) {
+    return error(Error::NotSupported, source->origin(), ": backend '", id,
+                 "' is to run in a process of its own, and is registered under another name than ",
+                 record.backends[index].id);
+  }
+  HostInfo info = info_;
+  info.isolation = std::move(isolation);
+  const bool by_application = source->search_path_kind == SearchPathKind::application;
+  const BackendOpener open = file_opener(by_application ? Trust::caller : Trust::checked);
+  TENON_TRY(auto backend, open(*source, index, info));
+  return BackendRef(std::move(backend));
 }
 
 bool BackendRegistry::contains(std::string_view id) const {

@@ -15,6 +15,7 @@
 #include "tenon/core/best_fit.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/impl/method/variants/isolate_backends.hpp"
 #include "tenon/host/impl/method/variants/variant_judge.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/program/program.hpp"
@@ -51,6 +52,11 @@ Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& progr
     TENON_RETURN_IF_ERROR(program->plan(method));
     VariantChoice out;
     const auto variants = program->variants(method);
+    if (options.isolation) {
+      MethodOptions isolated = options;
+      TENON_RETURN_IF_ERROR(detail::isolate_backends(*program, method, isolated));
+      return choose_variant(program, method, isolated, asked);
+    }
     detail::VariantJudge judge(program, options);
     for (const ProgramVariant& variant : variants) {
       if (!options.variant.empty() && options.variant != variant.name) continue;

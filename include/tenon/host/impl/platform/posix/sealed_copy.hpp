@@ -10,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "tenon/core/result.hpp"
@@ -46,40 +49,64 @@ inline bool write_all(int descriptor, const std::byte* data, std::size_t size) n
   return true;
 }
 
-/// A copy of `file` in memory, sealed before this returns: what is read from it then is what is
-/// loaded from it. It has the path and the trust of `file`.
+/// Seals what was written to `memory`, a file of `open_memory`: what is read from it then is what
+/// is loaded from it. The result has the path and the trust of `like`. `purpose` ends the texts of
+/// failures.
 ///
-/// errors: AccessFailed when the file cannot be read, or the system refuses a file in memory;
-/// NotSupported without /proc, by which it is loaded.
+/// errors: AccessFailed when the system refuses; NotSupported without /proc, by which it is loaded.
+inline Result<OpenedFile> seal(FileDescriptor memory, const std::filesystem::path& path,
+                               Trust trust, std::string_view purpose) {
+  struct stat status{};
+  if (::fcntl(memory.get(), F_ADD_SEALS,
+              F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+      ::fstat(memory.get(), &status) != 0) {
+    return error(Error::AccessFailed, path.native(), ": a copy in memory cannot be sealed ",
+                 purpose, ": ", std::strerror(errno));
+  }
+  OpenedFile out{std::move(memory), path, platform::identity_of(status), trust};
+  if (!descriptor_name(out).empty()) return out;
+  return error(Error::NotSupported, path.native(),
+               ": a copy in memory is loaded through /proc, which is not mounted");
+}
+
+/// A file in memory that is made of `bytes` and sealed.
+///
+/// errors: those of `seal`.
+inline Result<OpenedFile> sealed_file(std::span<const std::byte> bytes,
+                                      const std::filesystem::path& path, Trust trust,
+                                      std::string_view purpose) {
+  FileDescriptor memory(open_memory());
+  if (!memory.valid() || !write_all(memory.get(), bytes.data(), bytes.size())) {
+    return error(Error::AccessFailed, path.native(), ": a copy in memory cannot be written ",
+                 purpose, ": ", std::strerror(errno));
+  }
+  return seal(std::move(memory), path, trust, purpose);
+}
+
+/// A copy of `file` in memory, sealed before this returns. It has the path and the trust of `file`.
+///
+/// errors: AccessFailed when the file cannot be read; those of `seal`.
 inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
+  constexpr std::string_view purpose = "to check its signature";
   const auto failed = [&](const char* what) {
-    return error(Error::AccessFailed, file.path.native(), ": ", std::string_view(what), ": ",
-                 std::strerror(errno));
+    return error(Error::AccessFailed, file.path.native(), ": ", std::string_view(what), " ",
+                 purpose, ": ", std::strerror(errno));
   };
   FileDescriptor copy(open_memory());
-  if (!copy.valid()) return failed("a copy in memory cannot be made to check its signature");
+  if (!copy.valid()) return failed("a copy in memory cannot be made");
   constexpr std::size_t piece = 256 * 1024;
   const std::unique_ptr<std::byte[]> buffer(new std::byte[piece]);
   for (std::uint64_t offset = 0;;) {
     const std::ptrdiff_t size = platform::pread(file.descriptor.get(), buffer.get(), piece, offset);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return failed("cannot be read to check its signature");
+    if (size < 0) return failed("cannot be read");
     if (size == 0) break;
     if (!write_all(copy.get(), buffer.get(), static_cast<std::size_t>(size))) {
-      return failed("a copy in memory cannot be written to check its signature");
+      return failed("a copy in memory cannot be written");
     }
     offset += static_cast<std::uint64_t>(size);
   }
-  struct stat status{};
-  if (::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
-          0 ||
-      ::fstat(copy.get(), &status) != 0) {
-    return failed("a copy in memory cannot be sealed to check its signature");
-  }
-  OpenedFile out{std::move(copy), file.path, platform::identity_of(status), file.trust};
-  if (!descriptor_name(out).empty()) return out;
-  return error(Error::NotSupported, file.path.native(),
-               ": a checked copy in memory is loaded through /proc, which is not mounted");
+  return seal(std::move(copy), file.path, file.trust, purpose);
 }
 
 /// The same copy again, with a descriptor of its own.
@@ -98,6 +125,10 @@ inline constexpr bool has_sealed_copies = false;
 /// Never called.
 inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
   return error(Error::NotSupported, path_text(file.path), ": this system has no sealed files");
+}
+inline Result<OpenedFile> sealed_file(std::span<const std::byte>, const std::filesystem::path& path,
+                                      Trust, std::string_view) {
+  return error(Error::NotSupported, path_text(path), ": this system has no sealed files");
 }
 inline Result<OpenedFile> same_copy(const OpenedFile& copy) { return sealed_copy(copy); }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/host/method/inputs.hpp"
+
+namespace tenon::inline TENON_RELEASE {
+
+/// The exported value of an input that is not a tensor; it can only be confirmed.
+[[nodiscard]] inline host::InputScalar exported_value(const tenon_value& value) {
+  switch (value.kind) {
+    case TENON_VALUE_INT:
+      return value.as.integer;
+    case TENON_VALUE_DOUBLE:
+      return value.as.real;
+    case TENON_VALUE_BOOL:
+      return value.as.boolean != 0;
+    default:
+      return std::string_view(static_cast<const char*>(value.as.span.data),
+                              static_cast<std::size_t>(value.as.span.size));
+  }
+}
+
+}  // namespace tenon::inline TENON_RELEASE

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "program_path.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/files/environment.hpp"
+#include "tenon/host/isolation/worker_isolation.hpp"
+#include "tenon/host/platform/path_text.hpp"
+
+namespace tenon::inline TENON_RELEASE {
+
+/// The file `name` of those that isolate plugins, `what` in messages, of the build tree or the
+/// prefix that this program is in. errors: NotFound, which names the paths; NotSupported on other
+/// systems than Linux.
+[[nodiscard]] inline Result<std::filesystem::path> find_isolated_file(std::string_view what,
+                                                                      std::string_view name) {
+#if defined(__linux__)
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const fs::path directory = program_path().parent_path();
+  const fs::path built = (directory / TENON_ISOLATED_BUILT / name).lexically_normal();
+  const fs::path installed = (directory / TENON_ISOLATED_DIRECTORY / name).lexically_normal();
+  for (const fs::path& path : {built, installed}) {
+    if (fs::is_regular_file(path, failure)) return path;
+  }
+  return error(Error::NotFound, what, " is neither at ", host::path_text(built), " nor at ",
+               host::path_text(installed));
+#else
+  return error(Error::NotSupported, what, " (", name,
+               ") exists for Linux alone: workers need memfd, futex and pidfd");
+#endif
+}
+
+/// The program of workers for a program of Tenon: that of its build tree or prefix, otherwise that
+/// of tenon/host/isolation. A privileged process uses the latter alone, as links can give its file
+/// another directory.
+[[nodiscard]] inline std::filesystem::path worker_program() {
+  if (!host::is_privileged()) {
+    auto found = find_isolated_file("the program of workers", "tenon-worker");
+    if (found.ok()) return *std::move(found);
+  }
+  return host::installed_worker();
+}
+
+}  // namespace tenon::inline TENON_RELEASE

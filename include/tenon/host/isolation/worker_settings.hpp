@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::inline TENON_RELEASE::host {
+
+/// The privileges that a worker gives up before it opens the plugin
+/// (docs/hosts/isolation-profiles.md). Each one refuses what the one before it refuses, and more.
+enum class WorkerProfile : std::uint8_t { none, open, driver, strict };
+
+/// Their names, in their order.
+inline constexpr std::string_view worker_profile_names[] = {"none", "open", "driver", "strict"};
+
+/// "none", "open", "driver", "strict"
+[[nodiscard]] constexpr std::string_view worker_profile_name(WorkerProfile profile) noexcept {
+  return worker_profile_names[static_cast<std::size_t>(profile)];
+}
+
+/// The profile of a name; nothing for a text that is none.
+[[nodiscard]] constexpr std::optional<WorkerProfile> parse_worker_profile(
+    std::string_view name) noexcept {
+  for (std::size_t i = 0; i < std::size(worker_profile_names); ++i) {
+    if (worker_profile_names[i] == name) return static_cast<WorkerProfile>(i);
+  }
+  return std::nullopt;
+}
+
+/// The beginnings of permissions; an absolute path follows.
+inline constexpr std::string_view read_permission = "read=";
+inline constexpr std::string_view write_permission = "write=";
+inline constexpr std::string_view device_permission = "device=";
+inline constexpr std::string_view program_permission = "program=";
+
+/// How a plugin runs in a worker: what `tenon-isolate` takes as options.
+struct WorkerSettings {
+  WorkerProfile profile = WorkerProfile::none;
+  /// Exceptions from the profile: "read=/opt/acme", and for `driver` also "write=", "device=",
+  /// "program=". The directory of the plugin may always be read.
+  std::vector<std::string> permissions{};
+  std::uint64_t deadline_ms = 0;  ///< A call that takes longer ends the worker; 0: no limit.
+  std::uint32_t restart = 0;      ///< New workers for a delegate whose worker died.
+  bool own_worker = false;        ///< One for each delegate, and not one for a backend.
+};
+
+}  // namespace tenon::inline TENON_RELEASE::host
