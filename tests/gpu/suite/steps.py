@@ -245,6 +245,9 @@ def times(pack: Pack, name: str, folder: Path, python: str, computes: bool) -> S
         done = step.command([python, str(pack.folder / "bench_libtorch.py"), "--tenon-run",
                              pack.program("tenon-run"), "--plugin", pack.plugin,
                              "--repeat", str(REPEAT if computes else 20), str(case)])
+        if done.code < 0 and not done.timed_out:
+            # Our side is a process of its own, whose failure is an exit code.
+            return Result(NOT_AVAILABLE, f"our side alone: torch's {done.failure()}", figures=result.figures)
         if done.timed_out or done.code != 0:
             return Result(FAIL, done.failure(), figures=result.figures)
         # The object begins a line; warnings of torch are around it.

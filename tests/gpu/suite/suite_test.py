@@ -207,6 +207,14 @@ echo '{"what": "copy", "way": "kernel", "microseconds": 2.50}'
         self.assertEqual(self.run_suite("--only", "times/kernels").returncode, 1)
         self.assertEqual(self.step("times/kernels")["reason"], "nothing was timed")
 
+    def test_a_rival_that_crashes_is_not_available_and_ours_keeps_its_times(self) -> None:
+        self.script(self.pack / "crashing-python", "#!/bin/sh\nkill -SEGV $$\n")
+        self.run_suite("--only", "times/cuda_addmul", "--python", str(self.pack / "crashing-python"))
+        step = self.step("times/cuda_addmul")
+        self.assertEqual(step["outcome"], "not available")
+        self.assertIn("our side alone: torch's ended by SIGSEGV", step["reason"])
+        self.assertGreater(step["figures"]["by_events"]["plain"], 0)
+
     def test_a_step_that_crashes_or_breaks_off_fails(self) -> None:
         self.script(self.pack / "bin/cuda-programs", "#!/bin/sh\nprintf 'pass\\ta: b\\tc\\n'\nkill -SEGV $$\n")
         self.assertEqual(self.run_suite("--only", "programs").returncode, 1)
