@@ -357,10 +357,10 @@ Status IsolatedBackend::restore(IsolatedDelegate& delegate) {
     TENON_RETURN_IF_ERROR(
         check(ask_to_record(delegate, delegate.recording.handles), "intermediates"));
   }
-  for (const auto& [part, bytes] : delegate.saved.parts()) {
+  for (const auto& part : delegate.saved.parts()) {
     const auto write = [&](Writer& to) {
-      to.put(part);
-      to.put_bytes(bytes.data(), bytes.size());
+      to.put(part.first);
+      to.put_bytes(part.second.data(), part.second.size());
     };
     TENON_RETURN_IF_ERROR(
         check(call_of(delegate, Call::write_state, "write", write), "the saved state"));

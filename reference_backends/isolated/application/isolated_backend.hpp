@@ -211,6 +211,11 @@ class IsolatedBackend {
   [[nodiscard]] Status revive(IsolatedKernel& kernel);
   /// Writes what each call has before its arguments.
   void write_call(const tenon_execution_context& context, CallInfo& info, Writer& to) const;
+  /// Of a call that is not one of a delegate.
+  [[nodiscard]] CallInfo apart(std::string_view function) {
+    const std::lock_guard lock(mutex_);
+    return {.function = function, .deadline_ms = static_cast<std::uint64_t>(settings_.deadline_ms)};
+  }
   [[nodiscard]] CallInfo info_of(const IsolatedDelegate& delegate,
                                  std::string_view function) const noexcept;
   /// A plugin without options has none of this name.

@@ -214,6 +214,7 @@ tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon
         for (std::size_t i = 0; i < count && added == TENON_STATUS_OK; ++i) {
           const std::string_view name = from.get_text();
           const auto nbytes = from.get<std::uint64_t>();
+          if (nbytes > max_answer_size) from.fail();
           if (!from.ok()) return;
           // What the host makes room for; a later list may say nothing else.
           const auto [known, is_new] = delegate.state_sizes.emplace(i, nbytes);
@@ -304,6 +305,8 @@ Result<CallResult> IsolatedBackend::ask_to_record(const IsolatedDelegate& delega
 tenon_status IsolatedBackend::record(IsolatedDelegate& delegate, const std::int64_t* handles,
                                      std::uint64_t num_handles,
                                      const tenon_intermediate_sink* sink) {
+  // The sink is not used any more, whatever the worker answers.
+  if (num_handles == 0) delegate.recording = {};
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   Recording wanted{{handles, handles + num_handles}, sink};
   const tenon_status status = pass_on(ask_to_record(delegate, wanted.handles));

@@ -13,8 +13,7 @@ tenon_status IsolatedBackend::list_operators(tenon_operator_sink sink, void* con
   auto loan = borrow();
   if (!loan.ok()) return fail(std::move(loan).status());
   loan->lane().out().clear();
-  auto result =
-      loan->worker().call(loan->lane(), Call::list_operators, {.function = "list_operators"});
+  auto result = loan->worker().call(loan->lane(), Call::list_operators, apart("list_operators"));
   const tenon_status status = pass_on(result);
   if (status != TENON_STATUS_OK) return status;
   while (result->body.get<std::uint8_t>() != 0) {

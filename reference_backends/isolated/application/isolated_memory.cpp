@@ -36,7 +36,7 @@ Status IsolatedBackend::import_into(const std::shared_ptr<Worker>& worker, Remot
   lane->out().put_bytes(&what, sizeof what);
   const int descriptor = memory.descriptor();
   TENON_RETURN_IF_ERROR(status_of(
-      worker->call(*lane, Call::import_memory, {.function = "import_memory"}, {&descriptor, 1})));
+      worker->call(*lane, Call::import_memory, apart("import_memory"), {&descriptor, 1})));
   memory.add(worker);
   return ok();
 }
@@ -94,7 +94,7 @@ void IsolatedBackend::end_memory(RemoteMemory& memory, Call kind, std::string_vi
     const LaneLoan loan(worker, *lane);
     (*lane)->out().clear();
     (*lane)->out().put(memory.number());
-    const auto result = worker->call(**lane, kind, {.function = function});
+    const auto result = worker->call(**lane, kind, apart(function));
     if (!result.ok()) {
       host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
     }
@@ -145,7 +145,7 @@ tenon_status IsolatedBackend::allocate(tenon_dl_device device, std::uint64_t nby
   to.put(nbytes);
   to.put(alignment);
   const tenon_status status =
-      pass_on(loan->worker().call(loan->lane(), Call::allocate, {.function = "allocate"}));
+      pass_on(loan->worker().call(loan->lane(), Call::allocate, apart("allocate")));
   if (status != TENON_STATUS_OK) return status;
   made->add(loan->shared_worker());
   memories_.add(made);
@@ -185,8 +185,8 @@ tenon_status IsolatedBackend::copy_to_device(void* to, const void* from, std::ui
     out.put(memory->number());
     out.put(begin + done);
     out.put_bytes(static_cast<const std::byte*>(from) + done, now);
-    const tenon_status status = pass_on(
-        loan.worker().call(loan.lane(), Call::copy_to_device, {.function = "copy_to_device"}));
+    const tenon_status status =
+        pass_on(loan.worker().call(loan.lane(), Call::copy_to_device, apart("copy_to_device")));
     if (status != TENON_STATUS_OK) return status;
     done += now;
   }
@@ -207,7 +207,7 @@ tenon_status IsolatedBackend::copy_to_host(void* to, const void* from, std::uint
     out.put(memory->number());
     out.put(begin + done);
     out.put(now);
-    auto result = loan.worker().call(loan.lane(), Call::copy_to_host, {.function = "copy_to_host"});
+    auto result = loan.worker().call(loan.lane(), Call::copy_to_host, apart("copy_to_host"));
     const tenon_status status = pass_on(result);
     if (status != TENON_STATUS_OK) return status;
     const auto bytes = result->body.get_bytes();
@@ -242,7 +242,7 @@ tenon_status IsolatedBackend::copy_on(void* stream, void* to, const void* from,
   out.put(source->number());
   out.put(static_cast<std::uint64_t>(static_cast<const std::byte*>(from) - source->begin()));
   out.put(nbytes);
-  return pass_on(loan.worker().call(loan.lane(), Call::copy_on, {.function = "copy_on"}));
+  return pass_on(loan.worker().call(loan.lane(), Call::copy_on, apart("copy_on")));
 }
 
 }  // namespace tenon::isolated

@@ -52,7 +52,8 @@ struct Birth {
 
 constexpr std::size_t stack_size = std::size_t{64} * 1024;
 
-int become_program(void* data) noexcept {
+// The address sanitizer does not know the stacks of the two.
+[[gnu::no_sanitize_address]] int become_program(void* data) noexcept {
   auto& birth = *static_cast<Birth*>(data);
   // Away from the numbers that they are to have.
   int moved[] = {birth.supervisor, birth.service, birth.application, birth.program};
@@ -80,7 +81,7 @@ int become_program(void* data) noexcept {
   ::_exit(EXIT_FAILURE);
 }
 
-int make_second(void* data) noexcept {
+[[gnu::no_sanitize_address]] int make_second(void* data) noexcept {
   auto& birth = *static_cast<Birth*>(data);
   const int made = ::clone(&become_program, birth.second_stack + stack_size,
                            CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, data, &birth.process);

@@ -74,7 +74,7 @@ class RemoteMemory {
     begin_ = static_cast<std::byte*>(mapped_->data());
     return ok();
   }
-  /// Keeps what a second worker needs to import it as well.
+  /// Makes it an import, which any worker can make as well.
   void set_import(const tenon_external_memory& memory, host::FileDescriptor descriptor) {
     imported_ = memory;
     descriptor_ = std::move(descriptor);

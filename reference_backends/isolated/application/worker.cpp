@@ -36,6 +36,11 @@ std::string signal_name(int number) {
   return name ? concat("SIG", name) : concat("signal ", number);
 }
 
+std::string late(const CallInfo& info) {
+  return concat("it did not return within the deadline of ", info.deadline_ms,
+                " ms, and was ended");
+}
+
 /// A text of a report, whose size may be wrong.
 template <std::size_t Size>
 std::string_view text_in(const char (&field)[Size], std::uint32_t size) noexcept {
@@ -266,9 +271,7 @@ Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const Call
       const std::int64_t now = now_ns();
       if (begin == 0) begin = now - slice;
       if (now - begin < static_cast<std::int64_t>(info.deadline_ms) * 1'000'000) continue;
-      return died_in(lane, info,
-                     concat("it did not return within the deadline of ", info.deadline_ms,
-                            " ms, and was ended"));
+      return died_in(lane, info, late(info));
     }
     const Status received = lane.receive();
     if (!received.ok()) return died_in(lane, info, received.text());
@@ -280,6 +283,14 @@ Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const Call
     const Status done = answer(lane, info);
     if (!done.ok()) return died_in(lane, info, has_ended() ? "" : done.text());
     spins = true;
+    // One that asks without end.
+    if (info.deadline_ms != 0) {
+      const std::int64_t now = now_ns();
+      if (begin == 0) begin = now;
+      if (now - begin >= static_cast<std::int64_t>(info.deadline_ms) * 1'000'000) {
+        return died_in(lane, info, late(info));
+      }
+    }
   }
 }
 

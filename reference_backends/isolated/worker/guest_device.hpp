@@ -36,7 +36,7 @@ class GuestDevice final : public MemoryOfTensors {
     if (!has_memory) return 0;
     return has_device_memory | (table_.copy_on ? has_copy_on : 0u);
   }
-  /// What the answer to `load` says besides.
+  /// The kinds of memory and fences, for the answer to `load`.
   void describe(Writer& to) const {
     const bool has_fences = external_.wait_fence && external_.signal_fence;
     to.put<std::uint64_t>(external_.memory_kinds);

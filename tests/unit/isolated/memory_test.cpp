@@ -173,8 +173,7 @@ TEST_CASE(
   CHECK(remote.devices.copy_to_host(backend, device, got.data(), floats + 14, 16) ==
         TENON_STATUS_INVALID_ARGUMENT);
   void* other = nullptr;
-  CHECK(remote.devices.allocate(backend, {2, 1}, 64, 64, &other) ==
-        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(remote.devices.allocate(backend, {2, 1}, 64, 64, &other) == TENON_STATUS_INVALID_ARGUMENT);
   CHECK(has_text(Kernels::text(), "device 2:1 is not 4:0"));
 
   // Memory of a device that the plugin did not make.
