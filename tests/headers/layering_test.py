@@ -27,7 +27,7 @@ COMPILER = re.compile(PLATFORM.pattern + r"|zip\.h")
 KIT_PLATFORM = re.compile(PLATFORM.pattern + r"|malloc/malloc\.h")
 # The bridges: the real ExecuTorch headers, on each side of the boundary with its own half of ours.
 BRIDGE = re.compile(POSIX.pattern + r"|executorch/[a-z_0-9/]+\.h")
-HOST_PARTS = ["host", "host/platform", "host/impl", "host/impl/platform"]
+HOST_PARTS = ["host", "host/c", "host/platform", "host/impl", "host/impl/platform"]
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
@@ -49,6 +49,8 @@ RULES = {
         {"abi", "core", *HOST_PARTS, "aot", "aot/compiler", "aot/compiler/impl"},
         COMPILER,
     ),
+    # C11, like the boundary.
+    "host/c": ({"abi", "host/c"}, C_TYPES),
     "host/impl": ({"abi", "core", "host.hpp", *HOST_PARTS}, HOST),
     "host/impl/platform": ({"abi", "core", "host/platform", "host/impl/platform"}, PLATFORM),
     "executorch": ({"abi", "core", "executorch"}, BRIDGE),

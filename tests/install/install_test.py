@@ -98,6 +98,16 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     assert pathlib.Path(folder_text).name == pathlib.Path(plugins).name, folder_text
     assert available == "Add is available"
 
+    # In C, by the library that the host is in.
+    fixture = pathlib.Path(source) / "tests/fixtures/demo_sin_inline"
+    sines = pathlib.Path(folder) / "sines"
+    run("cc", "-std=c11", pathlib.Path(source) / "examples/applications/c_host/sines.c",
+        *pkg_config("--cflags", "--libs", "tenon-c"), "-o", sines)
+    [library] = prefix.rglob("libtenon.so")
+    printed = run(sines, examples / "demo_backend.so", fixture / "model.pte",
+                  env=dict(os.environ, LD_LIBRARY_PATH=str(library.parent)))
+    assert printed.split() == ["0.0998334", "0.198669", "0.29552", "0.389418"], printed
+
     runner = prefix / "bin/tenon-run"
     if runner.is_file():
         fixture = pathlib.Path(source) / "tests/fixtures/demo_sin_seg"

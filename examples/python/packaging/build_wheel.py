@@ -119,6 +119,9 @@ def stage_prefix(build, stage):
         "--tags", ",".join(TAGS), "--destdir", stage)
     [header] = stage.rglob("include/tenon/tenon.hpp")
     prefix = header.parents[2]
+    # A wheel cannot hold the links by which a shared library is found.
+    for path in (*prefix.glob("lib/libtenon.so*"), prefix / "lib/pkgconfig/tenon-c.pc"):
+        path.unlink()
     plugins = prefix / PLUGINS
     plugins.mkdir(parents=True, exist_ok=True)
     for built, name in PLUGIN_FILES.items():

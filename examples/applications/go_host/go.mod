@@ -1,0 +1,3 @@
+module tenon
+
+go 1.19

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of <tenon/host/c/tenon_host.h>, of which the build makes libtenon.so. A program
+// that has the host in itself, and calls it from C, includes this in exactly one source or links
+// the library tenon-host. Needs <tenon/host/implementation.hpp> and those of discovery and async,
+// in this source or other ones.
+#pragma once
+
+#include "tenon/abi/version.h"
+
+// Before the rest, so that it is the first of what a linker finds twice.
+namespace tenon::inline TENON_RELEASE::host {
+
+void include_tenon_host_c_implementation_hpp_in_exactly_one_source() noexcept {}
+
+}  // namespace tenon::inline TENON_RELEASE::host
+
+#include "tenon/host/c/tenon_host.h"
+
+#include "tenon/host/impl/c/executor.hpp"
+#include "tenon/host/impl/c/method.hpp"
+#include "tenon/host/impl/c/outcome.hpp"
+#include "tenon/host/impl/c/program.hpp"
+#include "tenon/host/impl/c/registry.hpp"
+#include "tenon/host/impl/c/values.hpp"

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/c/tenon_host.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/application/scheduling.hpp"
+#include "tenon/core/struct_size.hpp"
+#include "tenon/host/impl/c/executor.hpp"
+#include "tenon/host/impl/c/outcome.hpp"
+#include "tenon/host/impl/c/program.hpp"
+#include "tenon/host/impl/c/registry.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/memory.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::inline TENON_RELEASE::host::detail {
+
+/// Counts the runs of a method whose completions have not returned. Outlives the method, which the
+/// last completion may destroy.
+class PendingCompletions {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    --count_;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t count_ = 0;
+};
+
+struct ManagedDeleter {
+  void operator()(tenon_dl_managed_tensor* tensor) const noexcept {
+    if (tensor->deleter) tensor->deleter(tensor);
+  }
+};
+using ManagedTensor = std::unique_ptr<tenon_dl_managed_tensor, ManagedDeleter>;
+
+}  // namespace tenon::inline TENON_RELEASE::host::detail
+
+/// Counted by its handle, its sessions, exported outputs, and runs that are pending.
+struct tenon_method {
+  // Destroyed from the end: the session before its method, what runs use after it.
+  std::shared_ptr<tenon::host::BackendRegistry> registry;
+  std::string variant;
+  std::vector<tenon::host::detail::ManagedTensor> held;  // By input.
+  std::vector<bool> written;                             // By input.
+  std::shared_ptr<tenon::host::detail::PendingCompletions> pending;
+  std::unique_ptr<tenon::host::Method> method;
+  std::shared_ptr<tenon::host::Session> session;  // The one in use.
+  std::atomic<std::uint32_t> num_holders{1};
+  std::atomic<bool> is_running = false;  // From `execute_async` until its completion is called.
+
+  void hold() noexcept { num_holders.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (num_holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  static inline thread_local const tenon_method* completing = nullptr;  // Of which method.
+};
+
+struct tenon_session {
+  tenon_method* method;
+  std::shared_ptr<tenon::host::Session> session;
+};
+
+namespace tenon::inline TENON_RELEASE::host::detail {
+
+[[nodiscard]] inline Status run_is_pending(std::string_view function) {
+  return error(Error::InvalidState, function,
+               ": a run is pending; it has ended when its completion is called");
+}
+
+[[nodiscard]] inline Status read_backend_options(std::string_view function,
+                                                 const tenon_method_options& from,
+                                                 MethodOptions& to) {
+  if (from.num_backend_options == 0) return ok();
+  TENON_RETURN_IF_ERROR(expect_given(function, given("backend_options", from.backend_options)));
+  const tenon::detail::StridedArray backends(from.backend_options, from.num_backend_options);
+  for (std::uint32_t i = 0; i < backends.size(); ++i) {
+    tenon_backend_options backend{};
+    TENON_RETURN_IF_ERROR(read_struct(function, &backends[i], backend));
+    TENON_RETURN_IF_ERROR(expect_given(function, given("backend_id", backend.backend_id)));
+    if (backend.num_options == 0) continue;
+    TENON_RETURN_IF_ERROR(expect_given(function, given("options", backend.options)));
+    const tenon::detail::StridedArray options(backend.options, backend.num_options);
+    for (std::uint32_t j = 0; j < options.size(); ++j) {
+      tenon_option option{};
+      TENON_RETURN_IF_ERROR(read_struct(function, &options[j], option));
+      TENON_RETURN_IF_ERROR(expect_given(function, given("key", option.key)));
+      TENON_TRY(auto value, read_option(option));
+      to.backend_options.push_back({backend.backend_id, option.key, std::move(value)});
+    }
+  }
+  return ok();
+}
+
+[[nodiscard]] inline Status read_budget(std::string_view function, const tenon_method_options& from,
+                                        MethodOptions& to) {
+  if (from.num_budget == 0) return ok();
+  TENON_RETURN_IF_ERROR(expect_given(function, given("budget", from.budget)));
+  const tenon::detail::StridedArray budget(from.budget, from.num_budget);
+  for (std::uint32_t i = 0; i < budget.size(); ++i) {
+    tenon_device_bytes bytes{};
+    TENON_RETURN_IF_ERROR(read_struct(function, &budget[i], bytes));
+    to.budget.push_back({bytes.device, bytes.nbytes});
+  }
+  return ok();
+}
+
+[[nodiscard]] inline Result<MethodOptions> read_options(std::string_view function,
+                                                        const tenon_method_options& from) {
+  MethodOptions to;
+  TENON_RETURN_IF_ERROR(expect_flags(function, from.flags, TENON_METHOD_CANCELLABLE));
+  to.cancellable = (from.flags & TENON_METHOD_CANCELLABLE) != 0;
+  if (from.registry) to.registry = from.registry->registry.get();
+  if (from.executor) {
+    to.executor = [executor = from.executor->executor](std::function<void()> task) {
+      return executor->submit(std::move(task));
+    };
+  }
+  TENON_RETURN_IF_ERROR(read_backend_options(function, from, to));
+  TENON_RETURN_IF_ERROR(read_budget(function, from, to));
+  TENON_RETURN_IF_ERROR(read_limits(function, from.limits, from.num_limits, to.limits));
+  TENON_TRY(const auto files,
+            read_texts(function, "data_files", from.data_files, from.num_data_files));
+  for (const std::string_view file : files) {
+    TENON_TRY(auto opened, DataFile::open(path_of(file), to.limits));
+    to.data_files.push_back(std::move(opened));
+  }
+  if (from.variant) to.variant = from.variant;
+  if (from.embedded_code) {
+    TENON_TRY(auto policy, EmbeddedCodePolicy::parse(from.embedded_code));
+    to.embedded_code = std::move(policy);
+  }
+  to.scheduling = tenon::detail::to_scheduling(from.scheduling);
+  return to;
+}
+
+/// Inputs that the program itself writes to: a kernel's last argument is its result, which is an
+/// output or what it changes in place. Delegates write to no input (rule TN-EXE-2).
+[[nodiscard]] inline std::vector<bool> find_written_inputs(const schema::ExecutionPlan& plan) {
+  const auto& inputs = *plan.inputs();
+  std::vector<bool> out(inputs.size());
+  for (const auto* chain : *plan.chains()) {
+    if (!chain->instructions()) continue;
+    for (const auto* instruction : *chain->instructions()) {
+      const auto* const kernel = instruction->instr_args_as_KernelCall();
+      if (!kernel || !kernel->args() || kernel->args()->size() == 0) continue;
+      const std::int32_t last = kernel->args()->Get(kernel->args()->size() - 1);
+      for (flatbuffers::uoffset_t i = 0; i < inputs.size(); ++i) {
+        if (inputs.Get(i) == last) out[i] = true;
+      }
+    }
+  }
+  return out;
+}
+
+/// The plan of a method that is loaded, which may be that of a variant.
+[[nodiscard]] inline Result<const schema::ExecutionPlan*> loaded_plan(const Method& method) {
+  const Program& program = method.program();
+  for (const ProgramVariant& variant : program.variants(method.name())) {
+    if (variant.name == method.variant()) {
+      return program.flatbuffer().execution_plan()->Get(variant.plan);
+    }
+  }
+  return program.plan(method.name());
+}
+
+}  // namespace tenon::inline TENON_RELEASE::host::detail
+
+tenon_status tenon_method_load(const tenon_program* program, const char* name,
+                               const tenon_method_options* options, tenon_method** out,
+                               tenon_error** error) {
+  using namespace tenon::host::detail;
+  constexpr std::string_view function = "tenon_method_load";
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(
+        expect_given(function, given("program", program), given("name", name), given("out", out)));
+    tenon_method_options from{};
+    TENON_RETURN_IF_ERROR(read_struct(function, options, from));
+    TENON_TRY(auto to, read_options(function, from));
+    auto method = std::make_unique<tenon_method>();
+    if (from.registry) method->registry = from.registry->registry;
+    method->pending = std::make_shared<PendingCompletions>();
+    TENON_TRY(method->method, tenon::host::Method::load(program->program, name, std::move(to)));
+    method->variant = method->method->variant();
+    method->held.resize(method->method->num_inputs());
+    TENON_TRY(const auto* plan, loaded_plan(*method->method));
+    method->written = find_written_inputs(*plan);
+    *out = method.release();
+    return tenon::ok();
+  });
+}
+
+void tenon_method_destroy(tenon_method* method) {
+  if (!method) return;
+  if (tenon_method::completing != method) method->pending->wait();
+  method->release();
+}
+
+uint64_t tenon_method_num_inputs(const tenon_method* method) {
+  return method ? method->method->num_inputs() : 0;
+}
+
+uint64_t tenon_method_num_outputs(const tenon_method* method) {
+  return method ? method->method->num_outputs() : 0;
+}
+
+const char* tenon_method_variant(const tenon_method* method) {
+  return method ? method->variant.c_str() : "";
+}
+
+uint32_t tenon_method_writes_input(const tenon_method* method, uint64_t index) {
+  if (!method || index >= method->written.size()) return 0;
+  return method->written[static_cast<std::size_t>(index)] ? 1 : 0;
+}
+
+tenon_status tenon_method_execute(tenon_method* method, tenon_error** error) {
+  using namespace tenon::host::detail;
+  return guarded(error, [method]() -> tenon::Status {
+    if (!method) [[unlikely]]
+      return expect_given("tenon_method_execute", given("method", method));
+    return method->method->execute();
+  });
+}
+
+tenon_status tenon_method_execute_async(tenon_method* method,
+                                        void (*completion)(void* data, tenon_method* method,
+                                                           tenon_status status, tenon_error* error),
+                                        void* data, tenon_error** error) {
+  using namespace tenon::host::detail;
+  constexpr std::string_view function = "tenon_method_execute_async";
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(
+        expect_given(function, given("method", method), given("completion", completion)));
+    if (method->is_running.exchange(true)) return run_is_pending(function);
+    method->hold();
+    method->pending->begin();
+    tenon::Status started = method->method->execute_async([=](tenon::Status outcome) {
+      // This function is part of the method: the next run, or the end of the method, replaces it.
+      tenon_method* const self = method;
+      const auto pending = self->pending;
+      tenon_error* failure = nullptr;
+      const tenon_status status =
+          outcome.ok() ? tenon_status{TENON_STATUS_OK} : report(outcome, &failure);
+      const tenon_method* const outer = std::exchange(tenon_method::completing, self);
+      self->is_running = false;
+      completion(data, self, status, failure);
+      tenon_method::completing = outer;
+      self->release();
+      pending->end();
+    });
+    if (started.ok()) return started;
+    method->is_running = false;
+    method->pending->end();
+    method->release();
+    return started;
+  });
+}
+
+tenon_status tenon_method_cancel(tenon_method* method, tenon_error** error) {
+  using namespace tenon::host::detail;
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(expect_given("tenon_method_cancel", given("method", method)));
+    return method->method->cancel();
+  });
+}
+
+tenon_status tenon_method_get_memory(const tenon_method* method, tenon_method_memory* out,
+                                     tenon_error** error) {
+  using namespace tenon::host::detail;
+  constexpr std::string_view function = "tenon_method_get_memory";
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
+    TENON_RETURN_IF_ERROR(expect_writable(function, out));
+    TENON_TRY(const auto from, method->method->memory_info());
+    tenon_method_memory to{};
+    to.num_delegates = static_cast<std::uint32_t>(from.delegates.size());
+    to.host = from.host_bytes();
+    for (const auto& planned : from.planned) {
+      auto& sum = tenon::host::is_cpu(planned.device) ? to.planned_host : to.planned_device;
+      sum = add_saturating(sum, planned.nbytes);
+    }
+    to.tables = from.tables;
+    to.temp = from.temp;
+    write_struct(out, to);
+    return tenon::ok();
+  });
+}
+
+tenon_status tenon_method_get_delegate_memory(const tenon_method* method, uint64_t index,
+                                              tenon_delegate_memory* out, tenon_error** error) {
+  using namespace tenon::host::detail;
+  constexpr std::string_view function = "tenon_method_get_delegate_memory";
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
+    TENON_RETURN_IF_ERROR(expect_writable(function, out));
+    TENON_TRY(const auto all, method->method->memory_info());
+    if (index >= all.delegates.size()) {
+      return tenon::error(tenon::Error::InvalidArgument, function, ": expected an index below ",
+                          all.delegates.size(), ", found ", index);
+    }
+    const auto& from = all.delegates[static_cast<std::size_t>(index)];
+    write_struct(out, {0, from.is_reported ? 1u : 0u, from.lent, from.host_weights,
+                       from.host_scratch, from.device_weights, from.device_scratch});
+    return tenon::ok();
+  });
+}
+
+tenon_status tenon_method_set_stream(tenon_method* method, const char* backend_id, void* stream,
+                                     tenon_error** error) {
+  using namespace tenon::host::detail;
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(expect_given("tenon_method_set_stream", given("method", method),
+                                       given("backend_id", backend_id)));
+    return method->method->set_stream(backend_id, stream);
+  });
+}
+
+tenon_status tenon_method_set_scheduling(tenon_method* method, const tenon_scheduling* scheduling,
+                                         tenon_error** error) {
+  using namespace tenon::host::detail;
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(expect_given("tenon_method_set_scheduling", given("method", method)));
+    return method->method->set_scheduling(tenon::detail::to_scheduling(scheduling));
+  });
+}
+
+tenon_status tenon_method_create_session(tenon_method* method, tenon_session** out,
+                                         tenon_error** error) {
+  using namespace tenon::host::detail;
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(
+        expect_given("tenon_method_create_session", given("method", method), given("out", out)));
+    TENON_TRY(std::shared_ptr<tenon::host::Session> session, method->method->create_session());
+    *out = new tenon_session{method, std::move(session)};
+    method->hold();
+    return tenon::ok();
+  });
+}
+
+tenon_status tenon_method_use_session(tenon_method* method, tenon_session* session,
+                                      tenon_error** error) {
+  using namespace tenon::host::detail;
+  constexpr std::string_view function = "tenon_method_use_session";
+  return guarded(error, [&]() -> tenon::Status {
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
+    if (session && session->method != method) {
+      return tenon::error(tenon::Error::InvalidArgument, function,
+                          ": expected a session that the method created, found one of another");
+    }
+    if (method->is_running) return run_is_pending(function);
+    method->method->use_session(session ? session->session.get() : nullptr);
+    method->session = session ? session->session : nullptr;
+    return tenon::ok();
+  });
+}
+
+void tenon_session_destroy(tenon_session* session) {
+  if (!session) return;
+  tenon_method* const method = session->method;
+  delete session;
+  method->release();
+}

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+#include "layout_1_0.h"

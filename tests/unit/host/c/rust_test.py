@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Runs the tests and the example of the Rust wrapper, examples/applications/rust_host, with cargo.
+
+    rust_test.py CRATE TARGET_FOLDER LIBRARY_FOLDER PLUGIN COUNTING_PLUGIN MODEL
+
+Exits with 77 where there is no cargo, or an older one than the crate needs.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+# Cargo runs tests in the folder of the crate.
+crate, target, libraries, plugin, counting, model = (pathlib.Path(path).resolve() for path in sys.argv[1:])
+
+
+def find_cargo():
+    home = pathlib.Path.home() / ".cargo/bin/cargo"
+    return shutil.which("cargo") or (str(home) if home.exists() else None)
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+cargo = find_cargo()
+if not cargo:
+    skip("cargo is not installed")
+needed = re.search(r'rust-version = "([0-9.]+)"', (crate / "Cargo.toml").read_text())[1]
+found = subprocess.run([cargo, "--version"], capture_output=True, text=True).stdout
+version = re.search(r"cargo ([0-9.]+)", found)
+if not version:
+    skip(f"cargo does not run: {found.strip()!r}")
+if [int(part) for part in version[1].split(".")] < [int(part) for part in needed.split(".")]:
+    skip(f"cargo {version[1]}; the crate needs {needed}")
+
+environment = dict(os.environ, CARGO_TARGET_DIR=str(target), TENON_LIBDIR=str(libraries),
+                   TENON_TEST_PLUGIN=str(plugin), TENON_TEST_COUNTING=str(counting),
+                   TENON_TEST_MODEL=str(model))
+options = ["--offline", "--locked", "--quiet", f"--manifest-path={crate / 'Cargo.toml'}"]
+subprocess.run([cargo, "test", *options, "--test", "host"], check=True, env=environment)
+output = subprocess.run([cargo, "run", *options, "--example", "sines", plugin, model], check=True,
+                        env=environment, capture_output=True, text=True).stdout
+sines = [float(line) for line in output.split()]
+assert all(abs(a - b) < 1e-5 for a, b in zip(sines, [0.0998334, 0.198669, 0.29552, 0.389418])), output
+assert len(sines) == 4, output
