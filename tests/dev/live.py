@@ -118,6 +118,10 @@ def programs(part):
     if os.path.isfile(EXECUTORCH_PYTHON):
         part.check("live: plugins run in stock Python with the ExecuTorch wheel",
                    [PYTHON, "tests/live/upstream/executorch_python.py", GCC])
+        part.check("live: plugins are backends of torch.compile, and give eager PyTorch's numbers",
+                   [PYTHON, "tests/live/checks/torch_compile.py", GCC])
+        part.check("live: tenon.compile makes the programs of tenon-compile",
+                   [PYTHON, "tests/live/checks/tenon_compile.py", GCC])
     else:
         part.skip("live: skipped: built without the Python package and ExecuTorch's wheel"
                   " (run .ci/fetch-python-build and .ci/fetch-executorch-wheel)")

@@ -105,6 +105,9 @@ def check_python(there):
     there.python("import tenon, sys; assert 'torch' not in sys.modules")
     there.python("import torch", expect=1)
     there.python("import numpy", expect=1)
+    names = there.python("from importlib.metadata import entry_points\n"
+                         "print(*sorted(entry_points(group='torch_dynamo_backends').names))")
+    assert names.split() == ["GraphBackend", "tenon"], names
     milliseconds = min(float(there.python(
         "import time; begun = time.process_time(); import tenon; print(1e3 * (time.process_time() - begun))"))
         for _ in range(5))

@@ -8,7 +8,8 @@
     numpy.asarray(y)        # y: an Array, which does so as well
 
 `load` opens a program, `plugins` lists the backends that are installed, `doctor` reports whether a
-program can run here and why not, `inspect` describes a plugin, `pack` makes a program of one blob,
+program can run here and why not, `inspect` describes a plugin, `compile` makes a program of a module of PyTorch
+(this alone needs torch), `pack` one of one blob,
 `merge_variants` one program for several devices, and `strip_variants` one for a single device again.
 Every failure is an `Error` with
 ExecuTorch's number and name; an argument of a wrong Python type is a TypeError.
@@ -29,6 +30,7 @@ from ._tenon import Array, Intermediate, Sequence, Session, ThreadPool, Trace, _
 
 __all__ = [
     "Array",
+    "Compiled",
     "Error",
     "Intermediate",
     "Method",
@@ -40,6 +42,7 @@ __all__ = [
     "ThreadPool",
     "Trace",
     "Value",
+    "compile",
     "doctor",
     "execute_async",
     "inspect",
@@ -68,6 +71,11 @@ def __getattr__(name):
 
         for each in _VARIANTS:
             globals()[each] = getattr(_variants, each)
+        return globals()[name]
+    if name in ("Compiled", "compile"):
+        from . import _compile
+
+        globals().update(Compiled=_compile.Compiled, compile=_compile.compile)
         return globals()[name]
     if name == "pack":
         from ._pack import pack  # What it is made of is loaded by programs that write some alone.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The ahead-of-time half of plugins, for `tenon.executorch`, and `tenon.pack`, `tenon.merge_variants` and
-`tenon.strip_variants`: these document it."""
+"""The ahead-of-time half of plugins, for `tenon.executorch`, `tenon.dynamo` and `tenon.compile`, and
+`tenon.pack`, `tenon.merge_variants` and `tenon.strip_variants`: these document it."""
 
 _Size = int | str  # A number, or the text by which sympy builds the expression again.
 _Tensor = tuple[int, list[_Size], list[int]]  # Scalar type, sizes, dim order.
@@ -14,6 +14,13 @@ def merge_variants(program: str, variants: list[tuple[str, str | bytes, int]]) -
 def strip_variants(model: str | bytes, program: str, keep: dict[str, str]) -> None: ...
 
 class Program: ...
+
+class ProgramStore:
+    def __init__(self, directory: str) -> None: ...
+
+def compile(program: Program, backends: list[tuple[Backend, _Specs]], whole: bool,
+            store: ProgramStore | None) -> tuple[
+    bytes, bool, list[str], list[tuple[str, bytes]], list[tuple[str, int, int]]]: ...
 
 class ProgramBuilder:
     def __init__(self, method_name: str,

@@ -20,7 +20,7 @@ HEAD = """# Reference of the Python package
 
 All public names of `tenon` and `tenon.aoti`, made from their docstrings by
 `examples/python/tests/reference_test.py`: do not edit this page. [Programs in Python](programs.md) shows their use;
-`tenon.executorch` has [a page of its own](../aot/executorch-exporter.md).
+`tenon.executorch` has [a page of its own](../aot/executorch-exporter.md), and so has [`tenon.dynamo`](torch-compile.md).
 """
 
 

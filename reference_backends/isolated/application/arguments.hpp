@@ -143,7 +143,10 @@ class ArgumentsCopy {
   /// Finds the list that `args` is, and thereby arguments that are the same value, as an output
   /// that is returned, too.
   const std::vector<std::uint32_t>& find_list(std::span<tenon_value* const> args) {
-    if (last_ && std::ranges::equal(args, last_->args)) return last_->first_of;
+    if (last_ && args.size() == last_->args.size() && !args.empty() &&
+        std::memcmp(args.data(), last_->args.data(), args.size_bytes()) == 0) {
+      return last_->first_of;
+    }
     for (auto& [number, list] : lists_) {
       if (!std::ranges::equal(args, list.args)) continue;
       list_ = number;

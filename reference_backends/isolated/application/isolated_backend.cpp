@@ -394,15 +394,31 @@ Status IsolatedBackend::revive(IsolatedDelegate& delegate) {
 
 void IsolatedBackend::write_call(const tenon_execution_context& context, CallInfo& info,
                                  Writer& to) const {
-  write_tracer(context.tracer, to);
-  info.tracer = context.tracer;
+  WireCall out{};
+  const tenon_tracer* const tracer = context.tracer;
+  info.tracer = tracer;
+  if (tracer) [[unlikely]] {
+    out.has_tracer = 1;
+    out.has_counters = TENON_HAS_MEMBER(*tracer, log_counter) && tracer->log_counter;
+    out.ahead = clock_ahead(*tracer);
+  }
   if (tables_.cancel_flag) info.cancel_flag = tables_.cancel_flag->get_cancel_flag(&context);
-  to.put<std::uint8_t>(info.cancel_flag != nullptr);
-  write_pool(tables_.threads ? tables_.threads->get_pool(&context) : nullptr, to);
-  const tenon_changes* const changes =
-      tables_.changes ? tables_.changes->get_changes(&context) : nullptr;
-  to.put<std::uint8_t>(changes != nullptr);
-  to.put<std::uint64_t>(changes ? changes->count : 0);
+  out.has_flag = info.cancel_flag != nullptr;
+  const tenon_thread_pool* const pool =
+      tables_.threads ? tables_.threads->get_pool(&context) : nullptr;
+  if (pool) {
+    out.num_threads = pool->num_threads;
+    out.num_processors = pool->processors ? pool->num_processors : 0;
+  }
+  if (tables_.changes) {
+    const tenon_changes* const changes = tables_.changes->get_changes(&context);
+    out.has_changes = changes != nullptr;
+    out.changes = changes ? changes->count : 0;
+  }
+  to.put(out);
+  if (out.num_processors != 0) {
+    to.put_array(pool->processors, static_cast<std::size_t>(out.num_processors));
+  }
 }
 
 tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,

@@ -69,6 +69,19 @@ enum class Answer : std::uint32_t {
 /// The application's answer to a question.
 inline constexpr std::uint32_t answered = 201;
 
+/// Comes before the arguments of each call of a delegate or kernel; the processors of the pool
+/// follow.
+struct WireCall {
+  std::uint8_t has_tracer;
+  std::uint8_t has_counters;
+  std::uint8_t has_flag;
+  std::uint8_t has_changes;
+  std::uint32_t num_threads;  ///< Of the pool; 0 without one.
+  std::uint64_t num_processors;
+  std::uint64_t ahead;    ///< The tracer's clock less CLOCK_MONOTONIC.
+  std::uint64_t changes;  ///< Their number.
+};
+
 /// Of a tensor in a message; followed by sizes, strides and bounds, and the dim order.
 struct WireTensor {
   std::int32_t scalar_type;

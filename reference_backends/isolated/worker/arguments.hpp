@@ -49,15 +49,14 @@ class Arguments {
     tensors_.clear();
     numbers_.clear();
     for (std::size_t i = 0; i < count; ++i) {
-      Reader ahead = from;
-      if (ahead.get<std::uint32_t>() == same_value) {
-        from = ahead;
+      const auto kind = from.get<std::uint32_t>();
+      if (kind == same_value) {
         const auto first = from.get<std::uint32_t>();
         if (first >= i) return broken();
         pointers[i] = pointers[first];
         continue;
       }
-      TENON_RETURN_IF_ERROR(read_value(from, arena, slots[i]));
+      TENON_RETURN_IF_ERROR(read_value(kind, from, arena, slots[i]));
       pointers[i] = slots[i] ? &slots[i]->value : nullptr;
       if (slots[i] && is_number(slots[i]->value)) numbers_.push_back(&slots[i]->value);
     }
@@ -66,13 +65,15 @@ class Arguments {
 
   /// Adds what the call changed: of each tensor, in order, its sizes and whether it is a view of
   /// another one; then the numbers. errors: Internal for a view of what is no argument.
-  [[nodiscard]] Status write_changes(Writer& to) const {
+  [[nodiscard]] Status write_changes(Writer& to) {
+    has_changed_ = !numbers_.empty();
     to.put<std::uint64_t>(tensors_.size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Slot& slot = *tensors_[i];
       const auto rank = static_cast<std::size_t>(slot.tensor.dl.ndim);
       const bool is_resized = slot.shape != slot.shape_before;
       const bool is_view = slot.tensor.dl.data != slot.data_before;
+      has_changed_ |= is_resized || is_view;
       to.put(static_cast<std::uint8_t>((is_resized ? tensor_is_resized : 0) |
                                        (is_view ? tensor_is_view : 0)));
       if (is_resized) to.put_array(slot.shape.data(), rank);
@@ -89,13 +90,8 @@ class Arguments {
   /// Whether the arguments are the values of the call before.
   [[nodiscard]] bool is_same_list() const noexcept { return is_same_list_; }
 
-  /// Whether a call may have changed more than the bytes of tensors.
-  [[nodiscard]] bool may_have_changed() const noexcept {
-    if (!numbers_.empty()) return true;
-    return std::ranges::any_of(tensors_, [](const Slot* slot) {
-      return slot->shape != slot->shape_before || slot->tensor.dl.data != slot->data_before;
-    });
-  }
+  /// Whether the call, of which `write_changes` wrote, may have changed more than bytes.
+  [[nodiscard]] bool has_changed() const noexcept { return has_changed_; }
 
   [[nodiscard]] tenon_value* const* data() const noexcept {
     return list_ ? list_->pointers.data() : nullptr;
@@ -153,8 +149,8 @@ class Arguments {
                  " was moved to bytes that no argument has");
   }
 
-  Status read_value(Reader& from, std::span<std::byte> arena, std::unique_ptr<Slot>& slot) {
-    const auto kind = from.get<std::uint32_t>();
+  Status read_value(std::uint32_t kind, Reader& from, std::span<std::byte> arena,
+                    std::unique_ptr<Slot>& slot) {
     if (!from.ok()) return broken();
     if (kind == no_value) {
       slot.reset();
@@ -187,7 +183,8 @@ class Arguments {
         slot->elements.resize(count);
         slot->pointers.resize(count);
         for (std::size_t i = 0; i < count; ++i) {
-          TENON_RETURN_IF_ERROR(read_value(from, arena, slot->elements[i]));
+          TENON_RETURN_IF_ERROR(
+              read_value(from.get<std::uint32_t>(), from, arena, slot->elements[i]));
           slot->pointers[i] = slot->elements[i] ? &slot->elements[i]->value : nullptr;
         }
         value.as.span = {slot->pointers.data(), count};
@@ -253,6 +250,7 @@ class Arguments {
   std::uint64_t number_ = 0;
   List* list_ = nullptr;
   bool is_same_list_ = false;
+  bool has_changed_ = false;
   std::vector<const tenon_value*> numbers_;
   std::vector<const Slot*> tensors_;  // Of this call, in the order of the message.
 };

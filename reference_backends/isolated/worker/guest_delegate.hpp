@@ -68,23 +68,24 @@ struct GuestCall {
   [[nodiscard]] Status begin(Reader& from, WorkerLane& its_lane, GuestPools& pools,
                              const std::shared_ptr<void>& owner, Reply& reply) {
     lane = &its_lane;
-    const bool has_tracer = from.get<std::uint8_t>() != 0;
-    const bool has_counters = from.get<std::uint8_t>() != 0;
-    const auto ahead = from.get<std::uint64_t>();
-    const bool has_flag = from.get<std::uint8_t>() != 0;
-    TENON_RETURN_IF_ERROR(pools.find(PoolSetting::read(from), pool));
+    const auto call = from.get<WireCall>();
+    const bool has_tracer = call.has_tracer != 0;
+    if (call.num_threads != 0 || pool) {
+      TENON_RETURN_IF_ERROR(
+          pools.find(PoolSetting::read(call.num_threads, call.num_processors, from), pool));
+    }
     if (has_tracer) {
-      tracer.begin(ahead, has_counters);
+      tracer.begin(call.ahead, call.has_counters != 0);
       reply.tracer = &tracer;
       reply.kept = owner;
     }
     context.tracer = has_tracer ? &tracer : nullptr;
     context.pool = pool.get();
-    const bool has_changes = from.get<std::uint8_t>() != 0;
-    changes.begin(from.get<std::uint64_t>());
-    context.changes = has_changes ? &changes : nullptr;
-    context.flag =
-        has_flag ? reinterpret_cast<const std::uint32_t*>(&its_lane.header().cancel_flag) : nullptr;
+    changes.begin(call.changes);
+    context.changes = call.has_changes != 0 ? &changes : nullptr;
+    context.flag = call.has_flag != 0
+                       ? reinterpret_cast<const std::uint32_t*>(&its_lane.header().cancel_flag)
+                       : nullptr;
     return ok();
   }
 
@@ -111,8 +112,9 @@ struct GuestCall {
   [[nodiscard]] Status end(tenon_status status, Writer& to) {
     temporary_memory.reset();
     const bool failed = status != TENON_STATUS_OK;
-    changes.end(failed || arguments.may_have_changed());
-    return failed ? ok() : arguments.write_changes(to);
+    Status written = failed ? ok() : arguments.write_changes(to);
+    changes.end(failed || arguments.has_changed());
+    return written;
   }
 };
 

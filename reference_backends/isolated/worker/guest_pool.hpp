@@ -23,10 +23,18 @@ struct PoolSetting {
   std::uint32_t num_threads = 0;  ///< 0: no pool.
   std::vector<std::uint32_t> processors{};
 
+  /// As `write_pool` writes it.
   [[nodiscard]] static PoolSetting read(Reader& from) {
+    const auto num_threads = from.get<std::uint32_t>();
+    const std::uint64_t num_processors = from.get_count(sizeof(std::uint32_t));
+    return read(num_threads, num_processors, from);
+  }
+  /// The processors follow.
+  [[nodiscard]] static PoolSetting read(std::uint32_t num_threads, std::uint64_t num_processors,
+                                        Reader& from) {
     PoolSetting out;
-    out.num_threads = from.get<std::uint32_t>();
-    out.processors.resize(from.get_count(sizeof(std::uint32_t)));
+    out.num_threads = num_threads;
+    out.processors.resize(static_cast<std::size_t>(num_processors));
     from.get_array(out.processors.data(), out.processors.size());
     return out;
   }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "../interpreter.hpp"
+#include "compile_program.hpp"
 #include "merge_programs.hpp"
 #include "pack_program.hpp"
 #include "program_builder.hpp"
@@ -157,6 +158,8 @@ class Backend {
     return take(without_gil([&] { return backend_.ops_to_not_decompose(program.program.view()); }));
   }
 
+  [[nodiscard]] const aot::PluginPreprocess& half() const noexcept { return backend_; }
+
   /// (bytes, debug handles, named data, info) for each of `parts`: (program, specs).
   [[nodiscard]] nb::list preprocess(const nb::list& parts) const {
     std::vector<aot::PartitionToCompile> partitions;
@@ -178,6 +181,16 @@ class Backend {
   std::shared_ptr<host::BackendRegistry> registry_;
   aot::PluginPreprocess backend_;
 };
+
+/// `backends`: (Backend, specs) each.
+nb::tuple compile_with(const Program& program, const nb::list& backends, bool whole,
+                       const ProgramStore* store) {
+  std::vector<BackendOfCall> list;
+  for (const nb::handle one : backends) {
+    list.push_back({nb::cast<const Backend&>(one[0]).half(), specs_of(nb::cast<nb::list>(one[1]))});
+  }
+  return compile_program(program, list, whole, store);
+}
 
 }  // namespace
 
@@ -209,6 +222,9 @@ TENON_PYTHON_MODULE(_aot, module) {
       .def("partition", &Backend::partition)
       .def("ops_to_not_decompose", &Backend::ops_to_not_decompose)
       .def("preprocess", &Backend::preprocess);
+  tenon::python::bind_program_store(module);
+  module.def("compile", &tenon::python::compile_with, nb::arg("program"), nb::arg("backends"),
+             nb::arg("whole"), nb::arg("store").none());
   tenon::python::bind_merge(module);
   tenon::python::bind_pack(module);
 }

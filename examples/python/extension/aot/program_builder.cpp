@@ -98,6 +98,7 @@ std::int64_t bound(nb::handle value, std::int64_t infinite) {
 
 ProgramBuilder::ProgramBuilder(const std::string& method_name, const nb::dict& ranges)
     : builder_(method_name) {
+  note(method_name, ranges);
   for (const auto& [symbol, range] : ranges) {
     const nb::handle pair = range;
     ranges_.insert_or_assign(
@@ -148,11 +149,13 @@ EdgeTensor ProgramBuilder::tensor_of(const nb::tuple& tensor, std::string_view n
 }
 
 ValueId ProgramBuilder::user_input(const std::string& name, const nb::tuple& tensor) {
+  note("user_input", name, tensor);
   return builder_.user_input(name, tensor_of(tensor, name));
 }
 
 ValueId ProgramBuilder::user_input_symbol(const std::string& name, std::uint32_t kind,
                                           const nb::object& number) {
+  note("user_input_symbol", name, kind, number);
   const auto as = static_cast<EdgeValueKind>(kind);
   return builder_.user_input_symbol(name, range_of(as, number, name), as);
 }
@@ -160,18 +163,22 @@ ValueId ProgramBuilder::user_input_symbol(const std::string& name, std::uint32_t
 ValueId ProgramBuilder::stored(std::uint32_t origin, const std::string& name,
                                const std::string& fqn, const nb::tuple& tensor,
                                std::uintptr_t address, std::size_t nbytes, const nb::object& keep) {
+  note("stored", origin, name, fqn, tensor, nbytes);
   kept_.append(keep);
   const Bytes bytes(reinterpret_cast<const std::byte*>(address), nbytes);
+  weights_.push_back(bytes);
   return builder_.stored(static_cast<EdgeOrigin>(origin), name, fqn, tensor_of(tensor, name),
                          aot::SharedBytes::borrow(bytes, nullptr));
 }
 
 ValueId ProgramBuilder::node_output(const std::string& name, const nb::tuple& tensor) {
+  note("node_output", name, tensor);
   return builder_.node_output(name, tensor_of(tensor, name));
 }
 
 ValueId ProgramBuilder::node_output_symbol(const std::string& name, std::uint32_t kind,
                                            const nb::object& number) {
+  note("node_output_symbol", name, kind, number);
   const auto as = static_cast<EdgeValueKind>(kind);
   return builder_.node_output_symbol(name, as, range_of(as, number, name));
 }
@@ -179,6 +186,7 @@ ValueId ProgramBuilder::node_output_symbol(const std::string& name, std::uint32_
 void ProgramBuilder::add_node(const std::string& name, const std::string& target,
                               const nb::list& arguments, const nb::list& outputs,
                               const std::string& module_path, std::uint32_t debug_handle) {
+  note("node", name, target, arguments, outputs, module_path, debug_handle);
   std::vector<aot::EdgeProgramBuilder::Argument> list;
   for (const nb::handle argument : arguments) {
     const auto kind = static_cast<EdgeArgumentKind>(nb::cast<std::uint32_t>(argument[1]));
@@ -187,6 +195,19 @@ void ProgramBuilder::add_node(const std::string& name, const std::string& target
   builder_.add_node(name, target, list, ids_of(outputs), module_path, debug_handle);
 }
 
-Program ProgramBuilder::build() { return {take(std::move(builder_).build()), std::move(kept_)}; }
+void ProgramBuilder::user_output(ValueId value) {
+  note("user_output", value);
+  builder_.user_output(value);
+}
+
+void ProgramBuilder::mutation(ValueId target, ValueId value) {
+  note("mutation", target, value);
+  builder_.mutation(target, value);
+}
+
+Program ProgramBuilder::build() {
+  return {take(std::move(builder_).build()), std::move(kept_), calls_.finish(),
+          std::move(weights_)};
+}
 
 }  // namespace tenon::python

@@ -8,11 +8,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/aot/compiler/pt2/sym_expression.hpp"
 #include "tenon/aot/edge_description.hpp"
 #include "tenon/aot/edge_program_builder.hpp"
 #include "tenon/aot/owned_edge_program.hpp"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/sha256.hpp"
+#include "tenon/host/impl/files/field_hasher.hpp"
 
 namespace tenon::python {
 
@@ -21,6 +25,8 @@ namespace tenon::python {
 struct Program {
   aot::OwnedEdgeProgram program;
   nanobind::list kept;
+  Sha256 calls;                ///< Of the arguments of all calls that built it, without elements.
+  std::vector<Bytes> weights;  ///< Elements, in the memory of `kept`.
 };
 
 /// Builds the description of an exported program from what `tenon.executorch._edge` reads in
@@ -48,8 +54,8 @@ class ProgramBuilder {
   void add_node(const std::string& name, const std::string& target, const nanobind::list& arguments,
                 const nanobind::list& outputs, const std::string& module_path,
                 std::uint32_t debug_handle);
-  void user_output(aot::ValueId value) { builder_.user_output(value); }
-  void mutation(aot::ValueId target, aot::ValueId value) { builder_.mutation(target, value); }
+  void user_output(aot::ValueId value);
+  void mutation(aot::ValueId target, aot::ValueId value);
   [[nodiscard]] Program build();
 
  private:
@@ -59,9 +65,18 @@ class ProgramBuilder {
   [[nodiscard]] aot::EdgeTensor tensor_of(const nanobind::tuple& tensor,
                                           std::string_view name) const;
 
+  /// Adds the arguments of a call, as Python prints them, to what the program is known by.
+  template <class... Arguments>
+  void note(const Arguments&... arguments) {
+    const nanobind::tuple all = nanobind::make_tuple(arguments...);
+    calls_.text(nanobind::repr(all).c_str());
+  }
+
   aot::EdgeProgramBuilder builder_;
   aot::detail::SymRanges ranges_;
   nanobind::list kept_;
+  host::detail::FieldHasher calls_;
+  std::vector<Bytes> weights_;
 };
 
 }  // namespace tenon::python

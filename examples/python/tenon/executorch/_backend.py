@@ -4,7 +4,6 @@
 import os
 from collections.abc import Mapping, Sequence
 
-import torch
 from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
@@ -13,9 +12,10 @@ from executorch.exir.scalar_type import ScalarType
 from executorch.exir.tensor_layout import TensorLayout
 from torch.export import ExportedProgram
 
-from .. import _aot, _entry_points, _prefix
+from .. import _aot
 from .._error import Error
-from ._edge import describe, not_supported
+from .._half import load_half, option_bytes, to_bytes
+from ._edge import describe, not_supported, whole_operators
 from ._operators import name_of
 
 _ALREADY_REGISTERED = 0x16
@@ -32,7 +32,7 @@ def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) 
     entry point "tenon.plugins" comes first. Then come TENON_PLUGIN_FILES, TENON_PLUGIN_PATH and installed
     plugins. The plugin is loaded. One id has one class: the same call returns it again.
 
-    Raises tenon.Error: InvalidBackend when no plugin has the id, NotSupported when that plugin cannot
+    Raises tenon.Error: NotFound when no plugin has the id, NotSupported when that plugin cannot
     compile, RegistrationAlreadyRegistered when another class or another call took the id.
     """
     files = tuple(os.path.abspath(plugin) for plugin in plugins)
@@ -47,10 +47,7 @@ def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) 
         if other.__name__ == backend_id:
             raise Error(_ALREADY_REGISTERED, "RegistrationAlreadyRegistered",
                         f"backend {backend_id} is {other.__module__}.{other.__qualname__} already")
-    offered = None if files else _entry_points.plugin_file(backend_id)
-    installed = _prefix.plugin_folder()
-    native = _aot.Backend(backend_id, list(files) if offered is None else [offered],
-                          "" if installed is None else os.fspath(installed))
+    native = load_half(backend_id, files)
     cls = _make_class(native)
     _backends[backend_id] = (native, files, cls)
     return cls
@@ -67,7 +64,7 @@ def partitioner(backend_id: str, *, options: Mapping[str, object] | None = None,
     """
     backend(backend_id, plugins=plugins)
     options = dict(options or {})
-    specs = [CompileSpec(key, _option_bytes(key, value)) for key, value in options.items()]
+    specs = [CompileSpec(key, option_bytes(key, value)) for key, value in options.items()]
     return PluginPartitioner(backend_id, options, [*specs, *compile_specs])
 
 
@@ -107,21 +104,9 @@ class PluginPartitioner(Partitioner):
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def ops_to_not_decompose(self, ep: ExportedProgram):
-        """The operators that the plugin wants whole and of which it takes each call in `ep`.
-
-        One that it would leave would otherwise reach the program without a kernel.
-        """
-        described = describe(ep, "forward", whole=False)
-        wanted = set(self._native.ops_to_not_decompose(described.program))
-        if not wanted:
-            return [], None
-        _, taken, _ = self._native.partition(described.program, _pairs(self.compile_specs))
-        calls: dict[str, list[int]] = {}
-        for number, node in enumerate(described.nodes):
-            if isinstance(node.target, torch._ops.OpOverload):
-                calls.setdefault(str(node.target), []).append(number)
-        return [described.nodes[numbers[0]].target for name, numbers in calls.items()
-                if name in wanted and all(number in taken for number in numbers)], None
+        """The operators that the plugin wants whole and of which it takes each call in `ep`."""
+        return whole_operators(self._native, _pairs(self.compile_specs),
+                               describe(ep, "forward", whole=False)), None
 
 
 def _make_class(native: _aot.Backend) -> type[BackendDetails]:
@@ -183,19 +168,5 @@ def _layout(layout: tuple[int, list[int], list[int]] | None) -> TensorLayout | N
 
 
 def _pairs(specs: Sequence[CompileSpec]) -> list[tuple[str, bytes]]:
-    return [(spec.key, _bytes(f"compile spec {spec.key!r}", spec.value)) for spec in specs]
+    return [(spec.key, to_bytes(f"compile spec {spec.key!r}", spec.value)) for spec in specs]
 
-
-def _bytes(what: str, value: object) -> bytes:
-    """Some of ExecuTorch's users give text, where CompileSpec says bytes."""
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
-    raise TypeError(f"{what}: expected text or bytes, found {type(value).__name__}")
-
-
-def _option_bytes(key: str, value: object) -> bytes:
-    if isinstance(value, bool):
-        return b"1" if value else b"0"
-    return _bytes(f"option {key!r}", str(value) if isinstance(value, (int, float)) else value)

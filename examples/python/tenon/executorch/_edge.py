@@ -6,19 +6,21 @@ program is read only. Elements of weights stay in torch's memory.
 """
 
 import dataclasses
+import functools
 import operator
 
 import sympy
 import torch
-from executorch.exir.tensor import dim_order_from_stride, scalar_type_enum
 from torch._subclasses import FakeTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true, statically_known_true
 
 from .. import _aot
 from .._error import Error
-from ._operators import MemoryFormat, NotDescribed, call_of, name_of
+from ..aoti import _SCALAR_TYPES
+from ._operators import MemoryFormat, NotDescribed, call_of, name_of, overload_of
 
 # tenon/abi/edge_program.h
 (_NONE, _VALUE, _VALUES, _BOOL, _INT, _DOUBLE, _STRING, _BOOLS, _INTS, _DOUBLES, _SCALAR_TYPE,
@@ -29,6 +31,9 @@ _DEVICES = {"cpu": 1, "cuda": 2, "mps": 8}  # DLPack's numbers.
 _MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2,
                    torch.channels_last_3d: 3}
 _NOT_SUPPORTED = 0x10
+# They state facts alone, and no program has them.
+_ASSERTIONS = {"aten._assert_scalar.default", "aten._assert_tensor_metadata.default", "aten._assert_async.msg",
+               "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"}
 
 
 @dataclasses.dataclass
@@ -39,6 +44,7 @@ class Description:
     nodes: list[Node]  # By number of the node in the description.
     stored: dict[int, Node]  # By number of the value: placeholders of weights.
     opaque: dict[int, str]  # By number of the node: what it has that a description cannot have.
+    laid_out_anew: set[str]  # Names of nodes whose results are in the plain order here, and not in torch.
 
 
 def not_supported(text: str) -> Error:
@@ -48,6 +54,10 @@ def not_supported(text: str) -> Error:
 def describe(program: ExportedProgram, method_name: str, *, whole: bool) -> Description:
     """Describes `program`.
 
+    The result of a view is a value of its own here, with elements in the plain order, and so is what
+    takes its order from one, as docs/aot/pt2.md has it. `program.plain_inputs` are names of
+    inputs that are in the plain order, whatever the exporter saw.
+
     A call that a description cannot have (control flow, delegates of other backends, arguments that
     have no counterpart) is an error with `whole`, as is needed to compile it. Else it becomes a node
     that no backend knows, "higher_order.NAME" or "opaque.NAME", with the values that it reads.
@@ -55,6 +65,23 @@ def describe(program: ExportedProgram, method_name: str, *, whole: bool) -> Desc
     Raises tenon.Error, NotSupported, which names the node.
     """
     return _Reader(program, method_name, whole).read()
+
+
+def whole_operators(half: _aot.Backend, specs: list[tuple[str, bytes]], described: Description) -> list:
+    """The operators that a plugin wants whole and of which it takes each call.
+
+    One that it would leave would otherwise reach the program without a kernel.
+    """
+    wanted = set(half.ops_to_not_decompose(described.program))
+    if not wanted:
+        return []
+    _, taken, _ = half.partition(described.program, specs)
+    calls: dict[str, list[int]] = {}
+    for number, node in enumerate(described.nodes):
+        if isinstance(node.target, torch._ops.OpOverload):
+            calls.setdefault(str(node.target), []).append(number)
+    return [described.nodes[numbers[0]].target for name, numbers in calls.items()
+            if name in wanted and all(number in taken for number in numbers)]
 
 
 class _Reader:
@@ -67,7 +94,8 @@ class _Reader:
                   if isinstance(symbol, sympy.Basic)}
         self._builder = _aot.ProgramBuilder(method_name, ranges)
         self._ids: dict[Node, int | None | list[int | None]] = {}  # What each node's result is.
-        self._out = Description(None, [], {}, {})
+        self._out = Description(None, [], {}, {}, set())
+        self._anew: set[int] = set()
 
     def read(self) -> Description:
         graph = self._program.graph_module.graph
@@ -101,7 +129,9 @@ class _Reader:
         elif spec.kind != InputKind.USER_INPUT:
             raise NotDescribed(f"an input of kind {spec.kind.name}")
         elif isinstance(value, torch.Tensor):
-            self._ids[node] = self._builder.user_input(node.name, _tensor(value))
+            plain = node.name in getattr(self._program, "plain_inputs", ())
+            number = self._ids[node] = self._builder.user_input(node.name, _tensor(value, plain))
+            self._note_layout(number, node.name, value, plain)
         elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             self._ids[node] = self._builder.user_input_symbol(node.name, *_symbol(value))
         elif node.users:
@@ -127,24 +157,33 @@ class _Reader:
         self._ids[node] = number
         self._out.stored[number] = node
 
-    def _add_result(self, name: str, value: object) -> int | None:
+    def _note_layout(self, number: int, name: str, value: torch.Tensor, plain: bool) -> None:
+        order = dim_order(value)
+        dense = is_dense(value, order)
+        if not (dense and order == sorted(order)) and (plain or not dense):
+            self._anew.add(number)
+            self._out.laid_out_anew.add(name)
+
+    def _add_result(self, name: str, value: object, plain: bool) -> int | None:
         if value is None:
             return None
         if isinstance(value, torch.Tensor):
-            return self._builder.node_output(name, _tensor(value))
+            number = self._builder.node_output(name, _tensor(value, plain))
+            self._note_layout(number, name, value, plain)
+            return number
         if isinstance(value, (int, float, torch.SymInt, torch.SymFloat, torch.SymBool)):
             return self._builder.node_output_symbol(name, *_symbol(value))
         raise NotDescribed(f"a result of type {type(value).__name__}")
 
-    def _add_results(self, node: Node) -> list[int]:
+    def _add_results(self, node: Node, plain: bool) -> list[int]:
         """Numbers of the values that the node makes. Users of a list get its elements by getitem."""
         value = node.meta.get("val")
         if not isinstance(value, (list, tuple)):
-            number = self._add_result(node.name, value)
+            number = self._add_result(node.name, value, plain)
             self._ids[node] = number
             return [] if number is None else [number]
         names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
-        numbers = [self._add_result(names.get(i, f"{node.name}_unused_{i}"), each)
+        numbers = [self._add_result(names.get(i, f"{node.name}_unused_{i}"), each, plain)
                    for i, each in enumerate(value)]
         self._ids[node] = numbers
         return [number for number in numbers if number is not None]
@@ -162,6 +201,8 @@ class _Reader:
         if node.target is operator.getitem and isinstance(self._ids.get(node.args[0]), list):
             self._ids[node] = self._ids[node.args[0]][node.args[1]]
             return
+        if name_of(node.target) in _ASSERTIONS and not node.users:
+            return
         reason = None
         try:
             if isinstance(node.target, torch._ops.HigherOrderOperator):
@@ -177,13 +218,23 @@ class _Reader:
                 target = f"opaque.{target}"
             read = [self._ids.get(each) for each in node.all_input_nodes]
             described = [("inputs", _VALUES, [number for number in read if isinstance(number, int)])]
-        outputs = self._add_results(node)
-        handle = node.meta.get("debug_handle", 0)
+        outputs = self._add_results(node, self._gives_plain_layout(node, described))
+        # Without one of the exporter: the position, as tenon-compile has it.
+        handle = node.meta.get("debug_handle", len(self._out.nodes) + 1)
         self._builder.add_node(node.name, target, described, outputs, _module_path(node),
                                handle if isinstance(handle, int) else 0)
         if reason is not None:
             self._out.opaque[len(self._out.nodes)] = reason
         self._out.nodes.append(node)
+
+    def _gives_plain_layout(self, node: Node, described: list[tuple[str, int, object]]) -> bool:
+        plain = getattr(overload_of(node.target), "is_view", False)
+        for _, kind, value in described:
+            if kind == _MEMORY_FORMAT and value != _MEMORY_FORMATS[torch.preserve_format]:
+                return False
+            values = value if kind == _VALUES else [value] if kind == _VALUE else []
+            plain = plain or any(each in self._anew for each in values)
+        return plain
 
     def _argument(self, value: object, type_: torch.Type | None) -> tuple[int, object]:
         """The kind and the value of an argument."""
@@ -267,10 +318,10 @@ def _symbol(value: object) -> tuple[int, object]:
 
 
 def _scalar_type(dtype: torch.dtype) -> int:
-    try:
-        return int(scalar_type_enum(dtype))
-    except (KeyError, RuntimeError, TypeError):
-        raise NotDescribed(f"dtype {dtype}") from None
+    number = _SCALAR_TYPES.get(str(dtype).removeprefix("torch."))
+    if number is None:
+        raise NotDescribed(f"dtype {dtype}")
+    return number
 
 
 def _device(device: torch.device) -> tuple[int, int]:
@@ -279,16 +330,48 @@ def _device(device: torch.device) -> tuple[int, int]:
     return _DEVICES[device.type], device.index or 0
 
 
-def _tensor(value: torch.Tensor) -> tuple[int, list[int | str], list[int]]:
+def _tensor(value: torch.Tensor, plain: bool) -> tuple[int, list[int | str], list[int]]:
     """Element type, sizes, and the dim order that ExecuTorch gives to the tensor."""
     if value.layout is not torch.strided:
         raise NotDescribed(f"a tensor with layout {value.layout}")
-    strides = value.stride()
-    try:
-        order = [int(dim) for dim in dim_order_from_stride(strides)]
-    except Exception:  # What torch raises for strides of 0: such a tensor is copied when it is used.
-        order = list(range(value.dim()))
+    order = list(range(value.dim())) if plain else dim_order(value)
     return _scalar_type(value.dtype), [_size(size) for size in value.shape], order
+
+
+def dim_order(tensor: torch.Tensor) -> list[int]:
+    """Dimensions from the largest stride to the smallest, as ExecuTorch's `dim_order_from_stride` has them;
+    equal ones as they come. In their own order when a stride is 0: such a tensor is copied when it is
+    used."""
+    strides = tensor.stride()
+    if any(isinstance(stride, int) and stride == 0 for stride in strides):
+        return list(range(tensor.dim()))
+    return sorted(range(tensor.dim()), key=functools.cmp_to_key(
+        lambda a, b: (_is_less(strides[a], strides[b]) - _is_less(strides[b], strides[a]))))
+
+
+def is_dense(tensor: torch.Tensor, order: list[int]) -> bool:
+    """Whether the elements fill their memory in that order of the dimensions."""
+    expected = 1
+    for dim in reversed(order):
+        size, stride = tensor.shape[dim], tensor.stride(dim)
+        if isinstance(size, int) and size == 1:
+            continue
+        if not statically_known_true(stride == expected):
+            return False
+        expected = expected * size
+    return True
+
+
+def _is_less(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
+    """Whether a < b, without a new guard on symbols that have a value."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
+    hints = [each if isinstance(each, int) else each.node.hint for each in (a, b)]
+    if None not in hints:
+        return hints[0] < hints[1]
+    if guard_or_false(a < b):
+        return True
+    return guard_or_false(b % a == 0) and guard_or_true(a != b)
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,6 @@ import functools
 import inspect
 
 import torch
-from executorch.exir.dialects.edge._ops import EdgeOpOverload
 
 _CONTIGUOUS, _CHANNELS_LAST, _CHANNELS_LAST_3D = 0, 2, 3  # c10/core/MemoryFormat.h
 _OF_DIM_ORDER_OPERATORS = {
@@ -26,8 +25,11 @@ class NotDescribed(Exception):
 
 
 def overload_of(target):
-    """PyTorch's operator behind that of the edge dialect."""
-    return target._op if isinstance(target, EdgeOpOverload) else target
+    """PyTorch's operator behind that of the edge dialect.
+
+    The class of that dialect is known by its name: without ExecuTorch, which need not be installed, no
+    program has any."""
+    return target._op if type(target).__name__ == "EdgeOpOverload" else target
 
 
 def name_of(target):

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""What became of a graph: which nodes a plugin took, and why not the others."""
+
+import collections
+import contextlib
+import dataclasses
+import json
+import operator
+import re
+
+from torch.fx import GraphModule
+
+from ..executorch._operators import name_of
+
+SHARED = "the graph returns it as a view of another tensor that it returns or gets"
+_NOT_CHOSEN = "the backend did not choose it"
+
+_collectors: "list[list[GraphReport]]" = []
+
+
+def name_of_source(node) -> str:
+    """ "layers.0.weight" for a parameter of the module; the name of the placeholder for others."""
+    source = getattr(node.meta.get("grapharg"), "source", None)
+    text = source.name if source is not None else ""
+    words = re.findall(r"\['([^']*)'\]|\.([A-Za-z_]\w*)|\[(\d+)\]", text() if callable(text) else text)
+    skipped = {"_modules", "_parameters", "_buffers", "self"}
+    return ".".join(word for word in map("".join, words) if word not in skipped) or node.name
+
+
+@dataclasses.dataclass
+class NodeReport:
+    """One call of a graph.
+
+    operator: "aten.add.Tensor".
+    partition: the number of the partition that has it; None when the plugin did not get it.
+    reason: why not; empty for nodes of partitions.
+    source: the line of the model, "model.py:12"; empty when it is not known.
+    """
+
+    name: str
+    operator: str
+    partition: "int | None"
+    reason: str
+    source: str
+
+
+@dataclasses.dataclass
+class PartitionReport:
+    """One partition.
+
+    info: what the backend says about it.
+    nbytes: of the program that was made of it.
+    is_new: whether the plugin compiled it now; otherwise it was found in the store.
+    """
+
+    info: str
+    nbytes: int
+    is_new: bool
+
+
+@dataclasses.dataclass
+class GraphReport:
+    """One graph of TorchDynamo, for one content of its weights."""
+
+    backend: str
+    rest: str
+    nodes: "list[NodeReport]" = dataclasses.field(default_factory=list)
+    partitions: "list[PartitionReport]" = dataclasses.field(default_factory=list)
+
+    @property
+    def left(self) -> "list[NodeReport]":
+        """The nodes that no partition has."""
+        return [node for node in self.nodes if node.partition is None]
+
+    @property
+    def refused(self) -> "list[NodeReport]":
+        """Those of `left` that compute something."""
+        return [node for node in self.left if node.reason != SHARED]
+
+    def refusal(self) -> str:
+        first = self.refused[0]
+        where = f" at {first.source}" if first.source else ""
+        return (f"{len(self.refused)} of {len(self.nodes)} nodes are left; the first is '{first.name}' "
+                f"({first.operator}){where}: {first.reason}")
+
+    def add_nodes(self, gm: GraphModule, parts, reasons) -> None:
+        """Sizes and elements of results are no calls."""
+        from ._graph import is_symbolic
+
+        where = {node: number for number, part in enumerate(parts) for node in part}
+        for node in gm.graph.nodes:
+            if node.op != "call_function" or node.target is operator.getitem or is_symbolic(node):
+                continue
+            number = where.get(node)
+            reason = "" if number is not None else reasons.get(node, _NOT_CHOSEN)
+            self.nodes.append(NodeReport(node.name, name_of(node.target), number, reason, _line_of(node)))
+
+    def lines(self) -> "list[str]":
+        taken = len(self.nodes) - len(self.left)
+        out = [f"{taken} of {len(self.nodes)} nodes in {len(self.partitions)} partitions of {self.backend}; "
+               f"the rest is run by {self.rest}"]
+        for number, part in enumerate(self.partitions):
+            count = sum(node.partition == number for node in self.nodes)
+            origin = "compiled" if part.is_new else "from the store"
+            out.append(f"  partition {number}: {count} nodes, {part.nbytes} bytes, {origin}"
+                       + (f": {part.info}" if part.info else ""))
+        groups = collections.defaultdict(list)
+        for node in self.left:
+            groups[node.operator, node.reason].append(node)
+        for (name, reason), nodes in groups.items():
+            lines = sorted({node.source for node in nodes if node.source})
+            out.append(f"  left: {len(nodes)} x {name}: {reason}" + (f" ({', '.join(lines[:3])})" if lines else ""))
+        return out
+
+
+@dataclasses.dataclass
+class Report:
+    """What `explain` returns: prints as text; `json()` has all of it.
+
+    graphs: in the order in which they were compiled.
+    breaks: why TorchDynamo ended a graph before the model's end, one text each.
+    """
+
+    graphs: "list[GraphReport]"
+    breaks: "list[str]"
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.graphs)} graphs, {len(self.breaks)} graph breaks"]
+        for number, graph in enumerate(self.graphs):
+            head, *rest = graph.lines()
+            lines += [f"graph {number}: {head}", *rest]
+        lines += [f"break: {text}" for text in self.breaks]
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+
+@contextlib.contextmanager
+def collected():
+    """A list that gets the report of each graph that is compiled meanwhile, by any thread."""
+    reports: list[GraphReport] = []
+    _collectors.append(reports)
+    try:
+        yield reports
+    finally:
+        _collectors[:] = [each for each in _collectors if each is not reports]
+
+
+def publish(report: GraphReport) -> None:
+    for each in _collectors:
+        each.append(report)
+
+
+def _line_of(node) -> str:
+    """The innermost line of the stack that PyTorch recorded."""
+    found = re.findall(r'File "([^"]*)", line (\d+)', node.meta.get("stack_trace") or "")
+    return f"{found[-1][0].rsplit('/', 1)[-1]}:{found[-1][1]}" if found else ""

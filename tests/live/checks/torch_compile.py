@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: MIT
+"""Plugins as backends of torch.compile: torch_compile.py BUILD [TEST]...
+
+Models run with GraphBackend behind `tenon.dynamo`, and the outputs are eager PyTorch's. BUILD/torch_compile.json gets the
+table of docs/measurements/torch-compile.md.
+"""
+
+import gc
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import warnings
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+sys.path[:0] = [str(BUILD / "examples/python"), str(pathlib.Path(__file__).resolve().parents[1])]
+for name in [name for name in os.environ if name.startswith("TENON_")]:
+    del os.environ[name]
+
+import torch
+from torch import nn
+from torch._dynamo.utils import counters
+
+import tenon.dynamo
+from models import layers, vision
+from tenon._error import Error
+from tenon.dynamo import _report
+
+PLUGIN = str(BUILD / "examples/backends/graph_backend/graph_backend.so")
+RTOL, ATOL = 1e-4, 1e-5  # As for the kit's cases in float32 that PyTorch computed.
+table = {}
+
+
+def options(**more):
+    return {"backend": "GraphBackend", "plugins": [PLUGIN], **more}
+
+
+def compiled(model, dynamic=None, **more):
+    return torch.compile(model, backend=tenon.dynamo.tenon, options=options(**more), dynamic=dynamic)
+
+
+def note(title, graphs, largest):
+    """A row of the table."""
+    nodes = sum(len(graph.nodes) for graph in graphs)
+    left = sum(len(graph.left) for graph in graphs)
+    table[title] = {"graphs": len(graphs), "partitions": sum(len(graph.partitions) for graph in graphs),
+                    "taken": nodes - left, "nodes": nodes, "largest": largest,
+                    "left": sorted({each.operator for graph in graphs for each in graph.left})}
+
+
+class Branches(nn.Module):
+    """A graph break: Python reads a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        y = self.first(x)
+        if y.sum().item() > 0:
+            y = y * 2
+        return self.second(torch.relu(y))
+
+
+class SmallLlama(nn.Module):
+    """Two layers with rotary places, RMS norms, and keys and values of all places in buffers."""
+
+    def __init__(self, vocabulary=97, width=32, heads=4, length=16, depth=2):
+        super().__init__()
+        self.heads, self.size, self.length = heads, width // heads, length
+        self.words = nn.Embedding(vocabulary, width)
+        self.norms = nn.ModuleList(nn.RMSNorm(width) for _ in range(2 * depth + 1))
+        self.qkv = nn.ModuleList(nn.Linear(width, 3 * width, bias=False) for _ in range(depth))
+        self.out = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(depth))
+        self.gate = nn.ModuleList(nn.Linear(width, 2 * width, bias=False) for _ in range(depth))
+        self.up = nn.ModuleList(nn.Linear(width, 2 * width, bias=False) for _ in range(depth))
+        self.down = nn.ModuleList(nn.Linear(2 * width, width, bias=False) for _ in range(depth))
+        self.head = nn.Linear(width, vocabulary, bias=False)
+        for i in range(depth):
+            self.register_buffer(f"keys{i}", torch.zeros(1, heads, length, self.size))
+            self.register_buffer(f"values{i}", torch.zeros(1, heads, length, self.size))
+        angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, self.size, 2) / self.size)
+        self.register_buffer("cos", torch.cat([angles.cos()] * 2, -1))
+        self.register_buffer("sin", torch.cat([angles.sin()] * 2, -1))
+
+    def rotate(self, x, place):
+        half = self.size // 2
+        turned = torch.cat([-x[..., half:], x[..., :half]], -1)
+        return x * self.cos[place] + turned * self.sin[place]
+
+    def forward(self, token, place):
+        x = self.words(token)
+        visible = (torch.arange(self.length) <= place)[None]
+        for i in range(len(self.qkv)):
+            q, k, v = self.qkv[i](self.norms[2 * i](x)).view(1, 1, 3, self.heads, self.size).permute(
+                2, 0, 3, 1, 4).unbind(0)
+            keys, values = getattr(self, f"keys{i}"), getattr(self, f"values{i}")
+            keys.index_copy_(2, place, self.rotate(k, place))
+            values.index_copy_(2, place, v)
+            y = nn.functional.scaled_dot_product_attention(self.rotate(q, place), keys, values, attn_mask=visible)
+            x = x + self.out[i](y.transpose(1, 2).reshape(1, 1, -1))
+            z = self.norms[2 * i + 1](x)
+            x = x + self.down[i](nn.functional.silu(self.gate[i](z)) * self.up[i](z))
+        return self.head(self.norms[-1](x))
+
+
+def quantised():
+    from exporters import export_xnnpack
+    from torch.export import export
+    torch.manual_seed(3)
+    model, sets = export_xnnpack.Residual(8, 16, 24).eval(), [(torch.randn(1, 3, 16, 16),)]
+    return export_xnnpack.quantise(export(model, sets[0]), sets)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        torch._dynamo.reset()
+        counters.clear()
+        torch.manual_seed(20261126)
+
+    def check(self, title, model, calls, dynamic=None, **more):
+        """Runs each call twice; the first graph's report, and the table."""
+        largest = 0.0
+        with torch.no_grad(), _report.collected() as graphs:
+            function = compiled(model, dynamic=dynamic, **more)
+            for call in calls:
+                expected, found = model(*call), function(*call)
+                self.assertEqual(found.shape, expected.shape)
+                self.assertEqual(found.stride(), expected.stride())
+                torch.testing.assert_close(found, expected, rtol=RTOL, atol=ATOL)
+                largest = max(largest, (found - expected).abs().max().item())
+        note(title, graphs, largest)
+        return graphs
+
+
+class Models(Case):
+    def test_an_mlp_is_taken_whole(self):
+        [graph] = self.check("MLP", layers.Mlp(64, 128, 128, 10).eval(), [(torch.randn(4, 64),)] * 2)
+        self.assertEqual(graph.left, [])
+        self.assertEqual(len(graph.partitions), 1)
+
+    def test_mobilenet_is_taken_whole(self):
+        [graph] = self.check("MobileNetV3-Small", vision.MobileNetV3Small().eval(), [(torch.randn(1, 3, 224, 224),)])
+        self.assertEqual(graph.left, [])
+
+    def test_a_transformer_block(self):
+        x = torch.randn(2, 24, 64)
+        for rest in ("eager", "inductor"):
+            torch._dynamo.reset()
+            [graph] = self.check(f"transformer block, rest by {rest}", layers.TransformerBlock(64, 4).eval(),
+                                 [(x,), (x * 2,)], rest=rest)
+            self.assertEqual(len(graph.partitions), 2)
+
+    def test_a_transformer_block_with_sizes_that_change(self):
+        lengths = (5, 24, 64, 7)
+        graphs = self.check("transformer block, dynamic", layers.TransformerBlock(64, 4).eval(),
+                            [(torch.randn(2, length, 64),) for length in lengths], largest_size=64)
+        self.assertEqual(len(graphs), 2)  # One size, then all sizes.
+        self.assertGreater(len(graphs[-1].partitions), 0)
+
+    def test_a_llama_with_keys_and_values_in_buffers(self):
+        model, other = SmallLlama().eval(), SmallLlama().eval()
+        other.load_state_dict(model.state_dict())
+        largest = 0.0
+        with torch.no_grad(), _report.collected() as graphs:
+            function = compiled(model)
+            for place in range(6):
+                call = torch.tensor([[place * 7 % 97]]), torch.tensor([place])
+                expected, found = other(*call), function(*call)
+                torch.testing.assert_close(found, expected, rtol=RTOL, atol=ATOL)
+                largest = max(largest, (found - expected).abs().max().item())
+        for name, buffer in model.named_buffers():
+            torch.testing.assert_close(buffer, dict(other.named_buffers())[name], rtol=RTOL, atol=ATOL)
+        self.assertEqual(counters["tenon"]["graphs"], 1)
+        note("Llama, 2 layers, keys and values", graphs, largest)
+
+    def test_graph_breaks(self):
+        graphs = self.check("graph breaks", Branches().eval(), [(torch.randn(3, 8),), (torch.ones(3, 8) * 9,)])
+        self.assertGreaterEqual(len(graphs), 2)
+
+    def test_a_quantised_network(self):
+        self.check("residual network, PT2E-quantised", quantised(), [(torch.randn(1, 3, 16, 16),)])
+
+
+class Semantics(Case):
+    def test_several_outputs_aliases_and_mutations(self):
+        def function(x, state):
+            state.add_(x.sum(0))
+            y = torch.relu(x) + state
+            return y, x, y.t(), y[0], state
+
+        x, state, again = torch.randn(3, 4), torch.zeros(4), torch.zeros(4)
+        with torch.no_grad():
+            expected, found = function(x, state), compiled(function)(x, again)
+        for a, b in zip(expected, found):
+            torch.testing.assert_close(a, b)
+            self.assertEqual(a.stride(), b.stride())
+        self.assertIs(found[1], x)
+        self.assertIs(found[4], again)
+        self.assertEqual(found[2].data_ptr(), found[0].data_ptr())
+
+    def test_tensors_with_any_strides(self):
+        model = layers.Mlp(6, 8, 4).eval()
+        with torch.no_grad():
+            function = compiled(model)
+            for x in (torch.randn(6, 5).t(), torch.randn(5, 12)[:, ::2], torch.randn(1, 6).expand(5, 6)):
+                torch.testing.assert_close(function(x), model(x))
+
+    def test_weights_that_change_are_compiled_again_up_to_a_limit(self):
+        model = nn.Linear(4, 4)
+        x = torch.randn(2, 4)
+        with torch.no_grad(), warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            function = compiled(model, weights_limit=2)
+            for _ in range(4):
+                torch.testing.assert_close(function(x), model(x))
+                model.weight.mul_(2)
+        self.assertEqual(counters["tenon"]["compiled"], 2)
+        self.assertEqual(counters["tenon"]["weights changed"], 3)
+        self.assertIn(tenon.dynamo.WeightsWarning, [each.category for each in seen])
+
+    def test_weights_as_inputs(self):
+        model = nn.Linear(4, 4)
+        x = torch.randn(2, 4)
+        with torch.no_grad():
+            function = compiled(model, freeze=False)
+            for _ in range(3):
+                torch.testing.assert_close(function(x), model(x))
+                model.weight.mul_(2)
+        self.assertLessEqual(counters["tenon"]["compiled"], 1)
+        self.assertEqual(counters["tenon"]["weights changed"], 0)
+
+    def test_a_module_is_freed(self):
+        import weakref
+        model = nn.Linear(4, 4)
+        with torch.no_grad():
+            function = compiled(model)
+            function(torch.randn(2, 4))
+        alive = weakref.ref(model.weight)
+        del model, function
+        torch._dynamo.reset()
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_gradients_are_left_to_eager_with_one_warning(self):
+        model = nn.Linear(4, 4)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                torch._dynamo.reset()
+                compiled(model)(torch.randn(2, 4)).sum().backward()
+        self.assertIsNotNone(model.weight.grad)
+        self.assertLessEqual([each.category for each in seen].count(tenon.dynamo.GradientsWarning), 1)
+        self.assertEqual(counters["tenon"]["graphs left to eager for gradients"], 2)
+
+    def test_a_no_grad_inside_of_the_model(self):
+        model = nn.Linear(4, 4)
+
+        @torch.no_grad()
+        def function(x):
+            return model(x)
+
+        x = torch.randn(2, 4)
+        torch.testing.assert_close(compiled(function)(x), function(x))
+        self.assertEqual(counters["tenon"]["compiled"], 1)
+
+    def test_inference_mode(self):
+        model = layers.Mlp(4, 4).eval()
+        with torch.inference_mode():
+            x = torch.randn(2, 4)
+            torch.testing.assert_close(compiled(model)(x), model(x))
+
+    def refusal(self, model, *call, **more):
+        with torch.no_grad(), self.assertRaises(torch._dynamo.exc.BackendCompilerFailed) as caught:
+            compiled(model, **more)(*call)
+        self.assertIsInstance(caught.exception.inner_exception, Error)
+        return caught.exception.inner_exception
+
+    def test_strict_names_the_first_node_that_is_left(self):
+        failure = self.refusal(lambda x: torch.sin(x) + 1, torch.randn(2), strict=True)
+        self.assertEqual(failure.name, "NotSupported")
+        self.assertIn("strict: 1 of 2 nodes are left; the first is 'sin' (aten.sin.default) at torch_compile.py:",
+                      failure.text)
+
+    def test_other_devices_are_refused_by_name(self):
+        failure = self.refusal(lambda x: x + 1, torch.empty(2, device="meta"))
+        self.assertEqual(failure.name, "NotSupported")
+        self.assertIn("input 0 of the graph is on meta: expected cpu", failure.text)
+
+    def test_options_are_checked(self):
+        self.assertIn("found 'weigths'", self.refusal(lambda x: x + 1, torch.ones(2), weigths=1).text)
+        self.assertEqual(self.refusal(lambda x: x + 1, torch.ones(2), compile_specs={"fold": "7"}).name,
+                         "InvalidArgument")
+
+    def test_a_mode_is_passed_on(self):
+        with torch.no_grad():
+            function = compiled(lambda x: torch.sin(x) + 1, rest="inductor", mode="reduce-overhead")
+            torch.testing.assert_close(function(torch.ones(2)), torch.sin(torch.ones(2)) + 1)
+
+    def test_a_size_without_a_bound_is_left(self):
+        graphs = self.check("", torch.nn.ReLU(), [(torch.randn(n, 4),) for n in (2, 3, 5)])
+        self.assertEqual([len(graph.partitions) for graph in graphs], [1, 0])
+        table.pop("")
+
+    def test_a_size_above_the_bound_is_run_by_eager(self):
+        self.check("", torch.nn.ReLU(), [(torch.randn(n, 4),) for n in (2, 3, 9)], largest_size=8)
+        self.assertEqual(counters["tenon"]["runs above largest_size"], 1)
+        table.pop("")
+
+    def test_threads(self):
+        model = layers.Mlp(16, 32, 4).eval()
+        inputs = [torch.randn(2, 16) for _ in range(8)]
+        with torch.no_grad():
+            function = compiled(model)
+            function(inputs[0])
+            expected = [model(x) for x in inputs]
+        wrong = []
+
+        def run(number):
+            with torch.no_grad():
+                for _ in range(200):
+                    if not torch.allclose(function(inputs[number]), expected[number], rtol=RTOL, atol=ATOL):
+                        wrong.append(number)
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(counters["tenon"]["compiled"], 1)
+
+
+LISTED = """
+import sys, torch
+sys.path[:0] = sys.argv[1:3]
+names = torch._dynamo.list_backends(None)
+assert "tenon" in names and "GraphBackend" in names, names
+assert not [name for name in sys.modules if name.startswith("tenon")]
+with torch.no_grad():
+    y = torch.compile(torch.nn.ReLU(), backend="GraphBackend", mode="max-autotune")(torch.tensor([-1.0, 2.0]))
+assert y.tolist() == [0.0, 2.0], y
+from torch._dynamo.utils import counters
+assert counters["tenon"]["compiled"] == 1
+"""
+
+
+class Installed(unittest.TestCase):
+    def test_dynamo_lists_the_backends_of_packages_without_an_import(self):
+        text = (pathlib.Path(__file__).resolve().parents[3] / "examples/python/pyproject.toml").read_text()
+        lines = text[text.index("[project.entry-points.torch_dynamo_backends]"):].split("\n\n")[0].splitlines()[1:]
+        with tempfile.TemporaryDirectory(prefix="tenon-test-") as folder:
+            info = pathlib.Path(folder, "tenon_ml-1.dist-info")
+            info.mkdir()
+            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tenon-ml\nVersion: 1\n")
+            (info / "entry_points.txt").write_text("\n".join(["[torch_dynamo_backends]", *lines]).replace('"', ""))
+            subprocess.run([sys.executable, "-c", LISTED, str(BUILD / "examples/python"), folder], check=True,
+                           env={**os.environ, "TENON_PLUGIN_FILES": PLUGIN})
+
+
+SECOND = """
+import sys, torch
+sys.path.insert(0, sys.argv[1])
+import tenon.dynamo
+from torch._dynamo.utils import counters
+torch.manual_seed(5)
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
+with torch.no_grad():
+    torch.compile(model, backend=tenon.dynamo.tenon,
+                  options={"backend": "GraphBackend", "plugins": [sys.argv[2]], "store": sys.argv[3],
+                           "compile_specs": {"fold": sys.argv[4]}})(torch.ones(2, 8))
+print(counters["tenon"]["compiled"], counters["tenon"]["found in the store"])
+"""
+
+
+class Processes(Case):
+    def test_a_second_process_compiles_nothing(self):
+        with tempfile.TemporaryDirectory(prefix="tenon-test-") as folder:
+            def run(fold):
+                return subprocess.run([sys.executable, "-c", SECOND, str(BUILD / "examples/python"), PLUGIN, folder, fold],
+                                      check=True, capture_output=True, text=True).stdout.split()
+            self.assertEqual(run("1"), ["1", "0"])
+            self.assertEqual(run("1"), ["0", "1"])
+            self.assertEqual(run("0"), ["1", "0"])  # Other compile specs.
+
+
+class Explained(Case):
+    def test_the_report_has_each_node_and_why(self):
+        report = tenon.dynamo.explain(Branches().eval(), options=options())(torch.ones(3, 8))
+        text, values = str(report), json.loads(report.json())
+        self.assertIn("1 graph breaks", text)
+        self.assertIn("break: ", text)
+        self.assertEqual(len(values["graphs"]), 2)
+        sine = tenon.dynamo.explain(lambda x: torch.sin(x) + 1, options=options())(torch.ones(3))
+        self.assertIn("left: 1 x aten.sin.default: the backend did not choose it (torch_compile.py:", str(sine))
+
+
+if __name__ == "__main__":
+    outcome = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result
+    if table:
+        (BUILD / "torch_compile.json").write_text(json.dumps(table, indent=1))
+    sys.exit(not outcome.wasSuccessful())
