@@ -112,10 +112,13 @@ class Packages(unittest.TestCase):
     def test_cmake_builds_plugins_and_applications(self):
         shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder / "acme.cpp")
         shutil.copy(source / "examples/applications/embed/embed.cpp", self.folder)
+        shutil.copy(source / "examples/applications/c_host/sines.c", self.folder)
         self.cmake("find_package(Tenon 0.1 REQUIRED COMPONENTS host)\n"
                    "tenon_add_plugin(acme acme.cpp)\n"
                    "add_executable(embed embed.cpp)\n"
                    "target_link_libraries(embed PRIVATE Tenon::host)\n"
+                   "add_executable(sines sines.c)\n"
+                   "target_link_libraries(sines PRIVATE Tenon::c)\n"
                    "include(CTest)\n"
                    "tenon_add_conformance_test(acme LEVEL 2 ARGS --color never\n"
                    f"  --cases \"{source}/tests/conformance/cases/hello\")\n")
@@ -124,6 +127,8 @@ class Packages(unittest.TestCase):
         model = source / "tests/conformance/cases/hello/add/model.pte"
         refused = run("build/embed", "build/acme.so", model, env=self.env, cwd=self.folder, expect=1)
         self.assertIn("embed: NotSupported (0x10): method forward: input 0", refused.stdout)
+        refused = run("build/sines", "build/acme.so", model, env=self.env, cwd=self.folder, expect=1)
+        self.assertIn("sines: NotSupported: method forward: input 0", refused.stdout)
         shown = run("ctest", "--test-dir", "build", env=self.env, cwd=self.folder).stdout
         self.assertIn("acme-conformance", shown)
         self.assertIn("100% tests passed", shown)

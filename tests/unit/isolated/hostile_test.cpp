@@ -412,8 +412,7 @@ TEST_CASE(
                                             .worker = TENON_TEST_HOSTILE_WORKER,
                                             .plugin = TENON_TEST_HELLO,
                                             .out = path,
-                                            .deadline_ms = 100,
-                                            .restart = 3});
+                                            .settings = {.deadline_ms = 100, .restart = 3}});
   REQUIRE(std::string(made.text()) == "");
   const auto before = open_descriptors();
   std::map<std::string, int> failures;

@@ -121,10 +121,11 @@ TEST_CASE(
   host::MethodOptions options;
   options.prepared = &*cache;
   options.threads = pool->get();
-  std::shared_ptr<const std::vector<std::string>> log;
+  std::shared_ptr<const TestLog> log;
   {
-    Application application(TENON_TEST_USES_HOST, Application::Place::isolated, "strict");
-    log = application.kept_log();
+    Application application(TENON_TEST_USES_HOST, Application::Place::isolated,
+                            host::WorkerProfile::strict);
+    log = application.log();
     const host::BackendOption keeps{"Add", "keeps", std::string("init")};
     REQUIRE(application.load(add_program, {keeps}, options).ok());
     auto method = application.load(add_program, {keeps}, options);
@@ -133,7 +134,7 @@ TEST_CASE(
     for (float& each : expected) each += 1000 + 20000;
     CHECK(*add(**method) == expected);
   }
-  CHECK(joined(*log) == "");
+  CHECK(joined(log->lines()) == "");
 }
 
 TEST_CASE("a permission that the profile does not have is refused when the plugin is made") {

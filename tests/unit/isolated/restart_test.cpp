@@ -111,7 +111,8 @@ TEST_CASE("a state that was never saved begins anew, and the log says so") {
   for (int i = 0; i < 3; ++i) CHECK(*count(**method) == i);
   die(**method);
   CHECK(*count(**method) == 0);
-  CHECK(has_text(application.log().back(), "was loaded again in a new worker, without a state"));
+  CHECK(has_text(application.log()->lines().back(),
+                 "was loaded again in a new worker, without a state"));
 }
 
 TEST_CASE("a plugin that refuses the state that was saved is not run without it") {

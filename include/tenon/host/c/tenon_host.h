@@ -510,6 +510,8 @@ TENON_HOST_API tenon_status tenon_method_create_session(tenon_method* method, te
 TENON_HOST_API tenon_status tenon_method_use_session(tenon_method* method, tenon_session* session,
                                                      tenon_error** error);
 
+/// Its method may be running in another thread, so the state is freed by the method's next call of
+/// `set_input`, `create_session` or `use_session`, or with the method.
 TENON_HOST_API void tenon_session_destroy(tenon_session* session);
 
 #ifdef __cplusplus

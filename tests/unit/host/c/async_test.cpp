@@ -224,6 +224,23 @@ TEST_CASE("a limit in time ends a run", "[c][threads]") {
   CHECK(failed(&tenon_method_execute, method.get()).status == TENON_STATUS_OUT_OF_RESOURCES);
 }
 
+TEST_CASE("sessions are destroyed by another thread than the one that runs their method",
+          "[c][threads]") {
+  const auto method = load("count");
+  std::vector<tenon_session*> sessions(50);
+  for (tenon_session*& session : sessions) {
+    call(&tenon_method_create_session, method.get(), &session);
+  }
+  std::thread collector([&] {
+    for (tenon_session* session : sessions) tenon_session_destroy(session);
+  });
+  Vector last;
+  for (int i = 0; i < 50; ++i) last = run(method.get());
+  collector.join();
+  CHECK(last == Vector{51, 52, 53, 54});
+  CHECK(run(method.get()) == Vector{52, 53, 54, 55});
+}
+
 TEST_CASE("threads share a registry and a program, each with a method", "[c][threads]") {
   const auto registry = counting_registry();
   const auto program = program_of("count");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Names of files, where the system takes "Acme.DLL" and "acme.dll" for one, and where not.
-#include "support/catch.hpp"
 #include "tenon/host/impl/registry/file_names.hpp"
+#include "support/catch.hpp"
 
 using tenon::host::detail::compared_name;
 using tenon::host::detail::has_extension;

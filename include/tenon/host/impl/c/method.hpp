@@ -62,9 +62,14 @@ using ManagedTensor = std::unique_ptr<tenon_dl_managed_tensor, ManagedDeleter>;
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
+struct tenon_session {
+  tenon_method* method;
+  std::shared_ptr<tenon::host::Session> session;
+  tenon_session* next = nullptr;  // In `tenon_method::ended`.
+};
+
 /// Counted by its handle, its sessions, exported outputs, and runs that are pending.
 struct tenon_method {
-  // Destroyed from the end: the session before its method, what runs use after it.
   std::shared_ptr<tenon::host::BackendRegistry> registry;
   std::string variant;
   std::vector<tenon::host::detail::ManagedTensor> held;  // By input.
@@ -72,23 +77,54 @@ struct tenon_method {
   std::shared_ptr<tenon::host::detail::PendingCompletions> pending;
   std::unique_ptr<tenon::host::Method> method;
   std::shared_ptr<tenon::host::Session> session;  // The one in use.
+  std::atomic<tenon_session*> ended = nullptr;    // Sessions whose handles were destroyed.
   std::atomic<std::uint32_t> num_holders{1};
   std::atomic<bool> is_running = false;  // From `execute_async` until its completion is called.
+
+  tenon_method() = default;
+  tenon_method(const tenon_method&) = delete;
+  tenon_method& operator=(const tenon_method&) = delete;
+  ~tenon_method() {
+    free_sessions();
+    // Then the members, from the end: the session before its method, what runs use after it.
+  }
 
   void hold() noexcept { num_holders.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
     if (num_holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
+  /// Takes over a handle. Destroying its session would use the method, which another thread may
+  /// run at the time: that is left to `free_sessions`.
+  void end(tenon_session* one) noexcept {
+    one->next = ended.load(std::memory_order_relaxed);
+    while (!ended.compare_exchange_weak(one->next, one, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
+  }
+  /// Called by the thread that has the method, while no run is pending.
+  void free_sessions() noexcept {
+    if (!ended.load(std::memory_order_relaxed)) return;
+    tenon_session* one = ended.exchange(nullptr, std::memory_order_acquire);
+    while (one) delete std::exchange(one, one->next);
+  }
+
   static inline thread_local const tenon_method* completing = nullptr;  // Of which method.
 };
 
-struct tenon_session {
-  tenon_method* method;
-  std::shared_ptr<tenon::host::Session> session;
-};
-
 namespace tenon::inline TENON_RELEASE::host::detail {
+
+/// Keeps a method for the duration of a call.
+class HeldMethod {
+ public:
+  explicit HeldMethod(tenon_method& method) noexcept : method_(method) { method_.hold(); }
+  HeldMethod(const HeldMethod&) = delete;
+  HeldMethod& operator=(const HeldMethod&) = delete;
+  ~HeldMethod() { method_.release(); }
+
+ private:
+  tenon_method& method_;
+};
 
 [[nodiscard]] inline Status run_is_pending(std::string_view function) {
   return error(Error::InvalidState, function,
@@ -259,6 +295,8 @@ tenon_status tenon_method_execute_async(tenon_method* method,
     TENON_RETURN_IF_ERROR(
         expect_given(function, given("method", method), given("completion", completion)));
     if (method->is_running.exchange(true)) return run_is_pending(function);
+    // The completion may destroy the method while this call returns from the executor.
+    const HeldMethod held(*method);
     method->hold();
     method->pending->begin();
     tenon::Status started = method->method->execute_async([=](tenon::Status outcome) {
@@ -357,6 +395,8 @@ tenon_status tenon_method_create_session(tenon_method* method, tenon_session** o
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(
         expect_given("tenon_method_create_session", given("method", method), given("out", out)));
+    if (method->is_running) return run_is_pending("tenon_method_create_session");
+    method->free_sessions();
     TENON_TRY(std::shared_ptr<tenon::host::Session> session, method->method->create_session());
     *out = new tenon_session{method, std::move(session)};
     method->hold();
@@ -377,6 +417,7 @@ tenon_status tenon_method_use_session(tenon_method* method, tenon_session* sessi
     if (method->is_running) return run_is_pending(function);
     method->method->use_session(session ? session->session.get() : nullptr);
     method->session = session ? session->session : nullptr;
+    method->free_sessions();
     return tenon::ok();
   });
 }
@@ -384,6 +425,6 @@ tenon_status tenon_method_use_session(tenon_method* method, tenon_session* sessi
 void tenon_session_destroy(tenon_session* session) {
   if (!session) return;
   tenon_method* const method = session->method;
-  delete session;
+  method->end(session);
   method->release();
 }

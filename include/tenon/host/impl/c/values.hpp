@@ -92,6 +92,7 @@ inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the ho
 [[nodiscard]] inline Status set_tensor(std::string_view function, tenon_method& method,
                                        std::uint64_t index, const tenon_dl_tensor& tensor) {
   const auto at = static_cast<std::size_t>(index);
+  if (!method.is_running) method.free_sessions();
   TENON_TRY(const InputTensor input, to_input(function, tensor));
   if (at < method.method->num_inputs()) {
     const tenon_value& declared = method.method->input(at);

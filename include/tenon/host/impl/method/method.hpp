@@ -62,7 +62,8 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
     if (options.isolation) [[unlikely]] {
       Status isolated = detail::isolate_backends(*program, name, options);
       if (!isolated.ok()) {
-        return shortened(std::move(isolated).with_context(concat(program->name(), ": method ", name)));
+        return shortened(
+            std::move(isolated).with_context(concat(program->name(), ": method ", name)));
       }
     }
     detail::PlanToLoad chosen;
