@@ -323,6 +323,11 @@ tenon::Status run(const char* plugin, const char* model) {
   if (refused.error() != tenon::Error::InvalidArgument) {
     return tenon::error(tenon::Error::Internal, "expected a refusal, found ", describe(refused));
   }
+  // Its registry has no plugin for the program.
+  const tenon::Status no_plugin = load_in_a_worker(program);
+  if (no_plugin.error() != tenon::Error::NotFound) {
+    return tenon::error(tenon::Error::Internal, "expected NotFound, found ", describe(no_plugin));
+  }
   // There is no such list of publishers here.
   const tenon::Status no_list = find_what_a_publisher_signed();
   if (no_list.error() != tenon::Error::NotFound) {

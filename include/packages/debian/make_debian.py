@@ -3,7 +3,7 @@
 """Makes the folder `debian` of Debian's source package: make_debian.py SOURCE NANOBIND [REVISION]
 
 SOURCE is an unpacked archive of Tenon, in which `dpkg-buildpackage -us -uc -b` then builds the packages libtenon-dev,
-tenon-tools and python3-tenon. NANOBIND is the folder of the Python module nanobind, of which Debian 12 and 13 have no version
+libtenon1, tenon-tools and python3-tenon. NANOBIND is the folder of the Python module nanobind, of which Debian 12 and 13 have no version
 that is new enough: it is copied into the source package, so that the build downloads nothing. REVISION, 1 unless it is given,
 ends the version of the packages: 1+deb13 where there are packages for several Debians. DEBFULLNAME and DEBEMAIL name who
 packages it, SOURCE_DATE_EPOCH the date.

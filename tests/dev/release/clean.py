@@ -15,9 +15,9 @@ SCRIPTS = pathlib.Path("tests/dev/release/clean_root")
 # What the scripts use of the sources: files, and folders whole.
 SAMPLES = ("examples/applications/digits/model.pte", "examples/applications/digits/input.npy",
            "examples/applications/digits/expected.npy", "examples/applications/embed/embed.cpp",
-           "examples/backends/hello/hello.cpp", "examples/backends/demo_backend/demo_backend.cpp",
-           "examples/backends/demo_backend/demo_blob.hpp", "tests/fixtures/demo_sin_inline/model.pte",
-           "tests/conformance/cases/hello")
+           "examples/applications/c_host/sines.c", "examples/backends/hello/hello.cpp",
+           "examples/backends/demo_backend/demo_backend.cpp", "examples/backends/demo_backend/demo_blob.hpp",
+           "tests/fixtures/demo_sin_inline/model.pte", "tests/conformance/cases/hello")
 # By script: which files it is about.
 CHECKS = {"archive": "*.tar.gz", "debian": "*.deb", "wheel": "*.whl"}
 

@@ -2,7 +2,7 @@
 """Makes what a release VERSION consists of, from the commit, into build/release/VERSION, and checks each:
 
   archive   tenon-VERSION.tar.gz, the sources, of `meson dist`
-  debian    Debian packages libtenon-dev, tenon-tools and python3-tenon, for a Debian
+  debian    Debian packages libtenon-dev, libtenon1, tenon-tools and python3-tenon, for a Debian
   wheel     the wheel of `./dev wheel`, for a Debian's Python; needs PyPI
 
 and with them tenon-VERSION-DEBIAN.spdx.json, what those for a Debian contain of others (SPDX 2.3), and SHA256SUMS. What is for

@@ -301,6 +301,20 @@ class Semantics(Case):
             function = compiled(lambda x: torch.sin(x) + 1, rest="inductor", mode="reduce-overhead")
             torch.testing.assert_close(function(torch.ones(2)), torch.sin(torch.ones(2)) + 1)
 
+    def test_every_size_may_change(self):
+        shapes = (2, 3, 16), (4, 5, 16), (1, 7, 16), (2, 9, 16)  # The last one is above the bound.
+        graphs = self.check("", layers.TransformerBlock(16, 2).eval(), [(torch.randn(shape),) for shape in shapes],
+                            dynamic=True, largest_size=8)
+        self.assertGreater(len(graphs[0].partitions), 0)
+        self.assertGreater(counters["tenon"]["runs above largest_size"], 0)
+        table.pop("")
+
+    def test_weights_in_files_of_the_backend(self):
+        for weights in ("named", "external"):
+            torch._dynamo.reset()
+            self.check("", layers.Mlp(8, 8, 4).eval(), [(torch.randn(2, 8),)], compile_specs={"weights": weights})
+        table.pop("")
+
     def test_a_size_without_a_bound_is_left(self):
         graphs = self.check("", torch.nn.ReLU(), [(torch.randn(n, 4),) for n in (2, 3, 5)])
         self.assertEqual([len(graph.partitions) for graph in graphs], [1, 0])

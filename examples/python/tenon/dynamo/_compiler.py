@@ -244,9 +244,6 @@ class _Graph:
         store = None if options.store is None else _store(options.store)
         program, is_new, lines, files, _ = _aot.compile(
             described.program, [(self._half, list(options.compile_specs))], True, store)
-        if files:
-            raise Error(*_NOT_SUPPORTED, f"backend {options.backend}: stores data in '{files[0][0]}.ptd', "
-                        "and torch.compile has no place for files")
         counters["tenon"]["compiled" if is_new else "found in the store"] += 1
         report.partitions.append(_report.PartitionReport("; ".join(lines), len(program), is_new))
         inputs = [node.meta["val"] for _, node in rest]
@@ -261,7 +258,7 @@ class _Graph:
                 with self._fake_mode:  # For those that compile what reads it.
                     outer.meta["val"] = outer.meta["val"].contiguous()
         runner = Runner(
-            program, options.backend, plugins=options.plugins, delegate=options.delegate, inputs=inputs,
+            program, options.backend, data=[content for _, content in files], plugins=options.plugins, delegate=options.delegate, inputs=inputs,
             orders=orders, checked=checked, exact=exact,
             eager=_eager_of(part.graph, inner, tensors), largest_size=options.largest_size)
         made.update(part.outputs)

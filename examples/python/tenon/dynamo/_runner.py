@@ -13,6 +13,7 @@ _from_dlpack = torch._C._from_dlpack
 class Runner:
     """A compiled partition. Any thread may call it: each call has a method of its own.
 
+    data: the files that the backend stores data in, as bytes.
     inputs: the fake tensors that it was compiled for.
     orders: the order of dimensions of each input in the program.
     checked: numbers of the inputs whose tensors may be in another order, or have gaps.
@@ -20,10 +21,10 @@ class Runner:
     eager: runs the partition without the plugin, when a size is above `largest_size`.
     """
 
-    def __init__(self, program, backend_id, *, plugins, delegate, inputs, orders, checked, exact, eager,
+    def __init__(self, program, backend_id, *, data, plugins, delegate, inputs, orders, checked, exact, eager,
                  largest_size):
         options = {backend_id: dict(delegate)} if delegate else None
-        self._program = _program.load(program, plugins=plugins, options=options)
+        self._program = _program.load(program, data=data, plugins=plugins, options=options)
         # The first is loaded now, so that a blob that cannot be used fails in the compilation.
         self._methods = [self._program.load_method("forward")]
         self._orders, self._checked, self._exact = orders, checked, exact

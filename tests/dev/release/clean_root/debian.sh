@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # In a root of Debian: the packages are installed with what they recommend, run a model, make a plugin with pkg-config, which
-# runs and is judged by the kit, and one with CMake, run an application, and are removed without a trace.
+# runs and is judged by the kit, and one with CMake, run applications in C++ and C, and are removed without a trace.
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq ./release/python3-tenon_*.deb ./release/tenon-tools_*.deb >/dev/null
@@ -17,7 +17,7 @@ method = tenon.load('$digits/model.pte')['forward']
 y = memoryview(method(memoryview(numbers).cast('f', shape=[1, 1, 8, 8]))).tolist()[0]
 assert y.index(max(y)) == 7, y"
 
-apt-get install -y -qq --no-install-recommends ./release/libtenon-dev_*.deb g++ cmake make pkg-config >/dev/null
+apt-get install -y -qq --no-install-recommends ./release/libtenon-dev_*.deb ./release/libtenon1_*.deb g++ cmake make pkg-config >/dev/null
 # shellcheck disable=SC2046
 c++ -std=c++20 samples/examples/backends/hello/hello.cpp -o /tmp/hello.so $(pkg-config --cflags tenon) \
   $(pkg-config --variable=plugin_cflags tenon) $(pkg-config --variable=plugin_ldflags tenon)
@@ -41,10 +41,13 @@ cmake -S /tmp/project -B /tmp/project/build
 cmake --build /tmp/project/build
 /tmp/project/build/embed /tmp/project/build/demo_backend.so samples/tests/fixtures/demo_sin_inline/model.pte |
   grep -x 0.389418
+# shellcheck disable=SC2046
+cc -std=c11 samples/examples/applications/c_host/sines.c -o /tmp/sines $(pkg-config --cflags --libs tenon-c)
+/tmp/sines /tmp/project/build/demo_backend.so samples/tests/fixtures/demo_sin_inline/model.pte | grep -x 0.389418
 cd /tmp
 tenon-new acme
 cd /tenon
 
-apt-get purge -y -qq libtenon-dev tenon-tools python3-tenon >/dev/null
+apt-get purge -y -qq libtenon-dev libtenon1 tenon-tools python3-tenon >/dev/null
 left=$(find /usr /etc /var/lib/tenon -iname '*tenon*' 2>/dev/null || true)
 test -z "$left"

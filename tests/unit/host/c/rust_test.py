@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests and the example of the Rust wrapper, examples/applications/rust_host, with cargo.
 
-    rust_test.py CRATE TARGET_FOLDER LIBRARY_FOLDER PLUGIN COUNTING_PLUGIN MODEL
+    rust_test.py CRATE TARGET_FOLDER LIBRARY_FOLDER PLUGIN COUNTING_PLUGIN MODEL [VALGRIND]
 
 Exits with 77 where there is no cargo, or an older one than the crate needs.
 """
@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 # Cargo runs tests in the folder of the crate.
-crate, target, libraries, plugin, counting, model = (pathlib.Path(path).resolve() for path in sys.argv[1:])
+crate, target, libraries, plugin, counting, model, *valgrind = (pathlib.Path(path).resolve()
+                                                                 for path in sys.argv[1:])
 
 
 def find_cargo():
@@ -43,8 +44,13 @@ environment = dict(os.environ, CARGO_TARGET_DIR=str(target), TENON_LIBDIR=str(li
                    TENON_TEST_MODEL=str(model))
 options = ["--offline", "--locked", "--quiet", f"--manifest-path={crate / 'Cargo.toml'}"]
 subprocess.run([cargo, "test", *options, "--test", "host"], check=True, env=environment)
-output = subprocess.run([cargo, "run", *options, "--example", "sines", plugin, model], check=True,
-                        env=environment, capture_output=True, text=True).stdout
+subprocess.run([cargo, "build", *options, "--example", "sines"], check=True, env=environment)
+command = [target / "debug/examples/sines", plugin, model]
+if valgrind:
+    # Rust's own start keeps memory, which is still reachable at the end.
+    command = [*valgrind, "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible",
+               "--error-exitcode=9", *command]
+output = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
 sines = [float(line) for line in output.split()]
 assert all(abs(a - b) < 1e-5 for a, b in zip(sines, [0.0998334, 0.198669, 0.29552, 0.389418])), output
 assert len(sines) == 4, output
