@@ -34,7 +34,7 @@ class WorkerRestriction {
 
  private:
   RestrictionRequest request_;
-  void* shared_ = nullptr;  // Violations; for the rest of the process.
+  [[maybe_unused]] void* shared_ = nullptr;  // Violations; for the rest of the process.
 };
 
 }  // namespace tenon::isolated

@@ -153,7 +153,7 @@ class Models(Case):
             torch._dynamo.reset()
             [graph] = self.check(f"transformer block, rest by {rest}", layers.TransformerBlock(64, 4).eval(),
                                  [(x,), (x * 2,)], rest=rest)
-            self.assertEqual(len(graph.partitions), 2)
+            self.assertEqual(len(graph.partitions), 3)
 
     def test_a_transformer_block_with_sizes_that_change(self):
         lengths = (5, 24, 64, 7)
@@ -295,6 +295,16 @@ class Semantics(Case):
         self.assertIn("found 'weigths'", self.refusal(lambda x: x + 1, torch.ones(2), weigths=1).text)
         self.assertEqual(self.refusal(lambda x: x + 1, torch.ones(2), compile_specs={"fold": "7"}).name,
                          "InvalidArgument")
+
+    def test_constants_of_the_model(self):
+        def function(x):
+            return torch.sin(x * torch.tensor([1.0, 2.0])).cumsum(0) + torch.tensor([3.0, 4.0]).cos()
+
+        x = torch.randn(3, 2)
+        for rest in ("eager", "inductor"):
+            torch._dynamo.reset()
+            with torch.no_grad():
+                torch.testing.assert_close(compiled(function, rest=rest)(x), function(x))
 
     def test_a_mode_is_passed_on(self):
         with torch.no_grad():

@@ -96,20 +96,23 @@ fn a_program_of_bytes_needs_no_alignment() {
 fn threads_share_a_program_and_move_methods() {
     let (program, registry) = (program(), registry());
     thread::scope(|scope| {
-        for number in 0..4 {
-            let (program, registry) = (&program, &registry);
-            scope.spawn(move || {
-                for run in 0..25 {
-                    let mut method = load(program, registry);
-                    let x = (number * 25 + run) as f32 / 10.0;
-                    thread::scope(|inner| {
-                        inner.spawn(move || {
-                            check_sines(&mut method, [x, x + 1.0, x + 2.0, x + 3.0]);
-                        });
+        let (program, registry) = (&program, &registry);
+        let work = |number: i32| {
+            for run in 0..25 {
+                let mut method = load(program, registry);
+                let x = (number * 25 + run) as f32 / 10.0;
+                thread::scope(|inner| {
+                    let moved = inner.spawn(move || {
+                        check_sines(&mut method, [x, x + 1.0, x + 2.0, x + 3.0]);
                     });
-                    assert!(registry.check_backend("Other").is_err());
-                }
-            });
+                    moved.join().unwrap();
+                });
+                assert!(registry.check_backend("Other").is_err());
+            }
+        };
+        let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || work(number))).collect();
+        for thread in threads {
+            thread.join().unwrap();
         }
     });
 }

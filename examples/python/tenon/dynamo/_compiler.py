@@ -174,7 +174,7 @@ class _Graph:
     def _compile(self, tensors):
         """The function that runs the graph with these weights."""
         options = self._options
-        gm = GraphModule(self._plain, _copy_of(self._plain.graph))
+        gm = _graph.copy_of(self._plain)
         weights = self._weights(gm, tensors)
         report = _report.GraphReport(options.backend, options.rest)
         described = self._describe(gm, tensors, False)
@@ -304,16 +304,10 @@ class _Graph:
 def _eager_of(graph, inner, tensors):
     """Runs a partition without its plugin."""
     fixed = [tensors.get(node.name) for node in inner]
-    function = _rest.run_by_eager(graph)
+    function = _graph.with_copies(graph).forward
 
     def run(*given):
         arguments = iter(given)
         return function(*(next(arguments) if each is None else each for each in fixed))
 
     return run
-
-
-def _copy_of(graph):
-    copy = torch.fx.Graph()
-    copy.output(copy.graph_copy(graph, {}))
-    return copy

@@ -87,20 +87,57 @@ def view(gm: GraphModule, weights: Weights, symbol_ranges: dict[object, ValueRan
 def decompose(gm: GraphModule, fake_mode, kept: set[str]) -> GraphModule:
     """The graph in Core ATen's operators, without those that the plugin wants whole.
 
-    What PyTorch cannot trace once more stays as it is: all of it is ATen.
+    What PyTorch cannot trace once more stays as it is, all of it ATen, and so does a graph whose results
+    would have other sizes or strides: some decompositions give what the operator does not promise.
     """
     table = {target: rule for target, rule in core_aten_decompositions().items()
              if str(target) not in kept}
     try:
         with fake_mode, preserve_node_meta():
-            out = make_fx(Interpreter(gm).run, decomposition_table=table)(*values(gm))
+            out = make_fx(Interpreter(with_copies(copy_of(gm))).run, decomposition_table=table)(*values(gm))
     except Exception:  # Constants that are tensors, and operators without a fake result.
+        return gm
+    if any(_layout(old) != _layout(new) for old, new in zip(results(gm), results(out))):
         return gm
     for old, new in zip(placeholders(gm), placeholders(out)):
         new.meta.setdefault("desc", old.meta.get("desc"))
     out.graph.eliminate_dead_code()
     out.recompile()
     return out
+
+
+def results(gm: GraphModule) -> list[object]:
+    return list(gm.graph.output_node().args[0])
+
+
+def _layout(result: object) -> object:
+    value = result.meta.get("val") if isinstance(result, Node) else None
+    if not isinstance(value, torch.Tensor):
+        return None
+    return str(value.shape), str(value.stride()), value.dtype  # As texts: to compare symbols would add guards.
+
+
+def copy_of(gm: GraphModule) -> GraphModule:
+    """A graph that may be changed, with the same nodes and constants."""
+    copy = torch.fx.Graph()
+    copy.output(copy.graph_copy(gm.graph, {}))
+    return GraphModule(gm, copy)
+
+
+# Where a tensor is in another order than the exporter's operators expect, what was a view may need a copy.
+_COPYING = {
+    torch.ops.aten.view.default: torch.ops.aten.reshape.default,
+    torch.ops.aten._unsafe_view.default: torch.ops.aten.reshape.default,
+}
+
+
+def with_copies(gm: GraphModule) -> GraphModule:
+    """The graph itself, for tensors that may be in another order than its operators expect."""
+    for node in gm.graph.nodes:
+        if node.op == "call_function":
+            node.target = _COPYING.get(node.target, node.target)
+    gm.recompile()
+    return gm
 
 
 def is_symbolic(node: Node) -> bool:

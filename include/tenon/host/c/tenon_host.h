@@ -18,21 +18,19 @@
 //               they need. So handles may be destroyed in any order, each once, by any thread; NULL
 //               is ignored. What is returned as `const` belongs to the handle that it came from,
 //               and is valid as long as that.
-//   errors      The number of a TENON_STATUS_... (tenon/abi/status.h). A function that fails
-//   changes
-//               nothing else and stores in `*error` a new object, which the caller destroys; with
-//               NULL the text is lost. `*error` is not read, and not written by a success. NULL for
-//               what must be there is INVALID_ARGUMENT, and every function may fail with
+//   errors      The number of a TENON_STATUS_... (tenon/abi/status.h). A function that fails has
+//               changed nothing and stores in `*error` a new object, which the caller destroys;
+//               with NULL the text is lost. `*error` is not read, and not written by a success.
+//               NULL for what must be there is INVALID_ARGUMENT, and every function may fail with
 //               MEMORY_ALLOCATION_FAILED. No C++ exception leaves a function.
 //   units       Sizes named `nbytes` are in bytes, shapes and strides in elements. Text is UTF-8
-//   and
-//               ends with NUL, unless a size is next to it.
+//               and ends with NUL, unless a size is next to it.
 //   structs     The caller sets `struct_size` to `sizeof` the struct, and the rest to zero, which
 //               means the default for each member of an option. A smaller struct is one of an older
 //               header; what a larger one has beyond this library's must be zero (NOT_SUPPORTED).
 //               An array of structs is walked by the size that its first element states.
 //   callbacks   Must not throw, must not `longjmp`, and may call every function here, except where
-//               their comment says otherwise. `data` is the application's, and passed on as it is.
+//               the comment says otherwise. `data` is the application's, and passed on as it is.
 //
 // In processes that fork, and with plugins of the same process in C++ hosts: as
 // docs/reference/threads-and-ownership.md says of the C++ host, which this is.
@@ -202,9 +200,8 @@ typedef struct tenon_program_options {
 /// Maps the file at `path` and verifies it. `options` may be NULL, also below. The file must not
 /// change while the program, or a method of it, lives.
 ///
-/// errors: ACCESS_FAILED, INVALID_PROGRAM, NOT_SUPPORTED, INVALID_EXTERNAL_DATA, OUT_OF_RESOURCES
-/// (a
-///         limit). The text begins with the path.
+/// errors: ACCESS_FAILED, INVALID_PROGRAM, NOT_SUPPORTED, INVALID_EXTERNAL_DATA, and
+///         OUT_OF_RESOURCES (a limit). The text begins with the path.
 TENON_HOST_API tenon_status tenon_program_open(const char* path,
                                                const tenon_program_options* options,
                                                tenon_program** out, tenon_error** error);
@@ -337,9 +334,9 @@ typedef struct tenon_method_options {
 /// Loads method `name` of `program`. `options` may be NULL.
 ///
 /// errors: those of the C++ `Method::load`: INVALID_ARGUMENT (no such method; an option for a
-/// backend that is not
-///         used), NOT_FOUND (a backend, with all that was tried), OPERATOR_MISSING, ACCESS_FAILED
-///         (embedded code), OUT_OF_RESOURCES (limits, budget), and what a backend fails with.
+///         backend that is not used), NOT_FOUND (a backend, with all that was tried),
+///         OPERATOR_MISSING, ACCESS_FAILED (embedded code), OUT_OF_RESOURCES (limits, budget), and
+///         failures of a backend.
 TENON_HOST_API tenon_status tenon_method_load(const tenon_program* program, const char* name,
                                               const tenon_method_options* options,
                                               tenon_method** out, tenon_error** error);
@@ -444,8 +441,7 @@ TENON_HOST_API tenon_status tenon_method_export_output(tenon_method* method, uin
 /// Copies the bytes of output `index`, a tensor, from any device. `nbytes` is exactly its size.
 ///
 /// errors: INVALID_ARGUMENT, INVALID_STATE (no data yet), NOT_SUPPORTED (a device that no backend
-/// of
-///         the method serves).
+///         of the method serves).
 TENON_HOST_API tenon_status tenon_method_read_output(const tenon_method* method, uint64_t index,
                                                      void* to, uint64_t nbytes,
                                                      tenon_error** error);

@@ -278,11 +278,11 @@ TEST_CASE("an input that the program writes to is not given read-only memory", "
   auto registry = counting_registry();
   auto options = sized<tenon_method_options>();
   options.registry = registry.get();
+  Managed state;  // The method keeps it.
   const auto method = load(program.get(), options);
   CHECK(tenon_method_writes_input(method.get(), 0) == 1);
   CHECK(tenon_method_writes_input(method.get(), 1) == 0);
   CHECK(tenon_method_writes_input(load("count").get(), 0) == 0);
-  Managed state;
   state.tensor.flags = 1;
   const auto refused =
       failed(&tenon_method_set_input_managed, method.get(), std::uint64_t{0}, &state.tensor);
