@@ -146,7 +146,9 @@ bool is_isolated(Context& kit) {
   const auto object =
       host::detail::find_plugin_object(FileBytes(file.bytes()), host::this_platform);
   if (!object.ok()) return false;
-  return !std::ranges::search(*object, std::as_bytes(std::span(mark))).empty();
+  const auto expected = std::as_bytes(std::span(mark));
+  return std::search(object->begin(), object->end(), expected.begin(), expected.end()) !=
+         object->end();
 }
 
 /// The memory that the delegates of a case hold once their runs are over, without that of the host
