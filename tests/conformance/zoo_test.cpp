@@ -120,7 +120,10 @@ void judge(const Animal& animal, const std::string& selection, Verdict& verdict)
                              test.at("name").get<std::string>() + "/" + test.value("case", "") +
                              ": " + rule + ": " + finding.at("text").get<std::string>() + "\n";
         }
-        verdict.rules.insert(rule);
+        // A thread that remains crashes when its code is gone, in the test that runs just then.
+        const bool is_of_a_thread = animal.name == "keeps_a_thread" &&
+                                    finding.at("text").get<std::string>().starts_with("SIGSEGV");
+        verdict.rules.insert(is_of_a_thread ? animal.rule : rule);
       }
     }
   }
