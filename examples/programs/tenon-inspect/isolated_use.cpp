@@ -23,6 +23,7 @@
 #include "exported_value.hpp"
 #include "sandbox/call_report.hpp"
 #include "sandbox/sandbox.hpp"
+#include "sandbox/signal_name.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/method/options.hpp"
@@ -89,13 +90,6 @@ struct Ending {
   std::vector<std::string> refusals;
 };
 
-std::string signal_name(int number) {
-#if defined(__GLIBC__)
-  if (const char* const name = ::sigabbrev_np(number)) return concat("SIG", name);
-#endif
-  return concat("signal ", number);
-}
-
 class Child {
  public:
   /// Forks. `prepare` runs in the child, and then what is tried.
@@ -136,7 +130,7 @@ class Child {
       const int signal = WTERMSIG(status);
       out.outcome = signal == SIGALRM
                         ? error(Error::Internal, "it took longer than ", longest_seconds, " s")
-                        : error(Error::Internal, "it was ended by ", signal_name(signal));
+                        : error(Error::Internal, "it was ended by ", isolated::signal_name(signal));
     } else if (shared_->is_done == 0) {
       out.outcome = error(Error::Internal, "it exited with code ", WEXITSTATUS(status));
     } else if (shared_->code != 0) {

@@ -4,12 +4,13 @@
 #include <atomic>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "long_work.hpp"
 #include "method.hpp"
 #include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/schema/program_generated.h"
+#include "tenon/host/impl/c/written_inputs.hpp"
 
 namespace tenon::python {
 
@@ -17,24 +18,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Finds inputs that the program itself writes to: a kernel's last argument is what it returns,
-/// which is an output or what it changes in place. Delegates write to no input (rule TN-EXE-2).
-void find_written_inputs(const schema::ExecutionPlan& plan, MethodState& state) {
-  const auto& inputs = *plan.inputs();
-  for (const auto* chain : *plan.chains()) {
-    if (!chain->instructions()) continue;
-    for (const auto* instruction : *chain->instructions()) {
-      const auto* const kernel = instruction->instr_args_as_KernelCall();
-      if (!kernel || !kernel->args() || kernel->args()->size() == 0) continue;
-      const std::int32_t last = kernel->args()->Get(kernel->args()->size() - 1);
-      for (flatbuffers::uoffset_t i = 0; i < inputs.size(); ++i) {
-        if (inputs.Get(i) == last) state.inputs[i].is_written = true;
-      }
-    }
-  }
-}
-
-Status read_inputs(const host::Program& program, std::string_view name, MethodState& state) {
+Status read_inputs(std::string_view name, MethodState& state) {
   host::Method& method = *state.method;
   state.inputs.resize(method.num_inputs());
   state.arrays.reset(new InputArray[method.num_inputs()]);
@@ -50,12 +34,8 @@ Status read_inputs(const host::Program& program, std::string_view name, MethodSt
     return error(Error::NotSupported, input.where, "expected at most ", max_rank,
                  " dimensions, found ", input.rank);
   }
-  TENON_TRY(const auto* plan, program.plan(name));
-  for (const host::ProgramVariant& variant : program.variants(name)) {
-    if (variant.name != method.variant()) continue;
-    plan = program.flatbuffer().execution_plan()->Get(variant.plan);
-  }
-  find_written_inputs(*plan, state);
+  TENON_TRY(const std::vector<bool> written, host::detail::find_written_inputs(method));
+  for (std::size_t i = 0; i < written.size(); ++i) state.inputs[i].is_written = written[i];
   return ok();
 }
 
@@ -74,7 +54,7 @@ Result<std::shared_ptr<MethodState>> load_state(
   arguments.options.cancellable = true;  // Ctrl-C
   TENON_TRY(state->method,
             host::Method::load(arguments.program, arguments.name, std::move(arguments.options)));
-  TENON_RETURN_IF_ERROR(read_inputs(*arguments.program, arguments.name, *state));
+  TENON_RETURN_IF_ERROR(read_inputs(arguments.name, *state));
   const auto allocate = [&memory = state->output_memory](std::size_t nbytes) {
     return memory.emplace_back(new std::byte[nbytes]).get();
   };

@@ -8,12 +8,23 @@
 namespace tenon::cuda_aoti::kernels {
 namespace {
 
-// The fifth is defined for the plain formats alone.
-#define TENON_MATMUL_FUNCTIONS(name, Format)                                 \
-  constexpr std::array<const char*, 5> name##_functions{                     \
-      "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles", \
-      "tenon_" #name "_unpack", "tenon_" #name "_one_narrow"};
-TENON_CUDA_MATMULS(TENON_MATMUL_FUNCTIONS)
+/// The kernels of a format, by name.
+struct Functions {
+  const char* one;
+  const char* one_narrow;  ///< Of the plain formats.
+  const char* few;
+  const char* tiles;
+  const char* unpack;
+};
+
+#define TENON_MATMUL_FUNCTIONS(name, narrow)                                                 \
+  constexpr Functions name##_functions{"tenon_" #name "_one", narrow, "tenon_" #name "_few", \
+                                       "tenon_" #name "_tiles", "tenon_" #name "_unpack"}
+#define TENON_PLAIN_FUNCTIONS(name, Format) \
+  TENON_MATMUL_FUNCTIONS(name, "tenon_" #name "_one_narrow");
+TENON_MATMUL_FUNCTIONS(weight_int4pack_mm, nullptr);
+TENON_CUDA_PLAIN_MATMULS(TENON_PLAIN_FUNCTIONS)
+#undef TENON_PLAIN_FUNCTIONS
 #undef TENON_MATMUL_FUNCTIONS
 
 /// Weights of a super-block, which shares one step of its scales.
@@ -72,7 +83,7 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
 }
 
 [[nodiscard]] MatmulPlan make_plan(const ModelTensor& self, const Weights& weights,
-                                   const std::array<const char*, 5>& functions) {
+                                   const Functions& functions) {
   MatmulArguments arguments{};
   arguments.self = self.as<const std::uint16_t>();
   arguments.rows = self.sizes[0];
@@ -86,9 +97,10 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   MatmulPlan plan{};
   plan.rows = self.sizes[0];
   plan.columns = weights.columns;
-  const bool is_narrow = weights.columns <= narrow_columns;
-  plan.functions = {functions[is_narrow ? 4 : 0], functions[1], functions[2]};
-  plan.unpack = functions[3];
+  const bool is_narrow = functions.one_narrow != nullptr && weights.columns <= narrow_columns;
+  plan.functions = {is_narrow ? functions.one_narrow : functions.one, functions.few,
+                    functions.tiles};
+  plan.unpack = functions.unpack;
   plan.row_columns = is_narrow ? OneRowNarrowBlock::columns : OneRowBlock::columns;
   plan.few_columns = FewRowsBlock::columns;
   plan.row_warps = is_narrow ? OneRowNarrowBlock::warps : OneRowBlock::warps;
@@ -113,7 +125,7 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
                                             const ModelTensor& scale_step, const ModelTensor& zero,
                                             const ModelTensor& zero_point_step,
                                             std::int64_t columns, std::int64_t group_size,
-                                            const std::array<const char*, 5>& functions) {
+                                            const Functions& functions) {
   TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
   TENON_RETURN_IF_ERROR(
       check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
@@ -161,7 +173,6 @@ Result<MatmulPlan> plan_weight_int4pack_mm(const ModelTensor& self, const ModelT
   weights.group_shift = group_shift;
   weights.inner_k_tiles = static_cast<std::int32_t>(inner);
   MatmulPlan plan = make_plan(self, weights, weight_int4pack_mm_functions);
-  plan.functions[0] = weight_int4pack_mm_functions[0];
   plan.row_columns = packed_row_columns;
   plan.few_columns = plan.row_warps = plan.few_warps = few_rows_warps;
   return plan;

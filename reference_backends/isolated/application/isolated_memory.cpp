@@ -172,18 +172,23 @@ Result<std::pair<std::shared_ptr<RemoteMemory>, LaneLoan>> IsolatedBackend::find
   return error(Error::InvalidState, "the worker that had the block of device memory has died");
 }
 
+/// Puts the place of `at`, `done` bytes further, which is inside of `memory`.
+static void put_place(Writer& out, const RemoteMemory& memory, const void* at,
+                      std::uint64_t done = 0) {
+  out.put(memory.number());
+  out.put(static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - memory.begin()) + done);
+}
+
 tenon_status IsolatedBackend::copy_to_device(void* to, const void* from, std::uint64_t nbytes) {
   if (nbytes == 0) return TENON_STATUS_OK;
   auto block = find_block(to, nbytes);
   if (!block.ok()) return fail(std::move(block).status());
   auto& [memory, loan] = *block;
-  const auto begin = static_cast<std::uint64_t>(static_cast<std::byte*>(to) - memory->begin());
   for (std::uint64_t done = 0; done != nbytes;) {
     const std::uint64_t now = std::min(nbytes - done, max_copy_size);
     Writer& out = loan.lane().out();
     out.clear();
-    out.put(memory->number());
-    out.put(begin + done);
+    put_place(out, *memory, to, done);
     out.put_bytes(static_cast<const std::byte*>(from) + done, now);
     const tenon_status status =
         pass_on(loan.worker().call(loan.lane(), Call::copy_to_device, apart("copy_to_device")));
@@ -198,14 +203,11 @@ tenon_status IsolatedBackend::copy_to_host(void* to, const void* from, std::uint
   auto block = find_block(from, nbytes);
   if (!block.ok()) return fail(std::move(block).status());
   auto& [memory, loan] = *block;
-  const auto begin =
-      static_cast<std::uint64_t>(static_cast<const std::byte*>(from) - memory->begin());
   for (std::uint64_t done = 0; done != nbytes;) {
     const std::uint64_t now = std::min(nbytes - done, max_copy_size);
     Writer& out = loan.lane().out();
     out.clear();
-    out.put(memory->number());
-    out.put(begin + done);
+    put_place(out, *memory, from, done);
     out.put(now);
     auto result = loan.worker().call(loan.lane(), Call::copy_to_host, apart("copy_to_host"));
     const tenon_status status = pass_on(result);
@@ -237,10 +239,8 @@ tenon_status IsolatedBackend::copy_on(void* stream, void* to, const void* from,
   }
   Writer& out = loan.lane().out();
   out.clear();
-  out.put(memory->number());
-  out.put(static_cast<std::uint64_t>(static_cast<std::byte*>(to) - memory->begin()));
-  out.put(source->number());
-  out.put(static_cast<std::uint64_t>(static_cast<const std::byte*>(from) - source->begin()));
+  put_place(out, *memory, to);
+  put_place(out, *source, from);
   out.put(nbytes);
   return pass_on(loan.worker().call(loan.lane(), Call::copy_on, apart("copy_on")));
 }

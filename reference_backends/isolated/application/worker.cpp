@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "received_tensor.hpp"
+#include "sandbox/signal_name.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/hex.hpp"
 
@@ -29,11 +30,6 @@ std::int64_t now_ns() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-std::string signal_name(int number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name ? concat("SIG", name) : concat("signal ", number);
 }
 
 std::string late(const CallInfo& info) {

@@ -14,7 +14,7 @@ enum class Attack : std::uint32_t {
   kinds,        ///< The message is of another kind, or of none.
   sizes,        ///< It says other sizes and numbers of descriptors.
   descriptors,  ///< Files that are none in memory, too small, too large, too many.
-  questions,    ///< Questions that nobody expects.
+  questions,    ///< Questions that no call expects.
   views,        ///< Sizes and views that tensors cannot have.
   races,        ///< What is shared changes while it is read.
   crashes,      ///< The report of the handler is random bytes, and the process ends.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isolated.hpp"
@@ -87,11 +88,12 @@ TEST_CASE("a sequence continues where it was when its worker has died") {
   CHECK(inputs.count() == 5);
 }
 
-TEST_CASE("a sequence whose worker died stays dead without restarts") {
-  Application application(TENON_TEST_COUNTS);
-  auto method = application.load(add_program);
+/// A run, one in which the worker dies, and one that must fail.
+void check_stays_dead(Application& application, std::vector<host::BackendOption> options) {
+  auto method = application.load(add_program, std::move(options));
   REQUIRE(method.ok());
   auto sequence = host::Sequence::create(**method);
+  INFO(sequence.text());
   REQUIRE(sequence.ok());
   Inputs inputs(**method);
   inputs.set(0);
@@ -102,6 +104,11 @@ TEST_CASE("a sequence whose worker died stays dead without restarts") {
   const Status later = (*sequence)->execute();
   INFO(later.text());
   CHECK_FALSE(later.ok());
+}
+
+TEST_CASE("a sequence whose worker died stays dead without restarts") {
+  Application application(TENON_TEST_COUNTS);
+  check_stays_dead(application, {});
 }
 
 TEST_CASE("a state that was never saved begins anew, and the log says so") {
@@ -119,20 +126,7 @@ TEST_CASE("a plugin that refuses the state that was saved is not run without it"
   Application application(TENON_TEST_COUNTS);
   auto options = restarts(1);
   options.push_back({"Add", "refuses", true});
-  auto method = application.load(add_program, options);
-  REQUIRE(method.ok());
-  auto sequence = host::Sequence::create(**method);
-  INFO(sequence.text());
-  REQUIRE(sequence.ok());
-  Inputs inputs(**method);
-  inputs.set(0);
-  REQUIRE((*sequence)->execute().ok());
-  inputs.set(666);
-  CHECK_FALSE((*sequence)->execute().ok());
-  inputs.set(0);
-  const Status later = (*sequence)->execute();
-  INFO(later.text());
-  CHECK_FALSE(later.ok());
+  check_stays_dead(application, std::move(options));
 }
 
 TEST_CASE("sessions are loaded again, each by its next call") {

@@ -21,11 +21,11 @@
 #include "tenon/host/impl/c/outcome.hpp"
 #include "tenon/host/impl/c/program.hpp"
 #include "tenon/host/impl/c/registry.hpp"
+#include "tenon/host/impl/c/written_inputs.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/program/data_file.hpp"
-#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
@@ -197,36 +197,6 @@ class HeldMethod {
   return to;
 }
 
-/// Inputs that the program itself writes to: a kernel's last argument is its result, which is an
-/// output or what it changes in place. Delegates write to no input (rule TN-EXE-2).
-[[nodiscard]] inline std::vector<bool> find_written_inputs(const schema::ExecutionPlan& plan) {
-  const auto& inputs = *plan.inputs();
-  std::vector<bool> out(inputs.size());
-  for (const auto* chain : *plan.chains()) {
-    if (!chain->instructions()) continue;
-    for (const auto* instruction : *chain->instructions()) {
-      const auto* const kernel = instruction->instr_args_as_KernelCall();
-      if (!kernel || !kernel->args() || kernel->args()->size() == 0) continue;
-      const std::int32_t last = kernel->args()->Get(kernel->args()->size() - 1);
-      for (flatbuffers::uoffset_t i = 0; i < inputs.size(); ++i) {
-        if (inputs.Get(i) == last) out[i] = true;
-      }
-    }
-  }
-  return out;
-}
-
-/// The plan of a method that is loaded, which may be that of a variant.
-[[nodiscard]] inline Result<const schema::ExecutionPlan*> loaded_plan(const Method& method) {
-  const Program& program = method.program();
-  for (const ProgramVariant& variant : program.variants(method.name())) {
-    if (variant.name == method.variant()) {
-      return program.flatbuffer().execution_plan()->Get(variant.plan);
-    }
-  }
-  return program.plan(method.name());
-}
-
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
 tenon_status tenon_method_load(const tenon_program* program, const char* name,
@@ -246,8 +216,7 @@ tenon_status tenon_method_load(const tenon_program* program, const char* name,
     TENON_TRY(method->method, tenon::host::Method::load(program->program, name, std::move(to)));
     method->variant = method->method->variant();
     method->held.resize(method->method->num_inputs());
-    TENON_TRY(const auto* plan, loaded_plan(*method->method));
-    method->written = find_written_inputs(*plan);
+    TENON_TRY(method->written, find_written_inputs(*method->method));
     *out = method.release();
     return tenon::ok();
   });
