@@ -60,8 +60,8 @@ SLICES = (
           ("./dev sanitized --suite slow",), 12),
     Slice("sanitized-bridges", "both bridges to ExecuTorch and the inputs of the fuzz targets with the address and "
           "undefined-behaviour sanitizers", ("./dev sanitized --suite bridges --suite fuzz",), 10, since=829),
-    Slice("sanitized-threads", "kernels, CudaBackend and both bridges to ExecuTorch with the thread sanitizer",
-          ("./dev sanitized --threads --suite kernels --suite bridges",), 8),
+    Slice("sanitized-threads", "kernels, CudaBackend, both bridges to ExecuTorch and workers with the thread sanitizer",
+          ("./dev sanitized --threads --suite kernels --suite bridges --suite isolation",), 8),
     Slice("quick-library", "each source of the library and its tests compiled by itself, without optimisation",
           ("./dev quick --suite unit --no-suite programs --no-suite backends --no-suite conformance --no-suite slow",), 10),
     Slice("quick-programs", "the same for the programs", ("./dev quick --suite programs --no-suite slow",), 12),
