@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/instruction_decoder.hpp"
+#include "device/host_memory.hpp"
 #include "settings.hpp"
 #include "shims/shim_list.hpp"
 #if defined(__APPLE__)
@@ -30,7 +31,9 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                            public tenon::WithEstimate<MetalBackend>,
                            public tenon::WithMemoryInfo<MetalBackend>,
                            public tenon::WithSessions<MetalBackend>,
-                           public tenon::WithDevices<MetalBackend> {
+                           public tenon::WithDevices<MetalBackend>,
+                           public tenon::WithDeviceMemory<MetalBackend>,
+                           public tenon::WithExternalMemory<MetalBackend> {
   // [class]
   using Model = aoti::AotiBackend<MetalBackend>::Delegate;
 
@@ -121,6 +124,35 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                                          device->device().memory()}};
   }
   // [rest]
+
+  // [host-memory]
+  static tenon::Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes,
+                                              std::size_t alignment) {
+    return metal::DeviceBlocks::allocate(device, nbytes, alignment);
+  }
+  static void free_device(tenon_dl_device, void* block) noexcept {
+    metal::DeviceBlocks::free(block);
+  }
+  static tenon::Status copy_to_device(tenon_dl_device device, void* to, const void* from,
+                                      std::size_t nbytes) {
+    return metal::DeviceBlocks::copy(device, to, from, nbytes);
+  }
+  static tenon::Status copy_to_host(tenon_dl_device device, void* to, const void* from,
+                                    std::size_t nbytes) {
+    return metal::DeviceBlocks::copy(device, to, from, nbytes);
+  }
+  static tenon::Status copy_on(void*, tenon_dl_device to_device, void* to,
+                               tenon_dl_device from_device, const void* from, std::size_t nbytes) {
+    TENON_RETURN_IF_ERROR(metal::check_device(from_device));
+    return metal::DeviceBlocks::copy(to_device, to, from, nbytes);
+  }
+
+  using ImportedMemory = metal::ImportedPages;
+  static constexpr std::array memory_kinds{tenon::MemoryKind::HostMemory};
+  static tenon::Result<ImportedMemory> import_memory(const tenon::ExternalMemory& memory) {
+    return ImportedMemory::import(memory);
+  }
+  // [host-memory]
 };
 
 }  // namespace

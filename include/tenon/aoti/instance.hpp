@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tenon/aoti/container.hpp"
+#include "tenon/aoti/output_places.hpp"
 #include "tenon/aoti/tensors/strided_copy.hpp"
 #include "tenon/aoti/weights/device_weights.hpp"
 #include "tenon/aoti/weights/named_weights.hpp"
@@ -35,8 +36,9 @@ struct InstanceWeights {
 /// One copy of a model that can run: its container, its working memory, and its state. The weights
 /// belong to the delegate and are shared by all its instances.
 ///
-/// Arguments in the memory that the model works in are used in place. Others are copied: inputs
-/// before a run, outputs after it, on the same stream as the model's own work.
+/// Arguments in the memory that the model works in, or that its device reaches, are used in place.
+/// Others are copied: inputs before a run, outputs after it, on the same stream as the model's own
+/// work.
 ///
 /// Threads: one at a time.
 class Instance {
@@ -59,6 +61,7 @@ class Instance {
     // Running allocates nothing.
     out->inputs_.resize(out->container_.num_inputs());
     out->outputs_.resize(out->container_.num_outputs());
+    out->places_ = OutputPlaces(out->inputs_.size(), out->outputs_.size());
     return out;
   }
 
@@ -104,6 +107,7 @@ class Instance {
   [[nodiscard]] Status run(const Args& args) {
     TENON_RETURN_IF_ERROR(take_inputs(args));
     for (ModelTensor*& output : outputs_) output = nullptr;
+    pool_->begin_model(places_.choose(args, pool_->memory()));
     Status status = container_.run(inputs_, outputs_, pool_->stream());
     if (status.ok()) status = give_outputs(args, outputs_);
     release(inputs_);  // The model took ownership, unless it failed before that.
@@ -120,10 +124,17 @@ class Instance {
   }
 
   /// Enqueues copies of the model's outputs to the arguments after its inputs.
-  [[nodiscard]] Status give_outputs(const Args& args, std::span<ModelTensor* const> outputs) {
+  [[nodiscard]] Status give_outputs(const Args& args, std::span<ModelTensor*> outputs) {
     // All are checked before the first one is written.
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       TENON_RETURN_IF_ERROR(prepare_output(args, i, outputs[i]));
+    }
+    if (pool_->memory().reaches) {
+      places_.learn(args, outputs);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!places_.is_displaced(args, outputs, i)) continue;
+        TENON_RETURN_IF_ERROR(move_to_pool(outputs[i]));
+      }
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       TENON_TRY(const TensorView out, args.tensor(inputs_.size() + i));
@@ -334,7 +345,11 @@ class Instance {
     TENON_TRY(const TensorView tensor, args.tensor(i));
     TENON_RETURN_IF_ERROR(check_place(i, tensor));
     const DeviceMemoryApi& memory = pool_->memory();
-    const bool in_place = is_on_device(tensor);
+    const bool reaches = memory.reaches && is_on_host(tensor) &&
+                         OutputPlaces::is_aligned_for_kernels(tensor.data()) &&
+                         memory.reaches(memory.context.get(), tensor.data(), tensor.nbytes());
+    const bool in_place = is_on_device(tensor) || reaches;
+    uses_host_ = uses_host_ || reaches;
     inputs_[i] = in_place ?
                           // Models do not write to their inputs, but the interface has no const.
                      pool_->from_blob(const_cast<std::byte*>(tensor.data()), tensor.sizes(),
@@ -368,8 +383,11 @@ class Instance {
   Status copy_out(const TensorView& out, const ModelTensor& made) {
     if (out.nbytes() == 0) return ok();  // There may be no address then.
     auto* const to = const_cast<std::byte*>(out.data());
-    const bool same_strides = std::equal(made.step().begin(), made.step().end(),
-                                         out.strides().begin(), out.strides().end());
+    const bool same_strides = OutputPlaces::same_strides(out, made);
+    if (OutputPlaces::is_in_place(out, made)) {
+      uses_host_ = uses_host_ || is_on_host(out);
+      return ok();
+    }
     const std::size_t element_size = size_of(made.scalar_type);
     if (made.device_type == TorchDeviceType::cpu && is_on_host(out)) {
       // The host's tensors are dense, so `made` is dense when the strides are the same.
@@ -397,6 +415,18 @@ class Instance {
     if (status.ok()) status = copy(kind, to, packed->data, out.nbytes());
     pool_->release(packed);  // Its next use is later on the same stream.
     return status;
+  }
+
+  /// Replaces a tensor by a copy in memory of the pool.
+  Status move_to_pool(ModelTensor*& made) {
+    ModelTensor* const moved =
+        pool_->empty_strided(made->shape(), made->step().data(), made->scalar_type,
+                             made->device_type, made->device_index);
+    if (!moved) return error(Error::MemoryAllocationFailed, pool_->take_failure());
+    Status copied =
+        pool_->copy(CopyKind::within_device, moved->data, made->data, moved->storage->nbytes);
+    pool_->release(copied.ok() ? std::exchange(made, moved) : moved);
+    return copied;
   }
 
   /// Copies an output that a model on a device made in the host's memory.
@@ -440,6 +470,7 @@ class Instance {
   Container container_;
   std::vector<ModelTensor*> inputs_;
   std::vector<ModelTensor*> outputs_;
+  OutputPlaces places_;
   bool has_caller_stream_ = false;
   bool leaves_unfinished_ = false;
   bool uses_host_ = false;

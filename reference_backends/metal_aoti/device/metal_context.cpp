@@ -25,25 +25,28 @@ Result<std::shared_ptr<MetalContext>> MetalContext::open(std::shared_ptr<SharedD
       new MetalContext(std::move(device), std::move(queue), settings));
 }
 
-MetalBuffer* MetalContext::find(const std::byte* address) {
+SharedDevice::Found MetalContext::find(const std::byte* address) {
   const std::uint64_t generation = device_->generation();
   if (generation != known_generation_) {
     known_.clear();
     known_generation_ = generation;
   }
-  const auto above = std::ranges::upper_bound(known_, address, std::less{}, &MetalBuffer::contents);
+  const auto contents_of = [](const SharedDevice::Found& known) {
+    return known.buffer->contents();
+  };
+  const auto above = std::ranges::upper_bound(known_, address, std::less{}, contents_of);
   if (above != known_.begin()) {
-    MetalBuffer* const below = *std::prev(above);
-    if (std::less{}(address, below->contents() + below->nbytes())) return below;
+    const SharedDevice::Found below = *std::prev(above);
+    if (std::less{}(address, below.buffer->contents() + below.buffer->nbytes())) return below;
   }
-  MetalBuffer* const found = device_->find(address);
-  if (found) known_.insert(above, found);
+  const SharedDevice::Found found = device_->find(address);
+  if (found.buffer) known_.insert(above, found);
   return found;
 }
 
 Result<MetalContext::Place> MetalContext::place(const void* address, std::size_t nbytes) {
   const auto* const first = static_cast<const std::byte*>(address);
-  MetalBuffer* const buffer = first ? find(first) : nullptr;
+  MetalBuffer* const buffer = first ? find(first).buffer : nullptr;
   if (!buffer) {
     return error(Error::InvalidArgument,
                  "expected the address of memory of the Metal device, found another one");
@@ -54,6 +57,16 @@ Result<MetalContext::Place> MetalContext::place(const void* address, std::size_t
                  " of a buffer, found a buffer of ", buffer->nbytes());
   }
   return Place{buffer, offset};
+}
+
+bool MetalContext::reaches(const std::byte* bytes, std::size_t nbytes) noexcept {
+  try {
+    const auto [buffer, is_hosts] = find(bytes);
+    return is_hosts &&
+           nbytes <= static_cast<std::size_t>(buffer->contents() + buffer->nbytes() - bytes);
+  } catch (...) {
+    return false;  // No memory to note the buffer.
+  }
 }
 
 Status MetalContext::begin(const MetalFunction* function) {
@@ -221,6 +234,9 @@ aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context) {
       return of(self).shared().adopt(bytes);
     };
   }
+  out.reaches = [](void* self, const std::byte* bytes, std::size_t nbytes) noexcept {
+    return of(self).reaches(bytes, nbytes);
+  };
   out.free = [](void* self, std::byte* block) noexcept { of(self).shared().free(block); };
   out.copy = [](void* self, void*, aoti::CopyKind kind, std::byte* to, const std::byte* from,
                 std::size_t nbytes) { return of(self).copy(kind, to, from, nbytes); };

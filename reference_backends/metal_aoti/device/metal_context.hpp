@@ -61,6 +61,9 @@ class MetalContext {
   /// errors: InvalidArgument unless `nbytes` at `address` are in one buffer of the device.
   [[nodiscard]] Result<Place> place(const void* address, std::size_t nbytes);
 
+  /// True when `nbytes` of the host at `bytes` are in a buffer that the host keeps.
+  [[nodiscard]] bool reaches(const std::byte* bytes, std::size_t nbytes) noexcept;
+
   /// Begins the launch of a kernel, up to `dispatch`.
   [[nodiscard]] Status begin(const MetalFunction* function);
   /// Fails unless the launch of `function` was begun last.
@@ -96,7 +99,7 @@ class MetalContext {
                const ContextSettings& settings) noexcept
       : device_(std::move(device)), queue_(std::move(queue)), settings_(settings) {}
 
-  MetalBuffer* find(const std::byte* address);
+  SharedDevice::Found find(const std::byte* address);
   Status flush_if_due();
 
   std::shared_ptr<SharedDevice> device_;
@@ -104,7 +107,7 @@ class MetalContext {
   ContextSettings settings_;
   /// Buffers found so far, by address, valid until a buffer of the device is freed: each run uses
   /// the same tensors, and finding them here needs no lock.
-  std::vector<MetalBuffer*> known_;
+  std::vector<SharedDevice::Found> known_;
   std::uint64_t known_generation_ = 0;
   const MetalFunction* begun_ = nullptr;
   std::uint64_t num_unflushed_ = 0;

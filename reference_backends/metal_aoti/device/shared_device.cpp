@@ -3,33 +3,104 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <string>
 
 namespace tenon::metal_aoti {
 
+namespace {
+
+std::uintptr_t address_of(const std::byte* bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(bytes);
+}
+
+std::uintptr_t page_size() noexcept {
+  static const auto size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+}  // namespace
+
 Result<std::byte*> SharedDevice::allocate(std::size_t nbytes) {
   TENON_TRY(auto buffer, device_->allocate(nbytes));
   std::byte* const contents = buffer->contents();
   const std::lock_guard lock(mutex_);
-  buffers_.emplace(contents, std::move(buffer));
+  buffers_.emplace(contents, Entry{std::move(buffer)});
   return contents;
 }
 
+Result<std::byte*> SharedDevice::allocate_for_host(std::size_t nbytes, std::size_t alignment) {
+  // Metal does not say how contents are aligned.
+  if (nbytes > SIZE_MAX - alignment) {
+    return error(Error::MemoryAllocationFailed, "a buffer of ", nbytes, " bytes aligned to ",
+                 alignment, ": more than can be addressed");
+  }
+  TENON_TRY(auto buffer, device_->allocate(nbytes));
+  if (address_of(buffer->contents()) % alignment != 0) {
+    TENON_TRY(buffer, device_->allocate(nbytes + alignment - 1));
+  }
+  std::byte* const contents = buffer->contents();
+  const std::uintptr_t over = address_of(contents) % alignment;
+  const std::lock_guard lock(mutex_);
+  buffers_.emplace(contents, Entry{std::move(buffer), true});
+  return contents + (over == 0 ? 0 : alignment - over);
+}
+
+bool SharedDevice::has_buffer_in(const std::byte* begin, const std::byte* end,
+                                 bool of_hosts) const {
+  for (auto at = buffers_.lower_bound(end); at != buffers_.begin();) {
+    const auto& [contents, entry] = *--at;
+    const bool is_before = !std::less{}(begin, contents + entry.buffer->nbytes());
+    if (!is_before && (!of_hosts || entry.is_hosts)) return true;
+  }
+  return false;
+}
+
+Status SharedDevice::import_from_host(std::span<std::byte> pages) {
+  if (address_of(pages.data()) % page_size() != 0 || pages.size() % page_size() != 0) {
+    return error(Error::NotSupported, "expected whole pages of ", page_size(), " bytes, found ",
+                 pages.size(), " bytes that begin ", address_of(pages.data()) % page_size(),
+                 " bytes after a page");
+  }
+  const std::lock_guard lock(mutex_);
+  if (const auto known = buffers_.find(pages.data()); known != buffers_.end()) {
+    const Entry& entry = known->second;
+    if (entry.is_hosts && entry.buffer->nbytes() == pages.size() && uses_.contains(pages.data())) {
+      ++uses_[pages.data()];
+      return ok();
+    }
+  }
+  if (has_buffer_in(pages.data(), pages.data() + pages.size(), false)) {
+    return error(Error::NotSupported, "some of the ", pages.size(),
+                 " bytes are in another buffer of the device");
+  }
+  auto made = device_->adopt(pages.data(), pages.size());
+  if (!made) {
+    return error(Error::NotSupported, "Metal makes no buffer of these ", pages.size(),
+                 " bytes: the device has memory of its own, or they are not of one mapping");
+  }
+  // First what may fail for lack of memory and leaves no buffer.
+  std::size_t& uses = uses_[pages.data()];
+  buffers_.emplace(pages.data(), Entry{std::move(made), true});
+  uses = 1;
+  return ok();
+}
+
 bool SharedDevice::adopt(Bytes bytes) {
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
-  const auto end =
-      (reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size() + page - 1) / page * page;
+  const std::uintptr_t page = page_size();
+  const std::uintptr_t begin = address_of(bytes.data()) / page * page;
+  const std::uintptr_t end = (address_of(bytes.data()) + bytes.size() + page - 1) / page * page;
   auto* const pages = reinterpret_cast<std::byte*>(begin);
   const std::lock_guard lock(mutex_);
+  if (has_buffer_in(pages, pages + (end - begin), true)) return false;
   const auto known = buffers_.find(pages);
   if (known == buffers_.end()) {
     auto made = device_->adopt(pages, end - begin);
     if (!made) return false;
-    buffers_.emplace(pages, std::move(made));
-  } else if (known->second->nbytes() < end - begin) {
+    buffers_.emplace(pages, Entry{std::move(made)});
+  } else if (known->second.buffer->nbytes() < end - begin) {
     return false;
   }
   ++uses_[pages];
@@ -43,19 +114,27 @@ void SharedDevice::free(std::byte* contents) noexcept {
   if (const auto adopted = adopted_.find(contents); adopted != adopted_.end()) {
     buffer = adopted->second;
     adopted_.erase(adopted);
-    if (--uses_[buffer] != 0) return;
-    uses_.erase(buffer);
+  }
+  if (const auto used = uses_.find(buffer); used != uses_.end()) {
+    if (--used->second != 0) return;
+    uses_.erase(used);
   }
   generation_.fetch_add(1, std::memory_order_release);
-  buffers_.erase(buffer);
+  // A block for a host may begin inside of its buffer.
+  auto place = buffers_.upper_bound(buffer);
+  if (place == buffers_.begin()) return;
+  --place;
+  if (std::less{}(buffer, place->first + place->second.buffer->nbytes())) buffers_.erase(place);
 }
 
-MetalBuffer* SharedDevice::find(const std::byte* address) const {
+SharedDevice::Found SharedDevice::find(const std::byte* address) const {
   const std::lock_guard lock(mutex_);
-  auto place = buffers_.upper_bound(address);
-  if (place == buffers_.begin()) return nullptr;
-  MetalBuffer& buffer = *std::prev(place)->second;
-  return std::less{}(address, buffer.contents() + buffer.nbytes()) ? &buffer : nullptr;
+  const auto place = buffers_.upper_bound(address);
+  if (place == buffers_.begin()) return {};
+  const Entry& entry = std::prev(place)->second;
+  MetalBuffer& buffer = *entry.buffer;
+  if (!std::less{}(address, buffer.contents() + buffer.nbytes())) return {};
+  return {&buffer, entry.is_hosts};
 }
 
 std::size_t SharedDevice::num_buffers() const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,13 +32,29 @@ class SharedDevice {
 
   /// Allocates a buffer, which `find` finds by address until it is freed.
   [[nodiscard]] Result<std::byte*> allocate(std::size_t nbytes);
+  /// The same for a host, at a multiple of `alignment`, a power of two.
+  [[nodiscard]] Result<std::byte*> allocate_for_host(std::size_t nbytes, std::size_t alignment);
+  /// Makes whole pages of the host a buffer, which `find` finds until as many calls of `free`. They
+  /// must be there until then, which is why nothing here depends on an address that was freed and
+  /// is in use again.
+  /// errors: NotSupported for bytes that are not whole pages, that the device does not take, or of
+  ///         which others are a buffer.
+  [[nodiscard]] Status import_from_host(std::span<std::byte> pages);
   /// Makes the pages around `bytes` a buffer, which `find` finds. False where the device takes
   /// none, or where they begin as other pages that were adopted and are not so many.
   [[nodiscard]] bool adopt(Bytes bytes);
-  /// Of what `allocate` returned, or of the first byte of what was adopted.
+  /// Of what an allocation returned, or of the first byte of what was adopted or imported.
   void free(std::byte* contents) noexcept;
-  /// The buffer that contains `address`, or null.
-  [[nodiscard]] MetalBuffer* find(const std::byte* address) const;
+
+  /// A buffer, or null.
+  struct Found {
+    MetalBuffer* buffer = nullptr;
+    /// Allocated or imported for a host, which keeps it while runs use it. Others may be freed with
+    /// another delegate.
+    bool is_hosts = false;
+  };
+  /// The buffer that contains `address`.
+  [[nodiscard]] Found find(const std::byte* address) const;
   /// Changes whenever a buffer is freed, because buffers found before may then be invalid.
   [[nodiscard]] std::uint64_t generation() const noexcept {
     return generation_.load(std::memory_order_acquire);
@@ -58,12 +75,19 @@ class SharedDevice {
     std::unique_ptr<MetalLibrary> library;
     std::unique_ptr<MetalFunction> function;
   };
+  struct Entry {
+    std::unique_ptr<MetalBuffer> buffer;
+    bool is_hosts = false;
+  };
   Result<const MetalFunction*> get(OwnKernel kernel, std::size_t variant, const char* metal_type);
+  [[nodiscard]] bool has_buffer_in(const std::byte* begin, const std::byte* end,
+                                   bool of_hosts) const;
 
   std::unique_ptr<MetalDevice> device_;
   mutable std::mutex mutex_;
-  std::map<const std::byte*, std::unique_ptr<MetalBuffer>> buffers_;
-  /// The adopted pages of the bytes that begin at an address, and how often each is in use.
+  std::map<const std::byte*, Entry> buffers_;
+  /// The adopted pages of the bytes that begin at an address, and how often adopted and imported
+  /// pages are in use.
   std::multimap<const std::byte*, const std::byte*> adopted_;
   std::map<const std::byte*, std::size_t> uses_;
   std::atomic<std::uint64_t> generation_ = 0;

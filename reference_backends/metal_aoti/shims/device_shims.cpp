@@ -166,8 +166,8 @@ ShimError aoti_torch_mps_malloc(void** out, std::size_t nbytes) noexcept {
 ShimError aoti_torch_mps_free(void* address) noexcept {
   if (!address) return aoti::shim_ok;
   SharedDevice& device = current_context().shared();
-  if (const MetalBuffer* buffer = device.find(static_cast<std::byte*>(address))) {
-    device.free(buffer->contents());
+  if (const auto found = device.find(static_cast<std::byte*>(address)); found.buffer) {
+    device.free(found.buffer->contents());
     return aoti::shim_ok;
   }
   delete static_cast<UnusedBlock*>(address);

@@ -8,11 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36,6 +40,21 @@ Status next_call(const char* name) {
   Control& state = control();
   if (state.calls_until_failure < 0 || state.calls_until_failure-- > 0) return ok();
   return error(Error::Internal, "stand-in: ", name, " failed, as requested");
+}
+
+/// As Apple documents newBufferWithBytesNoCopy: "a page-aligned pointer", a length "that results in
+/// a page-aligned region of memory", and memory "within a single virtual memory (VM) region".
+bool are_pages_of_one_region(const std::byte* bytes, std::size_t nbytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
+  if (begin % page != 0 || nbytes % page != 0 || nbytes == 0) return false;
+  std::ifstream regions("/proc/self/maps");
+  for (std::string line; std::getline(regions, line);) {
+    std::uintptr_t from = 0, to = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2) continue;
+    if (from <= begin && begin < to) return to - begin >= nbytes;
+  }
+  return false;
 }
 
 /// What Apple's GPUs have for a threadgroup.
@@ -171,6 +190,11 @@ class Queue final : public MetalQueue {
     ++control().num_dispatches;
     if (auto* sizes = control().group_sizes.load())
       sizes->push_back(group[0] * group[1] * group[2]);
+    if (auto* places = control().arguments.load()) {
+      for (const Argument& argument : next_.arguments) {
+        if (argument.memory) places->push_back(argument.memory->data() + argument.offset);
+      }
+    }
     next_.threads = threads;
     next_.group = group;
     work_.emplace_back(next_);
@@ -247,10 +271,9 @@ class Device final : public MetalDevice {
     return std::make_unique<Buffer>(std::move(memory), nbytes);
   }
   std::unique_ptr<MetalBuffer> adopt(std::byte* pages, std::size_t nbytes) override {
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const bool are_pages =
-        reinterpret_cast<std::uintptr_t>(pages) % page == 0 && nbytes % page == 0;
-    if (!control().adopts || !are_pages) return nullptr;
+    if (!control().adopts || nbytes > memory() || !are_pages_of_one_region(pages, nbytes)) {
+      return nullptr;
+    }
     auto memory = std::make_shared<Memory>(pages, nbytes);
     return std::make_unique<Buffer>(std::move(memory), nbytes);
   }

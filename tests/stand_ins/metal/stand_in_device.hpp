@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Control {
   std::atomic<int> num_waits = 0;
   /// Where each dispatch adds the number of threads of its threadgroups, unless it is null.
   std::atomic<std::vector<std::uint64_t>*> group_sizes = nullptr;
+  /// Where each dispatch adds the addresses of its arguments in buffers, unless it is null.
+  std::atomic<std::vector<const std::byte*>*> arguments = nullptr;
   /// Calls that succeed before one fails; negative: none fails.
   std::atomic<int> calls_until_failure = -1;
   /// Where dispatches add their work, unless it is null. Sources that are compiled meanwhile are

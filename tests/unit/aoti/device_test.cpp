@@ -27,6 +27,7 @@ struct FarDevice {
   int num_copies_within = 0;
   int num_waits = 0;
   int calls_until_failure = -1;
+  Bytes reached{};  ///< Memory of the host that it works on where it is.
 
   Status next_call(const char* name) {
     if (calls_until_failure < 0 || calls_until_failure-- > 0) return ok();
@@ -65,6 +66,10 @@ DeviceMemoryApi far_memory(const std::shared_ptr<FarDevice>& device) {
     std::memcpy(to, from, nbytes);
     return ok();
   };
+  out.reaches = [](void* context, const std::byte* bytes, std::size_t nbytes) noexcept {
+    const Bytes reached = far(context).reached;
+    return bytes >= reached.data() && bytes + nbytes <= reached.data() + reached.size();
+  };
   out.copy_strided = [](void* context, void*, const StridedCopy& copy) -> Status {
     TENON_RETURN_IF_ERROR(far(context).next_call("copy_strided"));
     copy_strided(copy.to, copy.to_strides, copy.from, copy.from_strides, copy.sizes,
@@ -85,8 +90,8 @@ DeviceMemoryApi far_memory(const std::shared_ptr<FarDevice>& device) {
 
 /// The stand-in whose tensors are on a device, and that device.
 struct OnDevice {
-  OnDevice() {
-    auto loaded = ModelLibrary::load(stand_in("is_on_device").bytes(), &find_host_shim);
+  explicit OnDevice(const char* name = "is_on_device") {
+    auto loaded = ModelLibrary::load(stand_in(name).bytes(), &find_host_shim);
     INFO(loaded.text());
     REQUIRE(loaded.ok());
     library = std::make_unique<ModelLibrary>(*std::move(loaded));
@@ -157,6 +162,92 @@ TEST_CASE("arguments on the device are used in place", "[aoti]") {
   CHECK(model.device->num_uploads == 0);
   CHECK(model.device->num_downloads == 0);
   CHECK(model.device->num_copies_within == 1);
+}
+
+namespace {
+
+/// Memory of the host that a device works on where it is, and tensors of two elements in it.
+struct Reached {
+  explicit Reached(FarDevice& device) { device.reached = Bytes(bytes); }
+  void put(TestTensor& tensor, std::size_t offset) { tensor.raw().dl.data = bytes + offset; }
+  [[nodiscard]] std::vector<float> at(std::size_t offset) const {
+    std::vector<float> out(2);
+    std::memcpy(out.data(), bytes + offset, 2 * sizeof(float));
+    return out;
+  }
+  void set(std::size_t offset, float first, float second) {
+    const float values[] = {first, second};
+    std::memcpy(bytes + offset, values, sizeof values);
+  }
+  alignas(64) std::byte bytes[256]{};
+};
+
+}  // namespace
+
+TEST_CASE("arguments that the device reaches are used in place", "[aoti]") {
+  OnDevice model;
+  Reached memory(*model.device);
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  TestTensor x(ScalarType::Float, {2});
+  TestTensor y(ScalarType::Float, {2});
+  float state = 10;
+  const auto runs = [&](std::size_t x_at, std::size_t y_at, int uploads, int downloads) {
+    CAPTURE(x_at, y_at, state);
+    memory.put(x, x_at);
+    memory.put(y, y_at);
+    memory.set(x_at, 1, 2);
+    *model.device = {model.device->blocks, 0, 0, 0, 0, -1, model.device->reached};
+    REQUIRE(run(**instance, x, y).ok());
+    CHECK(memory.at(y_at) == std::vector{3 + state, 6 + state});
+    CHECK(model.device->num_uploads == uploads);
+    CHECK(model.device->num_downloads == downloads);
+    CHECK(model.device->num_copies_within == 0);
+    CHECK(model.device->num_waits == 1);
+    state += 1;
+  };
+  runs(0, 64, 0, 1);  // Which tensor the model returns is not known before.
+  runs(0, 64, 0, 0);
+  const std::size_t num_blocks = model.device->blocks.size();
+  runs(64, 0, 0, 0);  // Other places.
+  runs(128, 192, 0, 0);
+  runs(4, 192, 1, 0);  // Not aligned as kernels need it.
+  runs(128, 68, 0, 1);
+  runs(0, 0, 0, 1);  // One memory for both.
+  runs(0, 64, 0, 0);
+  CHECK(model.device->blocks.size() == num_blocks);
+  // Partly outside of what it reaches.
+  model.device->reached = Bytes(memory.bytes).first(68);
+  runs(0, 64, 0, 1);
+  runs(64, 0, 1, 0);
+}
+
+TEST_CASE("outputs are right when a model makes its tensors in another order", "[aoti]") {
+  OnDevice model("makes_two_in_turns");
+  Reached memory(*model.device);
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  TestTensor x(ScalarType::Float, {2});
+  TestTensor y(ScalarType::Float, {2});
+  TestTensor negative(ScalarType::Float, {2});
+  memory.put(x, 0);
+  memory.put(y, 64);
+  memory.put(negative, 128);
+  memory.set(0, 1, 2);
+  for (float state = 10; state < 16; state += 1) {
+    memory.set(64, 0, 0);
+    memory.set(128, 0, 0);
+    const TestArgs args({x.value(), y.value(), negative.value()});
+    const Status status = (*instance)->run(args.view());
+    INFO(status.text());
+    REQUIRE(status.ok());
+    CHECK(memory.at(64) == std::vector{3 + state, 6 + state});
+    CHECK(memory.at(128) == std::vector{-3 - state, -6 - state});
+  }
+  CHECK(model.device->num_downloads == 12);
+  CHECK((*instance)->pool().num_live() == 2);  // The constants.
 }
 
 TEST_CASE("an argument on another device is refused", "[aoti][TN-EXE-5]") {

@@ -7,7 +7,8 @@
 // The model: input x [n], weight w [16] and state s [16], all float32; y = x * w[0] + s[0], and
 // s[0] grows by 1 with each run. With MODEL_CALLS_AN_OPERATOR x is first replaced by what its call
 // 0 makes of x and the integer 0, the first of two results. With MODEL_IS_FROZEN s is constant and
-// named as Inductor names what it folds.
+// named as Inductor names what it folds. With MODEL_MAKES_TWO_IN_TURNS -y is a second output, which
+// every other run makes before the first.
 
 #include <cstdint>
 #include <cstdlib>
@@ -111,6 +112,7 @@ struct Container {
   void* blob = nullptr;
   Tensor weight = nullptr;
   Tensor state = nullptr;
+  int num_runs = 0;
 
   ~Container() {
     if (weight) aoti_torch_delete_tensor_object(weight);
@@ -169,7 +171,11 @@ EXPORT std::int32_t AOTInductorModelContainerGetNumInputs(Container*, std::size_
 }
 #if !defined(MODEL_HAS_NO_OUTPUTS_FUNCTION)
 EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
+#if defined(MODEL_MAKES_TWO_IN_TURNS)
+  *out = 2;
+#else
   *out = 1;
+#endif
   return 0;
 }
 #endif
@@ -279,11 +285,22 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
     const std::int64_t size = sizes[0];
 #endif
     const std::int64_t one = 1;
-    Tensor y = nullptr;
-    check(aoti_torch_empty_strided(1, &size, &one, float32, device_type(), 0, &y));
-    outputs[0] = y;
+    const auto make = [&](std::size_t index) {
+      check(aoti_torch_empty_strided(1, &size, &one, float32, device_type(), 0, &outputs[index]));
+    };
+#if defined(MODEL_MAKES_TWO_IN_TURNS)
+    const std::size_t first_made = container->num_runs++ % 2 == 0 ? 0 : 1;
+    make(first_made);
+    make(1 - first_made);
+#else
+    make(0);
+#endif
+    const Tensor y = outputs[0];
     for (std::int64_t i = 0; i < size; ++i) {
       data(y)[i] = data(x)[i * strides[0]] * data(container->weight)[0] + data(container->state)[0];
+#if defined(MODEL_MAKES_TWO_IN_TURNS)
+      data(outputs[1])[i] = -data(y)[i];
+#endif
     }
 #if !defined(MODEL_HAS_NO_STATE) && !defined(MODEL_IS_FROZEN)
     data(container->state)[0] += 1;

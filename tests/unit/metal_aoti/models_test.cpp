@@ -201,7 +201,7 @@ TEST_CASE("pages with the weights of several models are one buffer until the las
       ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(mapped != MAP_FAILED);
   auto* const pages = static_cast<std::byte*>(mapped);
-  const auto buffer_of = [&](std::size_t at) { return device.find(pages + at); };
+  const auto buffer_of = [&](std::size_t at) { return device.find(pages + at).buffer; };
   // In the second page, from there to the third, and in the second again.
   REQUIRE(device.adopt({pages + page + 64, 100}));
   CHECK(buffer_of(page)->contents() == pages + page);

@@ -27,6 +27,7 @@ extern "C" {
 #define TENON_EXTERNAL_CL_MEM 6           ///< `cl_mem` of OpenCL.
 #define TENON_EXTERNAL_HARDWARE_BUFFER 7  ///< `AHardwareBuffer*` of Android.
 #define TENON_EXTERNAL_IO_SURFACE 8       ///< `IOSurfaceRef` of macOS and iOS.
+#define TENON_EXTERNAL_HOST_MEMORY 9  ///< Address in this process, whose bytes stay until released.
 
 // Access, in `tenon_external_memory.access`; one or both.
 #define TENON_EXTERNAL_READ 1   ///< Runs read it: inputs.
@@ -71,6 +72,11 @@ typedef struct tenon_external_fence {
 typedef struct tenon_imported_memory tenon_imported_memory;
 
 /// Functions of a backend that imports memory.
+///
+/// TENON_EXTERNAL_HOST_MEMORY is memory that a device which shares the host's memory works on where
+/// it is. A backend refuses with NOT_SUPPORTED what its device cannot have: it may need whole
+/// pages, or memory of one mapping. Tensors in it have the address that they have without the
+/// import, as tensors of the CPU; those in other memory of the host may be copied.
 ///
 ///   TN-EXM-1  A kind of memory or fence that the table does not list MUST be refused with
 ///             NOT_SUPPORTED and a text.

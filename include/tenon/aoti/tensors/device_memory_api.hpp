@@ -55,6 +55,11 @@ struct DeviceMemoryApi {
   /// where they are. False where they have to be copied. Optional.
   Result<bool> (*adopt)(void* context, Bytes bytes) = nullptr;
 
+  /// Whether the device works on bytes of the host where they are: on those of memory that it
+  /// allocated or imported for the host, which keeps it until the run that uses them is done.
+  /// Optional; arguments in other memory of the host are copied.
+  bool (*reaches)(void* context, const std::byte* bytes, std::size_t nbytes) noexcept = nullptr;
+
   /// Bytes of free blocks that a pool keeps for its next tensors; it frees others at once.
   std::size_t max_kept = std::numeric_limits<std::size_t>::max();
 

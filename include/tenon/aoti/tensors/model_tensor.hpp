@@ -30,7 +30,10 @@ struct Storage {
   /// A constant of the model that nothing writes to, so what a kernel derives from its elements
   /// remains valid for as long as the model lives.
   bool is_fixed;
+  /// Which of the tensors with memory of their own that a run made on the device, from 0 on.
+  std::uint32_t number;
 
+  static constexpr std::uint32_t not_numbered = ~0u;
   static constexpr std::uint32_t borrowed = ~0u;
 };
 

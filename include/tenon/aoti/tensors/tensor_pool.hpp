@@ -103,10 +103,24 @@ class TensorPool {
       fail(nbytes ? "a new tensor: the device is not this backend's" : "a new tensor: too large");
       return abandon(out);
     }
-    out->storage = new_storage(*nbytes, on_host);
+    out->storage = on_host ? new_storage(*nbytes, true) : new_numbered_storage(*nbytes);
     if (!out->storage) return abandon(out);
     out->data = out->storage->data;
     return out;
+  }
+
+  /// Memory of the caller for a tensor that the model will make: the one with that number
+  /// (Storage::number), if it has exactly that many bytes.
+  struct Placement {
+    std::uint32_t number;
+    std::byte* data;
+    std::size_t nbytes;
+  };
+  /// The model's run begins: its tensors are numbered from 0 on. `placements` are in the order of
+  /// their numbers, and valid until the next call.
+  void begin_model(std::span<const Placement> placements) noexcept {
+    placements_ = placements;
+    next_number_ = 0;
   }
 
   /// Makes a tensor on memory that the caller owns and keeps for as long as the tensor lives.
@@ -126,7 +140,8 @@ class TensorPool {
     out->storage = take(storages_);
     if (!out->storage) return abandon(out);
     *out->storage = {
-        this, static_cast<std::byte*>(data), placed->end, 1, Storage::borrowed, nullptr, 0, false};
+        this,  static_cast<std::byte*>(data), placed->end, 1, Storage::borrowed, nullptr, 0,
+        false, Storage::not_numbered};
     out->storage_offset = storage_offset;
     out->data = data ? out->storage->data + placed->begin : nullptr;
     return out;
@@ -186,6 +201,7 @@ class TensorPool {
   /// To be called after each run of the model: frees blocks that were not used since the last call,
   /// if there are new ones and the device allocates in the order of a stream.
   void end_run() noexcept {
+    placements_ = {};
     if (has_new_blocks_ && memory_.free_on && !holds_blocks_) {
       free_kept([&](const Storage& storage) {
         return storage.size_class < num_sizes && storage.run != run_;
@@ -419,6 +435,25 @@ class TensorPool {
     }
   }
 
+  Storage* new_numbered_storage(std::size_t nbytes) {
+    const std::uint32_t number = next_number_++;
+    Storage* out = nullptr;
+    if (placements_.empty() || placements_.front().number != number) [[likely]] {
+      out = new_storage(nbytes, false);
+    } else {
+      const Placement place = placements_.front();
+      placements_ = placements_.subspan(1);
+      if (place.nbytes == nbytes) {
+        out = take(storages_);
+        *out = {this, place.data, nbytes, 1, Storage::borrowed, nullptr, 0, false, number};
+      } else {
+        out = new_storage(nbytes, false);
+      }
+    }
+    if (out) out->number = number;
+    return out;
+  }
+
   Storage* new_storage(std::size_t nbytes, bool on_host) {
     const std::uint32_t index = size_class(nbytes) + (on_host ? num_sizes : 0);
     const std::size_t size = block_size(index);
@@ -439,7 +474,7 @@ class TensorPool {
       out->data = *data;
     }
     used_bytes_ += size;
-    *out = {this, out->data, nbytes, 1, index, nullptr, run_, false};
+    *out = {this, out->data, nbytes, 1, index, nullptr, run_, false, Storage::not_numbered};
     return out;
   }
 
@@ -456,6 +491,8 @@ class TensorPool {
   std::vector<std::pair<const char*, std::shared_ptr<void>>> caches_;
   ConstantAdoption* adoption_ = nullptr;
   SizeMask* size_mask_ = nullptr;
+  std::span<const Placement> placements_{};
+  std::uint32_t next_number_ = 0;
   std::uint32_t run_ = 0;
   bool has_new_blocks_ = false;
   bool holds_blocks_ = false;

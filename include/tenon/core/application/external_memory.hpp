@@ -19,6 +19,7 @@ enum class MemoryKind : std::uint32_t {
   ClMem = TENON_EXTERNAL_CL_MEM,
   HardwareBuffer = TENON_EXTERNAL_HARDWARE_BUFFER,
   IoSurface = TENON_EXTERNAL_IO_SURFACE,
+  HostMemory = TENON_EXTERNAL_HOST_MEMORY,
 };
 
 /// Kinds of descriptors and handles of fences.
@@ -48,6 +49,8 @@ enum class FenceKind : std::uint32_t {
       return "AHardwareBuffer";
     case MemoryKind::IoSurface:
       return "IOSurface";
+    case MemoryKind::HostMemory:
+      return "memory of the host";
   }
   return "unknown kind";
 }

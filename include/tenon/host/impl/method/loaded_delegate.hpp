@@ -62,6 +62,11 @@ class BackendUses {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
+  template <class Each>
+  void for_each(const Each& each) const {
+    for (const BackendUse* use = first_; use; use = use->next) each(*use);
+  }
+
   /// The one with `id`, or null.
   [[nodiscard]] const BackendUse* find(std::string_view id) noexcept {
     // Most programs name one backend in all their delegates.

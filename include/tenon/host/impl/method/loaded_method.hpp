@@ -17,6 +17,7 @@
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/loaded_session.hpp"
+#include "tenon/host/impl/method/memory/allocate_planned.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/method/memory/method_budget.hpp"
 #include "tenon/host/impl/method/memory/planned_bytes.hpp"
@@ -118,8 +119,8 @@ class LoadedMethod final : public Method {
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     if (!options_.budget.empty()) TENON_RETURN_IF_ERROR(take_budget(loader));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
-    TENON_RETURN_IF_ERROR(
-        planned_.allocate(plan_, devices_, options_.limits.planned_bytes, arena_));
+    TENON_RETURN_IF_ERROR(allocate_planned(plan_, loader, devices_, options_.limits.planned_bytes,
+                                           budget_.get(), planned_));
     TENON_TRY(values_,
               ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
     TENON_TRY(inputs_, find_inputs(plan_, values_, devices_, arena_));
@@ -158,8 +159,8 @@ class LoadedMethod final : public Method {
       }
       out.delegates.push_back(*std::move(found));
     }
-    const auto [in_arena, aligning] = PlannedBuffers::bytes_in_arena(plan_);
-    out.tables = arena_.nbytes() - std::min(arena_.nbytes(), lent + in_arena) + aligning;
+    const std::uint64_t in_arena = PlannedBuffers::bytes_in_arena(plan_).first;
+    out.tables = arena_.nbytes() - std::min(arena_.nbytes(), lent + in_arena) + planned_.padding();
     return out;
   }
 

@@ -11,11 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/application/external_memory.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sanitizer.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/impl/platform/pages.hpp"
 #include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/external_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -27,9 +30,11 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 class PlannedBuffers {
  private:
   struct Buffer {
-    void* block = nullptr;       ///< To be freed: on `device`, or by `std::free`.
+    void* block = nullptr;       ///< To be freed: on `device`, as pages, or by `std::free`.
     std::byte* begin = nullptr;  ///< Aligned, in `block` or in the arena.
     const DeviceMemory* device = nullptr;
+    std::size_t padding = 0;  ///< Bytes of `block` that are not the plan's.
+    std::size_t pages = 0;    ///< Bytes of `block` when it is whole pages, else 0.
   };
 
  public:
@@ -47,9 +52,12 @@ class PlannedBuffers {
   PlannedBuffers(const PlannedBuffers&) = delete;
   PlannedBuffers& operator=(const PlannedBuffers&) = delete;
   ~PlannedBuffers() {
+    imported_.clear();  // Before the memory itself.
     for (const Buffer& buffer : buffers_) {
       if (buffer.device) {
         buffer.device->free(buffer.block);
+      } else if (buffer.pages != 0) {
+        platform::give_back_pages(buffer.block, buffer.pages);
       } else {
         std::free(buffer.block);
       }
@@ -86,14 +94,31 @@ class PlannedBuffers {
     return {in_arena, aligning};
   }
 
+  /// Number of the buffers that `allocate` makes whole pages when it is asked to, and the bytes
+  /// that these have besides the plan's.
+  [[nodiscard]] static std::pair<std::size_t, std::uint64_t> bytes_around_pages(
+      const schema::ExecutionPlan& plan) {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::size_t count = 0;
+    std::uint64_t around = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size < platform::page_size()) continue;
+      ++count;
+      around += platform::page_size() - 1 - (size - 1) % platform::page_size();
+    }
+    return {count, around};
+  }
+
   /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
-  /// must outlive this object.
+  /// must outlive this object. With `in_pages` those of a page or more in the host's memory are
+  /// whole pages of their own.
   ///
   /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
   ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
   ///         fails with. The text names the buffer, its size and its device.
   [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
-                                std::uint64_t planned_bytes, Arena& arena) {
+                                std::uint64_t planned_bytes, Arena& arena, bool in_pages) {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
@@ -114,12 +139,34 @@ class PlannedBuffers {
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
       const auto size = static_cast<std::uint64_t>(sizes.Get(i));
       if (size == 0 || buffers_[i].device) continue;
-      if (!allocate_here(size, arena, buffers_[i])) {
+      if (!allocate_here(size, arena, in_pages, buffers_[i])) {
         return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
                      " bytes");
       }
     }
     return ok();
+  }
+
+  /// Has `backend` import the buffers that are whole pages, until this object is destroyed. Those
+  /// that it refuses remain memory of the host as any other.
+  void import_pages(const BackendRef& backend) {
+    for (const Buffer& buffer : buffers_) {
+      if (buffer.pages == 0) continue;
+      ExternalMemory memory;
+      memory.kind = MemoryKind::HostMemory;
+      memory.handle = buffer.block;
+      memory.nbytes = buffer.pages;
+      memory.is_written = true;
+      auto imported = ImportedMemory::import(backend, memory);
+      if (imported.ok()) imported_.push_back(*std::move(imported));
+    }
+  }
+
+  /// Bytes in the host's memory besides those of the plan.
+  [[nodiscard]] std::uint64_t padding() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Buffer& buffer : buffers_) sum += buffer.padding;
+    return sum;
   }
 
   /// Address of `offset` in buffer `id`; both were checked when the program was opened.
@@ -134,16 +181,27 @@ class PlannedBuffers {
   }
 
  private:
-  static bool allocate_here(std::uint64_t size, Arena& arena, Buffer& out) noexcept {
+  static bool allocate_here(std::uint64_t size, Arena& arena, bool in_pages, Buffer& out) noexcept {
     if (size <= largest_in_arena) {
       void* const bytes = arena.allocate(size, alignment);
       if (!bytes) return false;
       out.begin = static_cast<std::byte*>(std::memset(bytes, 0, static_cast<std::size_t>(size)));
       return true;
     }
+    const std::size_t page = platform::page_size();
+    if (size > PTRDIFF_MAX - std::max(alignment, page)) return false;
+    if (in_pages && size >= page) {
+      const std::size_t pages = (static_cast<std::size_t>(size) + page - 1) / page * page;
+      out.block = platform::take_pages(pages);
+      if (!out.block) return false;
+      out.begin = static_cast<std::byte*>(out.block);
+      out.padding = pages - static_cast<std::size_t>(size);
+      out.pages = pages;
+      return true;
+    }
     // calloc gives large blocks as untouched zero pages, which a plan that is larger than what a
     // run uses never pays for.
-    if (size > PTRDIFF_MAX - alignment) return false;
+    out.padding = alignment;
     out.block = std::calloc(1, static_cast<std::size_t>(size) + alignment);
     if (!out.block) return false;
     const auto address = reinterpret_cast<std::uintptr_t>(out.block);
@@ -171,6 +229,7 @@ class PlannedBuffers {
   }
 
   std::span<Buffer> buffers_;
+  std::vector<ImportedMemory> imported_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -206,7 +206,7 @@ TENON_CONFORMANCE_TEST("external/kinds", "kinds of memory that are not listed ar
   OpenedBackend backend(kit);
   Importer importer(kit, backend, true);
   int something = 0;
-  for (const std::uint32_t kind : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 63U, 64U, 0U, 0x80000001U}) {
+  for (const std::uint32_t kind : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 63U, 64U, 0U, 0x80000001U}) {
     if (tenon::detail::has_kind(importer.table().memory_kinds, kind)) continue;
     ExternalMemory memory;
     memory.kind = static_cast<MemoryKind>(kind);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/abi/extensions/external_memory.h"
+#include "tenon/core/application/external_memory.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/memory/method_budget.hpp"
+#include "tenon/host/impl/method/planned_buffers.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::inline TENON_RELEASE::host::detail {
+
+/// Whether the backend's device works on memory of the host where it is.
+[[nodiscard]] inline bool imports_host_memory(const LoadedBackend& backend) {
+  const auto table = backend.extension<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
+  return table && tenon::detail::has_kind(table->memory_kinds, TENON_EXTERNAL_HOST_MEMORY);
+}
+
+/// Allocates the planned memory of a method. Where a backend of its delegates imports memory of the
+/// host, buffers of a page or more are whole pages, imported there: for as long as the method has
+/// them, so that the backend need not guess from an address whose memory it is.
+///
+/// A backend that is not found is not looked at: loading its delegate reports it. Errors as those
+/// of `PlannedBuffers::allocate`.
+[[nodiscard]] inline Status allocate_planned(const schema::ExecutionPlan& plan,
+                                             DelegateLoader& loader, const DeviceMemories& devices,
+                                             std::uint64_t planned_bytes, MethodBudget* budget,
+                                             PlannedBuffers& out) {
+  bool in_pages = false;
+  const auto [num_in_pages, padding] = PlannedBuffers::bytes_around_pages(plan);
+  if (num_in_pages != 0) {
+    for (const auto* delegate : *plan.delegates()) {
+      if (!loader.use_backend(delegate->id()->string_view()).ok()) break;
+    }
+    loader.uses.for_each(
+        [&](const BackendUse& use) { in_pages = in_pages || imports_host_memory(*use.backend); });
+  }
+  MemoryMeter* const meter = in_pages && budget ? budget->cpu() : nullptr;
+  if (meter && !meter->take(padding)) {
+    meter->forget_refusal();
+    in_pages = false;
+  }
+  TENON_RETURN_IF_ERROR(out.allocate(plan, devices, planned_bytes, loader.arena, in_pages));
+  if (!in_pages) return ok();
+  loader.uses.for_each([&](const BackendUse& use) {
+    if (imports_host_memory(*use.backend)) out.import_pages(use.backend);
+  });
+  return ok();
+}
+
+}  // namespace tenon::inline TENON_RELEASE::host::detail
