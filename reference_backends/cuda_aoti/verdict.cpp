@@ -38,6 +38,7 @@ Result<Fit> check(const KernelImages& kernels, std::string_view what, const Driv
   return fit;
 }
 
+/// Both modules have code for the same devices.
 KernelImages own_kernels() { return KernelImages::of(kernels::fatbin(), kernels::ptx()); }
 
 /// A function of `kernel_shims` that the library needs, with a name that ends with `suffix`; empty
@@ -95,10 +96,11 @@ Result<bool> needs_products(Bytes library) {
   return !name.empty();
 }
 
-Result<const void*> own_kernels_for(const Driver& driver, std::int32_t index) {
+Result<const void*> own_kernels_for(kernels::Module module, const Driver& driver,
+                                    std::int32_t index) {
   TENON_TRY(const Fit fit, check(own_kernels(), "the plugin's kernels", driver, index));
-  return fit == Fit::binary ? static_cast<const void*>(kernels::fatbin().data())
-                            : static_cast<const void*>(kernels::ptx().data());
+  return fit == Fit::binary ? static_cast<const void*>(kernels::fatbin(module).data())
+                            : static_cast<const void*>(kernels::ptx(module).data());
 }
 
 }  // namespace tenon::cuda_aoti

@@ -6,6 +6,7 @@
 
 #include "driver/driver.hpp"
 #include "driver/kernel_images.hpp"
+#include "kernels/kernels.hpp"
 #include "tenon/core/bytes.hpp"
 
 namespace tenon::cuda_aoti {
@@ -33,8 +34,10 @@ namespace tenon::cuda_aoti {
 /// errors: those of reading the library.
 [[nodiscard]] Result<bool> needs_products(Bytes library);
 
-/// The code of this plugin's kernels for a device and this driver, for `cuModuleLoadData`.
+/// The code of a module of this plugin's kernels for a device and this driver, for
+/// `cuModuleLoadData`.
 /// errors: as `check_own_kernels`.
-[[nodiscard]] Result<const void*> own_kernels_for(const Driver& driver, std::int32_t index);
+[[nodiscard]] Result<const void*> own_kernels_for(kernels::Module module, const Driver& driver,
+                                                  std::int32_t index);
 
 }  // namespace tenon::cuda_aoti

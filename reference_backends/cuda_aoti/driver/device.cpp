@@ -64,9 +64,10 @@ Status CudaDevice::raise_release_threshold(std::uint64_t nbytes) {
 }
 
 CudaDevice::~CudaDevice() {
-  if (kernels_) {
+  for (const Kernels& module : kernels_) {
+    if (!module.handle) continue;
     const ContextScope scope(*this);
-    static_cast<void>(driver_.cuModuleUnload(kernels_));
+    static_cast<void>(driver_.cuModuleUnload(module.handle));
   }
   if (memory_pool_) static_cast<void>(driver_.cuMemPoolDestroy(memory_pool_));
   static_cast<void>(driver_.cuDevicePrimaryCtxRelease(device_));
@@ -101,24 +102,30 @@ Status check_device_index(const Driver& driver, std::int32_t index) {
                count == 1 ? " CUDA device" : " CUDA devices", ", counted from 0");
 }
 
-Result<CUfunction> CudaDevice::kernel(std::string_view name) {
-  const auto names = kernels::functions();
-  if (!has_kernels_.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(mutex_);
-    if (!kernels_) {
-      TENON_TRY(const void* const image, own_kernels_for(driver_, index_));
-      TENON_RETURN_IF_ERROR(TENON_CUDA(driver_, cuModuleLoadData, &kernels_, image));
-    }
-    std::vector<CUfunction> found(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      TENON_RETURN_IF_ERROR(
-          TENON_CUDA(driver_, cuModuleGetFunction, &found[i], kernels_, names[i]));
-    }
-    if (functions_.empty()) functions_ = std::move(found);
-    has_kernels_.store(true, std::memory_order_release);
+Status CudaDevice::load(kernels::Module module, Kernels& to) {
+  const std::lock_guard lock(mutex_);
+  if (!to.handle) {
+    TENON_TRY(const void* const image, own_kernels_for(module, driver_, index_));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver_, cuModuleLoadData, &to.handle, image));
   }
+  const auto names = kernels::functions(module);
+  std::vector<CUfunction> found(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (name == names[i]) return functions_[i];
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver_, cuModuleGetFunction, &found[i], to.handle, names[i]));
+  }
+  if (to.functions.empty()) to.functions = std::move(found);
+  to.is_loaded.store(true, std::memory_order_release);
+  return ok();
+}
+
+Result<CUfunction> CudaDevice::kernel(std::string_view name) {
+  for (const kernels::Module module : kernels::all_modules) {
+    const auto names = kernels::functions(module);
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) continue;
+    Kernels& of = kernels_[static_cast<std::size_t>(module)];
+    if (!of.is_loaded.load(std::memory_order_acquire)) TENON_RETURN_IF_ERROR(load(module, of));
+    return of.functions[static_cast<std::size_t>(found - names.begin())];
   }
   return error(Error::Internal, "there is no kernel '", name, "'");
 }

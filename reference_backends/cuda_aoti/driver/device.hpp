@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "driver/driver.hpp"
 #include "driver/modules.hpp"
 #include "driver/upload.hpp"
+#include "kernels/kernels.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/core/application/scheduling.hpp"
 
@@ -64,8 +67,8 @@ class CudaDevice {
   [[nodiscard]] static Result<std::shared_ptr<Stream>> shared_stream(
       const std::shared_ptr<CudaDevice>& device);
 
-  /// A kernel of this plugin (kernels::functions). The first call loads all of them into the
-  /// device's context, which must be current; they are unloaded on destruction.
+  /// A kernel of this plugin (kernels::functions). The first call for one of a module loads that
+  /// into the device's context, which must be current; it is unloaded on destruction.
   /// threads: any
   [[nodiscard]] Result<CUfunction> kernel(std::string_view name);
 
@@ -84,9 +87,14 @@ class CudaDevice {
   CUmemoryPool memory_pool_ = nullptr;
   std::uint64_t release_threshold_ = 0;
   std::int64_t tiles_at_once_ = 0;
-  CUmodule kernels_ = nullptr;
-  std::vector<CUfunction> functions_;  ///< In the order of their names.
-  std::atomic<bool> has_kernels_ = false;
+  /// One of kernels::all_modules.
+  struct Kernels {
+    CUmodule handle = nullptr;
+    std::vector<CUfunction> functions;  ///< In the order of their names.
+    std::atomic<bool> is_loaded = false;
+  };
+  Status load(kernels::Module module, Kernels& to);
+  std::array<Kernels, std::size(kernels::all_modules)> kernels_;
 };
 
 /// Makes the device's context current on this thread for the lifetime of this object, unless that

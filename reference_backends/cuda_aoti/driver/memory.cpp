@@ -269,15 +269,19 @@ Status copy_strided(void* context, void* stream, const aoti::StridedCopy& copy) 
   auto* const on = static_cast<CUstream>(stream);
   const auto plan = kernels::plan_copy_strided(copy);
   if (!plan.ok() && plan.error() != Error::NotSupported) return error(plan.error(), plan.text());
-  const StridedPieces pieces = pieces_of(copy);
-  const bool is_adjacent = pieces.num_calls <= 1 && pieces.height == 1;
-  if (plan.ok() && !is_adjacent && !kernels::fatbin().empty()) {
+  if (plan.ok() && plan->is_adjacent()) {
+    if (plan->numel == 0) return ok();
+    return TENON_CUDA(device.driver(), cuMemcpyDtoDAsync, to_device_pointer(copy.to),
+                      to_device_pointer(copy.from),
+                      static_cast<std::size_t>(plan->numel * plan->element_size), on);
+  }
+  if (plan.ok() && !kernels::fatbin().empty()) {
     Launching launching{device, on};
     Status launched = kernels::run(*plan, {&launch_on, &launching});
     // From devices that run no kernels of the plugin.
     if (launched.error() != Error::DelegateInvalidCompatibility) return launched;
   }
-  return copy_pieces(device.driver(), on, copy, pieces);
+  return copy_pieces(device.driver(), on, copy, pieces_of(copy));
 }
 
 Status zero(void* context, void* stream, std::byte* to, std::size_t nbytes) {

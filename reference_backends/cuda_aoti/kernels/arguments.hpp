@@ -70,10 +70,9 @@ using OneRowNarrowBlock = PlainBlock<16, 1>;
 /// Columns up to which the narrow kernel is used. On an H100 it takes 0.86 to 0.96 of the other's
 /// time for 1024 and 4096 columns, 1.13 for 14336 (docs/measurements/h100.md).
 inline constexpr int narrow_columns = 8192;
-inline constexpr int few_rows_at_once = 4;
-/// More rows use tiles: they take 0.7 of the time of two times four rows, and 1.1 to 1.2 times as
-/// much as four rows do (the same page).
-inline constexpr int few_rows_limit = few_rows_at_once;
+/// Rows that a block of the kernels for few rows computes. More rows use tiles: they take 0.7 of
+/// the time of two times four rows, and 1.1 to 1.2 times as much as four rows do (the same page).
+inline constexpr int few_rows_limit = 4;
 inline constexpr int matmul_tile = 64;  ///< Rows and columns of a tile.
 inline constexpr int matmul_step = 64;  ///< Of the depth that a tile multiplies at once.
 inline constexpr int matmul_tile_threads = 128;
@@ -145,6 +144,11 @@ struct CopyArguments {
   std::int64_t from_strides[copy_max_rank];
   std::int64_t to_strides[copy_max_rank];
   Divisor divisors[copy_max_rank];  ///< Of the sizes.
+
+  /// Whether the elements are adjacent on both sides, or there are none: a copy without a kernel.
+  [[nodiscard]] bool is_adjacent() const noexcept {
+    return rank == 0 || (rank == 1 && from_strides[0] == 1 && to_strides[0] == 1);
+  }
 };
 
 /// Rows along one dimension of a tensor of any strides; all in elements.

@@ -7,7 +7,7 @@ nvcc writes PTX of the version of its own CUDA, which no older driver accepts, a
 major version of CUDA do not accept either. So the PTX is declared to be of PTX_VERSION, that of the oldest CUDA whose
 driver the plugin supports; the assembler, which makes the binaries of ARCHITECTURES from it, fails when the code needs
 more than that version has. WARNINGS are arguments for the compiler alone. Of ARCHITECTURES those that this nvcc does not
-know are left out, but not the first two: drivers compile the PTX for their devices.
+know are left out, but not the first two: drivers compile the PTX for their devices. Symbols begin with the name of FATBIN.
 
 The assembly is written anew with each fat binary, so that a build notices when it changed.
 """
@@ -68,5 +68,5 @@ def embed(symbol: str, path: pathlib.Path) -> str:
 assembly.write_text(f"""\
 /* SPDX-License-Identifier: MIT */
 .section .rodata
-{embed("tenon_cuda_fatbin", fatbin)}{embed("tenon_cuda_ptx", ptx)}.section .note.GNU-stack,"",%progbits
+{embed(f"{fatbin.stem}_fatbin", fatbin)}{embed(f"{fatbin.stem}_ptx", ptx)}.section .note.GNU-stack,"",%progbits
 """)

@@ -5,10 +5,14 @@
 #if TENON_CUDA_KERNELS
 // The assembler puts nvcc's output between these (embed_fatbin.py).
 extern "C" {
-extern const std::byte tenon_cuda_fatbin[];
-extern const std::byte tenon_cuda_fatbin_end[];
-extern const char tenon_cuda_ptx[];
-extern const char tenon_cuda_ptx_end[];
+extern const std::byte cuda_kernels_fatbin[];
+extern const std::byte cuda_kernels_fatbin_end[];
+extern const char cuda_kernels_ptx[];
+extern const char cuda_kernels_ptx_end[];
+extern const std::byte copy_kernels_fatbin[];
+extern const std::byte copy_kernels_fatbin_end[];
+extern const char copy_kernels_ptx[];
+extern const char copy_kernels_ptx_end[];
 }
 #endif
 
@@ -23,27 +27,29 @@ namespace {
 constexpr const char* names[] = {TENON_CUDA_MATMULS(TENON_MATMUL_NAMES)
                                      TENON_CUDA_PLAIN_MATMULS(TENON_NARROW_NAME)
                                          TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_matmul_sum",
-                                 "tenon_copy_strided",
-                                 "tenon_copy_transposed",
-                                 "tenon_rand",
-                                 "tenon_randint",
-                                 "tenon_random_advance"};
+                                 "tenon_rand", "tenon_randint", "tenon_random_advance"};
+constexpr const char* copy_names[] = {"tenon_copy_strided", "tenon_copy_transposed"};
 
 }  // namespace
 
-std::span<const char* const> functions() noexcept { return names; }
+std::span<const char* const> functions(Module module) noexcept {
+  if (module == Module::copies) return copy_names;
+  return names;
+}
 
-std::span<const std::byte> fatbin() noexcept {
+std::span<const std::byte> fatbin([[maybe_unused]] Module module) noexcept {
 #if TENON_CUDA_KERNELS
-  return {tenon_cuda_fatbin, tenon_cuda_fatbin_end};
+  if (module == Module::copies) return {copy_kernels_fatbin, copy_kernels_fatbin_end};
+  return {cuda_kernels_fatbin, cuda_kernels_fatbin_end};
 #else
   return {};
 #endif
 }
 
-std::string_view ptx() noexcept {
+std::string_view ptx([[maybe_unused]] Module module) noexcept {
 #if TENON_CUDA_KERNELS
-  return {tenon_cuda_ptx, tenon_cuda_ptx_end};
+  if (module == Module::copies) return {copy_kernels_ptx, copy_kernels_ptx_end};
+  return {cuda_kernels_ptx, cuda_kernels_ptx_end};
 #else
   return {};
 #endif

@@ -47,24 +47,29 @@ namespace tenon::cuda_aoti::kernels {
 
 using aoti::ModelTensor;
 
-/// The code of all kernels as nvcc's fat binary (sm_80, sm_90, and from
+/// The modules that the kernels are in: a model that copies between layouts and needs nothing else
+/// loads a small one.
+enum class Module : std::uint8_t { copies, others };
+inline constexpr Module all_modules[] = {Module::copies, Module::others};
+
+/// The code of a module's kernels as nvcc's fat binary (sm_80, sm_90, and from
 /// CUDA 12.8 on sm_100, sm_120), for `cuModuleLoadData`. Empty when
 /// the plugin was built without nvcc: the functions above are then not available, and a model that
 /// needs one must be refused when it is loaded.
 /// lifetime: static; threads: any
-[[nodiscard]] std::span<const std::byte> fatbin() noexcept;
+[[nodiscard]] std::span<const std::byte> fatbin(Module module = Module::others) noexcept;
 
 /// The same code as PTX for compute_80, with a zero behind it, for devices and drivers that have no
 /// use for the binaries: drivers for CUDA 11.8 and later compile it. Empty as `fatbin`.
 /// lifetime: static; threads: any
-[[nodiscard]] std::string_view ptx() noexcept;
+[[nodiscard]] std::string_view ptx(Module module = Module::others) noexcept;
 
 /// Names of the kernels in `fatbin`, zero-terminated; the same list whether it is empty or not.
-[[nodiscard]] std::span<const char* const> functions() noexcept;
+[[nodiscard]] std::span<const char* const> functions(Module module) noexcept;
 
 /// One kernel, to be run on the stream of the caller.
 struct Launch {
-  const char* function;  ///< One of `functions()`; static.
+  const char* function;  ///< One of `functions`; static.
   std::array<unsigned, 3> grid;
   std::array<unsigned, 3> block;
   std::span<void* const> parameters;  ///< In cuLaunchKernel's form; valid during the call.

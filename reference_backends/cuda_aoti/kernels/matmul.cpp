@@ -281,10 +281,8 @@ Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launc
     return launch_blocks(launcher, plan.functions[0], {ceil_div(plan.columns, plan.row_columns)},
                          {32, plan.row_warps, 1}, arguments);
   }
-  return launch_blocks(
-      launcher, plan.functions[1],
-      {ceil_div(plan.columns, plan.few_columns), ceil_div(plan.rows, few_rows_at_once)},
-      {32, plan.few_warps, 1}, arguments);
+  return launch_blocks(launcher, plan.functions[1], {ceil_div(plan.columns, plan.few_columns)},
+                       {32, plan.few_warps, 1}, arguments);
 }
 
 std::int64_t tiles_at_once(std::int64_t multiprocessors, std::int64_t shared_bytes) noexcept {

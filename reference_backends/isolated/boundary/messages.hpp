@@ -27,6 +27,13 @@ class Writer {
     put(size);
     put_raw(data, static_cast<std::size_t>(size));
   }
+  /// The same with bytes that the caller writes there, before anything else is put.
+  [[nodiscard]] std::byte* put_room(std::uint64_t size) {
+    put(size);
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + static_cast<std::size_t>(size));
+    return bytes_.data() + at;
+  }
   void put_text(std::string_view text) { put_bytes(text.data(), text.size()); }
   /// A text that may be null.
   void put_name(const char* text) {

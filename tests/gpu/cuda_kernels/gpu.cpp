@@ -119,13 +119,15 @@ std::string Gpu::open() {
   void* context = nullptr;
   CHECK_CALL(cuDevicePrimaryCtxRetain, &context, device);
   CHECK_CALL(cuCtxSetCurrent, context);
-  void* module = nullptr;
-  // The binaries are not for all devices and drivers.
-  if (driver.cuModuleLoadData(&module, kernels::fatbin().data()) != 0) {
-    CHECK_CALL(cuModuleLoadData, &module, kernels::ptx().data());
-  }
-  for (const char* function : kernels::functions()) {
-    CHECK_CALL(cuModuleGetFunction, &functions_[function], module, function);
+  for (const kernels::Module each : kernels::all_modules) {
+    void* module = nullptr;
+    // The binaries are not for all devices and drivers.
+    if (driver.cuModuleLoadData(&module, kernels::fatbin(each).data()) != 0) {
+      CHECK_CALL(cuModuleLoadData, &module, kernels::ptx(each).data());
+    }
+    for (const char* function : kernels::functions(each)) {
+      CHECK_CALL(cuModuleGetFunction, &functions_[function], module, function);
+    }
   }
   CHECK_CALL(cuStreamCreate, &stream_, 1u);
   return {};

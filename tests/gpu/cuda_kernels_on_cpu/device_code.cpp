@@ -5,6 +5,7 @@
 
 #include "cuda_instructions.hpp"
 #include "cuda_threads.hpp"
+#include "device/copy_kernels.cu"
 #include "device/cuda_kernels.cu"
 
 namespace gpu_test {

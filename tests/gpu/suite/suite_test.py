@@ -91,13 +91,14 @@ class SuiteTest(unittest.TestCase):
         return next(step for step in self.report()["steps"] if step["name"] == name)
 
     def test_each_step_that_can_run_is_recorded(self) -> None:
-        done = self.run_suite("--only", "kernels,programs,memory", "--only", "times")
+        done = self.run_suite("--only", "kernels,programs,memory", "--only", "times,torch")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         report = self.report()
         self.assertEqual([step["name"] for step in report["steps"]],
-                         ["kernels", "times/kernels", "programs/cuda_addmul", "memory", "times/cuda_addmul"])
+                         ["kernels", "times/kernels", "programs/cuda_addmul", "memory", "times/cuda_addmul",
+                          "torch/cuda_addmul"])
         self.assertEqual(report["remaining"], [])
-        self.assertEqual(report["totals"], {"pass": 1, "fail": 0, "skip": 2, "not available": 2})
+        self.assertEqual(report["totals"], {"pass": 1, "fail": 0, "skip": 3, "not available": 2})
         self.assertFalse(report["device"]["computes"])
         self.assertEqual(self.step("kernels")["outcome"], "not available")
         self.assertIn("skipped, nothing was run", self.step("kernels")["reason"])
@@ -105,12 +106,13 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual([check["outcome"] for check in checks], ["skip"] * 5)
         self.assertIn("results not compared", checks[0]["detail"])
         self.assertEqual(self.step("memory")["outcome"], "pass")
-        times = self.step("times/cuda_addmul")
-        self.assertEqual(times["outcome"], "skip")
+        for name in ("times/cuda_addmul", "torch/cuda_addmul"):
+            times = self.step(name)
+            self.assertEqual(times["outcome"], "skip")
+            self.assertGreater(times["figures"]["by_events"]["plain_median"], 0)
+            self.assertGreater(times["figures"]["by_events"]["captured"], 0)
+            self.assertTrue(times["figures"]["by_events"]["copies"])
         self.assertGreater(times["figures"]["tenon_graph"], 0)
-        self.assertGreater(times["figures"]["by_events"]["plain_median"], 0)
-        self.assertGreater(times["figures"]["by_events"]["captured"], 0)
-        self.assertTrue(times["figures"]["by_events"]["copies"])
         self.assertIn("== memory: pass", (self.out / "gpu-suite.log").read_text())
 
     def test_the_report_is_written_after_each_step(self) -> None:
@@ -209,11 +211,17 @@ echo '{"what": "copy", "way": "kernel", "microseconds": 2.50}'
 
     def test_a_rival_that_crashes_is_not_available_and_ours_keeps_its_times(self) -> None:
         self.script(self.pack / "crashing-python", "#!/bin/sh\nkill -SEGV $$\n")
-        self.run_suite("--only", "times/cuda_addmul", "--python", str(self.pack / "crashing-python"))
-        step = self.step("times/cuda_addmul")
+        self.run_suite("--only", "torch", "--python", str(self.pack / "crashing-python"))
+        step = self.step("torch/cuda_addmul")
         self.assertEqual(step["outcome"], "not available")
         self.assertIn("our side alone: torch's ended by SIGSEGV", step["reason"])
         self.assertGreater(step["figures"]["by_events"]["plain"], 0)
+
+    def test_what_waits_for_a_rival_comes_last(self) -> None:
+        shutil.copytree(FIXTURES / "cuda_mlp", self.pack / "cases/cuda_mlp")
+        names = self.run_suite("--list").stdout.split()
+        self.assertEqual(names[-2:], ["torch/cuda_addmul", "torch/cuda_mlp"])
+        self.assertLess(names.index("times/cuda_mlp"), names.index("sanitizer/kernels-memcheck"))
 
     def test_a_step_that_crashes_or_breaks_off_fails(self) -> None:
         self.script(self.pack / "bin/cuda-programs", "#!/bin/sh\nprintf 'pass\\ta: b\\tc\\n'\nkill -SEGV $$\n")

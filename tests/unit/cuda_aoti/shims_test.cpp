@@ -399,3 +399,33 @@ TEST_CASE("functions with kernels check their tensors, load the kernels once and
   CHECK_THAT(fixture.pool->take_failure(), ContainsSubstring("int8_plain_mm"));
   for (DeviceTensor* tensor : {self, random, whole}) fixture.pool->release(tensor);
 }
+
+TEST_CASE("a model that only copies between layouts loads the small module", "[cuda]") {
+  if (cuda_aoti::kernels::fatbin().empty()) {
+    WARN("built without nvcc, so there are no kernels to launch");
+    return;
+  }
+  Fixture fixture;
+  const std::int64_t transposed[] = {1, 4};
+  DeviceTensor* const from = fixture.tensor({4, 100});
+  DeviceTensor* const to = fixture.tensor({4, 100}, ScalarType::Float, transposed);
+  DeviceTensor* const same = fixture.tensor({4, 100});
+  const auto copy = [&](const DeviceTensor& target) {
+    return fixture.pool->copy_strided(
+        {target.data, target.step(), from->data, from->step(), from->shape(), sizeof(float)});
+  };
+  REQUIRE(copy(*same).ok());
+  CHECK(count_calls("cuMemcpyDtoDAsync") == 1);
+  CHECK(count_calls("cuModuleLoadData") == 0);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(copy(*to).ok());
+    CHECK(count_calls("cuLaunchKernel") == i + 1);
+    CHECK(count_calls("cuModuleLoadData") == 1);
+  }
+  DeviceTensor* values = nullptr;
+  DeviceTensor* indices = nullptr;
+  REQUIRE(cuda_aoti::aoti_torch_cuda_sort_stable(from, nullptr, -1, 0, &values, &indices) ==
+          shim_ok);
+  CHECK(count_calls("cuModuleLoadData") == 2);
+  for (DeviceTensor* tensor : {from, to, same, values, indices}) fixture.pool->release(tensor);
+}

@@ -48,49 +48,60 @@ std::map<std::string, std::string_view> codes(std::string_view fatbin) {
 }  // namespace
 
 TEST_CASE("every kernel is there for every architecture", "[cuda_kernels]") {
-  const std::span<const std::byte> bytes = kernels::fatbin();
-  REQUIRE(bytes.empty() == !built_with_nvcc);
-  if (!built_with_nvcc) return;
-  CHECK(reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0);
-  const auto found = codes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  std::set<std::string> architectures;
-  for (const auto& [architecture, code] : found) {
-    CAPTURE(architecture);
-    architectures.insert(architecture);
-    const bool is_elf = code.starts_with(
-        "\x7f"
-        "ELF");
-    CHECK(is_elf == architecture.starts_with("sm_"));
-    for (const char* name : kernels::functions()) {
-      CAPTURE(name);
-      const std::string entry =
-          is_elf ? std::string(".text.") + name + '\0' : std::string(".entry ") + name + "(";
-      CHECK(code.find(entry) != std::string_view::npos);
+  for (const kernels::Module module : kernels::all_modules) {
+    const std::span<const std::byte> bytes = kernels::fatbin(module);
+    REQUIRE(bytes.empty() == !built_with_nvcc);
+    if (!built_with_nvcc) return;
+    CHECK(reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0);
+    const auto found = codes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    std::set<std::string> architectures;
+    for (const auto& [architecture, code] : found) {
+      CAPTURE(architecture);
+      architectures.insert(architecture);
+      const bool is_elf = code.starts_with(
+          "\x7f"
+          "ELF");
+      CHECK(is_elf == architecture.starts_with("sm_"));
+      for (const char* name : kernels::functions(module)) {
+        CAPTURE(name);
+        const std::string entry =
+            is_elf ? std::string(".text.") + name + '\0' : std::string(".entry ") + name + "(";
+        CHECK(code.find(entry) != std::string_view::npos);
+      }
     }
+    CHECK(architectures.count("sm_80") + architectures.count("sm_90") == 2);
+    // As far as nvcc knows them.
+    architectures.erase("sm_100");
+    architectures.erase("sm_120");
+    CHECK(architectures == std::set<std::string>{"sm_80", "sm_90"});
   }
-  CHECK(architectures.count("sm_80") + architectures.count("sm_90") == 2);
-  // As far as nvcc knows them.
-  architectures.erase("sm_100");
-  architectures.erase("sm_120");
-  CHECK(architectures == std::set<std::string>{"sm_80", "sm_90"});
+}
+
+TEST_CASE("the module of copies is small", "[cuda_kernels]") {
+  CHECK(kernels::fatbin(kernels::Module::copies).size() <=
+        kernels::fatbin(kernels::Module::others).size() / 5);
 }
 
 TEST_CASE("every kernel is there as PTX that drivers for CUDA 11.8 accept", "[cuda_kernels]") {
-  const std::string_view ptx = kernels::ptx();
-  REQUIRE(ptx.empty() == !built_with_nvcc);
-  if (!built_with_nvcc) return;
-  // The assembler of the build made the binaries from it, so it holds nothing newer.
-  CHECK(ptx.find("\n.version 7.8\n") != ptx.npos);
-  CHECK(ptx.find("\n.target sm_80\n") != ptx.npos);
-  CHECK(ptx.data()[ptx.size()] == '\0');
-  for (const char* name : kernels::functions()) {
-    CAPTURE(name);
-    CHECK(ptx.find(std::string(".entry ") + name + "(") != ptx.npos);
+  for (const kernels::Module module : kernels::all_modules) {
+    const std::string_view ptx = kernels::ptx(module);
+    REQUIRE(ptx.empty() == !built_with_nvcc);
+    if (!built_with_nvcc) return;
+    // The assembler of the build made the binaries from it, so it holds nothing newer.
+    CHECK(ptx.find("\n.version 7.8\n") != ptx.npos);
+    CHECK(ptx.find("\n.target sm_80\n") != ptx.npos);
+    CHECK(ptx.data()[ptx.size()] == '\0');
+    for (const char* name : kernels::functions(module)) {
+      CAPTURE(name);
+      CHECK(ptx.find(std::string(".entry ") + name + "(") != ptx.npos);
+    }
   }
 }
 
 TEST_CASE("kernels have names of their own", "[cuda_kernels]") {
   std::set<std::string> names;
-  for (const char* name : kernels::functions()) CHECK(names.insert(name).second);
+  for (const kernels::Module module : kernels::all_modules) {
+    for (const char* name : kernels::functions(module)) CHECK(names.insert(name).second);
+  }
   CHECK(names.size() == 5 * 4 + 4 + 2 * 3 + 6);
 }

@@ -68,8 +68,10 @@ struct Recorder {
 };
 
 inline bool listed(const std::string& function) {
-  for (const char* name : kernels::functions()) {
-    if (name == function) return true;
+  for (const kernels::Module module : kernels::all_modules) {
+    for (const char* name : kernels::functions(module)) {
+      if (name == function) return true;
+    }
   }
   return false;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// All device code, as one module. This file has the launched functions, the headers their
-// implementation.
+// The device code but that of copies, as one module. This file has the launched functions, the
+// headers their implementation.
 #include "../function_names.hpp"
 #include "../philox.hpp"
-#include "copy.cuh"
 #include "matmul.cuh"
 #include "sort.cuh"
 
@@ -57,16 +56,6 @@ extern "C" __global__ void __launch_bounds__(kernels::sum_threads)
     kernels::merge_runs<kernels::Item>(arguments);                                 \
   }
 TENON_CUDA_SORTS(TENON_DEFINE_SORT)
-
-extern "C" __global__ void __launch_bounds__(kernels::copy_threads)
-    tenon_copy_strided(const kernels::CopyArguments arguments) {
-  kernels::copy_strided(arguments);
-}
-
-extern "C" __global__ void __launch_bounds__(kernels::copy_threads)
-    tenon_copy_transposed(const kernels::CopyArguments arguments) {
-  kernels::copy_transposed(arguments);
-}
 
 extern "C" __global__ void __launch_bounds__(kernels::random_threads)
     tenon_rand(const kernels::RandomArguments a) {

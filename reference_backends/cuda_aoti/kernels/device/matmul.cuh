@@ -23,33 +23,31 @@ __device__ inline float dot_chunk(const std::uint16_t* x, const float (&weight)[
   return sum;
 }
 
-/// A warp computes `few_rows_at_once` elements of one column: each weight is unpacked once, by one
+/// A warp computes `few_rows_limit` elements of one column: each weight is unpacked once, by one
 /// lane.
 __device__ inline void packed_rows(const MatmulArguments& a) {
   const int column = static_cast<int>(blockIdx.x) * few_rows_warps + static_cast<int>(threadIdx.y);
   if (column >= a.weights.columns) return;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * few_rows_at_once;
-  const std::uint16_t* self = a.self + first * a.self_row_stride;
   const int lane = static_cast<int>(threadIdx.x);
-  float sums[few_rows_at_once] = {};
+  float sums[few_rows_limit] = {};
   for (int chunk = lane; chunk < a.weights.depth / weights_per_chunk; chunk += 32) {
     float weight[weights_per_chunk];
     Int4Packed::chunk(a.weights, column, chunk, weight);
     TENON_UNROLL
-    for (int row = 0; row < few_rows_at_once; ++row) {
-      if (first + row < a.rows) {
-        sums[row] += dot_chunk(self + row * a.self_row_stride + chunk * weights_per_chunk, weight,
+    for (int row = 0; row < few_rows_limit; ++row) {
+      if (row < a.rows) {
+        sums[row] += dot_chunk(a.self + row * a.self_row_stride + chunk * weights_per_chunk, weight,
                                a.self_vector_loads != 0);
       }
     }
   }
   TENON_UNROLL
-  for (int row = 0; row < few_rows_at_once; ++row) {
+  for (int row = 0; row < few_rows_limit; ++row) {
     for (int distance = 16; distance > 0; distance /= 2) {
       sums[row] += __shfl_xor_sync(0xffffffffu, sums[row], distance);
     }
-    if (lane == 0 && first + row < a.rows) {
-      a.out[place(first + row, a.weights.columns, column)] = float_to_bfloat16(sums[row]);
+    if (lane == 0 && row < a.rows) {
+      a.out[place(row, a.weights.columns, column)] = float_to_bfloat16(sums[row]);
     }
   }
 }
@@ -113,7 +111,7 @@ struct Rows {
     plain_rows<Format, OneRowNarrowBlock, 1>(a);
   }
   static __device__ void few(const MatmulArguments& a) {
-    plain_rows<Format, FewRowsBlock, few_rows_at_once>(a);
+    plain_rows<Format, FewRowsBlock, few_rows_limit>(a);
   }
 };
 

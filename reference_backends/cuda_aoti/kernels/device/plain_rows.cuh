@@ -116,14 +116,14 @@ __device__ inline void stage_eight(StagedRows<kRows>& to, int row, int at, const
 
 /// Stores `chunks` chunks of `kRows` rows from `first_k` on; of rows beyond the last, zeroes.
 template <class Block, bool even_first, int kRows>
-__device__ inline void stage_rows(const MatmulArguments& a, StagedRows<kRows>& to,
-                                  std::int64_t first_row, int first_k, int chunks) {
+__device__ inline void stage_rows(const MatmulArguments& a, StagedRows<kRows>& to, int first_k,
+                                  int chunks) {
   const int thread = static_cast<int>(threadIdx.y * 32 + threadIdx.x);
   const int eights = chunks * 4;
   TENON_UNROLL
   for (int row = 0; row < kRows; ++row) {
-    const bool is_there = first_row + row < a.rows;
-    const std::uint16_t* const from = a.self + (first_row + row) * a.self_row_stride + first_k;
+    const bool is_there = row < a.rows;
+    const std::uint16_t* const from = a.self + row * a.self_row_stride + first_k;
     for (int at = thread; at - thread % 32 < eights; at += Block::threads) {
       Words4 words{};
       if (is_there && at < eights) words = load_eight(from + at * 8, a.self_vector_loads != 0);
@@ -205,14 +205,13 @@ __device__ inline void plain_rows(const MatmulArguments& a) {
   const int first_column =
       static_cast<int>(blockIdx.x) * Block::columns + static_cast<int>(threadIdx.y) * columns;
   const int last_column = a.weights.columns - 1;
-  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.y) * kRows;
   const int all_chunks = a.weights.depth / weights_per_chunk;
   float sums[columns][kRows] = {};
   for (int first = 0; first < all_chunks; first += StagedRows<kRows>::chunks) {
     const int left = all_chunks - first;
     const int chunks = left < StagedRows<kRows>::chunks ? left : StagedRows<kRows>::chunks;
     if (first > 0) __syncthreads();
-    stage_rows<Block, Format::even_first>(a, self, first_row, first * weights_per_chunk, chunks);
+    stage_rows<Block, Format::even_first>(a, self, first * weights_per_chunk, chunks);
     __syncthreads();
     if (a.weights.group_shift >= 5) {
       add_chunks<Format, true>(a.weights, self, first, chunks, first_column, sums);
@@ -227,9 +226,8 @@ __device__ inline void plain_rows(const MatmulArguments& a) {
       for (int distance = 16; distance > 0; distance /= 2) {
         sums[i][row] += __shfl_xor_sync(0xffffffffu, sums[i][row], distance);
       }
-      if (lane == 0 && first_row + row < a.rows && first_column + i <= last_column) {
-        a.out[place(first_row + row, a.weights.columns, first_column + i)] =
-            float_to_bfloat16(sums[i][row]);
+      if (lane == 0 && row < a.rows && first_column + i <= last_column) {
+        a.out[place(row, a.weights.columns, first_column + i)] = float_to_bfloat16(sums[i][row]);
       }
     }
   }
