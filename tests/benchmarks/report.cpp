@@ -74,6 +74,18 @@ std::string processor() {
   return "unknown";
 }
 
+/// The widest vectors of the processor, by which figures of different machines are distinguished.
+std::string machine_class() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
+  return __builtin_cpu_supports("avx2") ? "AVX2" : "x86-64";
+#elif defined(__aarch64__)
+  return "arm64";
+#else
+  return "unknown";
+#endif
+}
+
 }  // namespace
 
 std::optional<double> Row::ratio() const {
@@ -170,6 +182,7 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
   utsname system{};
   ::uname(&system);
   return {{"processor", processor()},
+          {"machine class", machine_class()},
           {"system",
            fmt::format("{} {}, glibc {}", system.sysname, system.release, gnu_get_libc_version())},
           {"compiler",

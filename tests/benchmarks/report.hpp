@@ -43,7 +43,7 @@ struct Report {
   [[nodiscard]] std::string json() const;
 };
 
-/// Processor, kernel, C library, compiler.
+/// Processor, its class, kernel, C library, compiler.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_facts();
 
 }  // namespace tenon::bench

@@ -9,9 +9,11 @@ from dev.part import Failed
 
 
 def bench(part, words):
-    """The benchmarks; --compare reads two runs."""
+    """The benchmarks; --compare reads two runs, --chart draws one."""
     if words[:1] == ["--compare"]:
         return part.call(["python3", "tests/benchmarks/compare/compare.py", *words[1:]])
+    if words[:1] == ["--chart"]:
+        return part.call(["python3", "-B", "docs/site/pictures/against_stock.py", *words[1:]])
     packages.setup(part)
     # Without the wheel the program says in one line that it skips, and exits with 77.
     wheel = part.captured([".ci/fetch-executorch-wheel"], stderr=None)

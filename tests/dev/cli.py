@@ -78,8 +78,9 @@ COMMANDS = {
     "bench": Command(
         bench.bench, "benchmarks against the stock ExecuTorch wheel (fetches it from PyPI)",
         "The arguments are those of tenon-bench: --only GROUP, --rounds N, --markdown, --json FILE, --case FOLDER, ...\n"
-        "--compare A.json B.json says which rows of two runs differ by more than noise.",
-        words="[ARGUMENT]... | --compare A.json B.json"),
+        "--compare A.json B.json says which rows of two runs differ by more than noise.\n"
+        "--chart RUN.json PICTURE.svg draws a run: bars against stock ExecuTorch, for light and dark pages.",
+        words="[ARGUMENT]... | --compare A.json B.json | --chart RUN.json PICTURE.svg"),
     "gpu": Command(gpu.gpu, "on a machine with an NVIDIA GPU: all that needs one, with a report",
                    "Kernels, conformance kit, real programs, compute-sanitizer, figures; a report in a folder of DIR.",
                    arguments=_gpu_arguments),

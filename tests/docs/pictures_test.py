@@ -9,6 +9,7 @@ usage: pictures_test.py ROOT
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -18,6 +19,7 @@ root = pathlib.Path(sys.argv[1]).resolve()
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(root / "docs/site/pictures"))
 
+import against_stock  # noqa: E402
 import architecture  # noqa: E402
 import draw  # noqa: E402
 import execution  # noqa: E402
@@ -47,6 +49,90 @@ class Tables(unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 call()
+
+
+def time(minimum):
+    return {"minimum": minimum, "median": minimum, "halves": [minimum, minimum]}
+
+
+def row(what, ours, stock=None, floor=None, goal=None, unit="ns"):
+    return {"group": "load", "what": what, "unit": unit, "ours": ours, "stock": stock, "floor": floor, "goal": goal}
+
+
+RUN = {"facts": {"processor": "A & B", "machine class": "AVX2", "system": "Linux"}, "rows": [
+    row("four times as fast", time(25), time(100), time(20), "≤ 0.5 × stock"),
+    row("twice as slow", time(200), time(100)),
+    row("faster, without a goal", time(50), time(100)),
+    row("without stock", time(60), None, time(40), "≤ 2 × floor"),
+    row("a count", time(2), time(1), unit=""),
+    row("one side alone", time(2), goal="≤ 3 ns"),
+]}
+
+
+class Charts(unittest.TestCase):
+    def chart(self, run, facts=None):
+        return against_stock.chart(against_stock.bars_of_run(run), facts or run["facts"])
+
+    def run_it(self, text, name="chart.svg"):
+        """Exit status, messages, and the picture if there is one, of a file with this text."""
+        with tempfile.TemporaryDirectory(prefix="tenon-chart-") as folder:
+            source, target = pathlib.Path(folder, "run.json"), pathlib.Path(folder, name)
+            source.write_text(text, encoding="utf-8")
+            done = subprocess.run([sys.executable, "-B", against_stock.__file__, source, target], capture_output=True,
+                                  text=True, check=False)
+            return done.returncode, done.stderr, target.read_text(encoding="utf-8") if target.exists() else None
+
+    def test_rows_with_a_goal_and_rows_above_one_are_drawn(self):
+        bars = [(bar.what, bar.ratio, bar.rival) for bar in against_stock.bars_of_run(RUN)]
+        self.assertEqual(bars, [("four times as fast", 0.25, "stock"), ("twice as slow", 2, "stock"),
+                                ("without stock", 1.5, "floor")])
+
+    def test_bars_begin_at_one_and_are_logarithmic(self):
+        picture = ElementTree.fromstring(self.chart(RUN))
+        colours = {"var(--host-line)", "var(--bridge-line)"}
+        bars = [(float(bar.get("x")), float(bar.get("width")), bar.get("fill"))
+                for bar in picture.iter("{http://www.w3.org/2000/svg}rect") if bar.get("fill") in colours]
+        one = against_stock.Scale([0.25, 2, 1.5]).x_of(1)
+        [(fast, length, ours), (slow, above, theirs), (floor, _, _)] = bars
+        self.assertAlmostEqual(fast + length, one, delta=0.2)
+        self.assertEqual((ours, theirs), ("var(--host-line)", "var(--bridge-line)"))
+        self.assertAlmostEqual(slow, one, delta=0.2)
+        self.assertEqual(floor, slow)
+        self.assertAlmostEqual(length, 2 * above, delta=0.3)  # a quarter is twice a half
+
+    def test_the_machine_is_named_and_both_modes_have_colours(self):
+        text = self.chart(RUN)
+        shown = [each.text for each in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
+        for line in ("processor: A & B", "machine class: AVX2", "load: twice as slow", "2.00", "0.25"):
+            self.assertIn(line, shown)
+        self.assertNotIn("system: Linux", shown)
+        for mode in (0, 1):
+            self.assertIn(f"--bridge-line:{svg.PALETTE['bridge-line'][mode]};", text)
+
+    def test_the_table_of_a_run_gives_the_bars_of_the_run(self):
+        page = ("- processor: P\n- compiler: C\n\n| group | what | floor | stock | ours | ours / stock | goal | reached |\n"
+                "|---|---|---:|---:|---:|---:|---|---|\n| load | a | 1.0 ns | 4.0 ns | 1.0 ns | 0.25 | ≤ 1 × stock | yes |\n"
+                "| load | b |  | 2.0 ns | 1.0 ns | 0.50 |  |  |\n| allocations | c |  | 1 | 2 | 2.00 |  |  |\n"
+                "| load | d | 1.0 ns |  | 2.0 ns |  | ≤ 3 × floor | yes |\n")
+        bars = against_stock.bars_of_table(tables.table_of(page, "group | what | floor"))
+        self.assertEqual([(bar.what, bar.ratio) for bar in bars], [("a", 0.25)])
+        self.assertEqual(against_stock.facts_of_page("text\n\n" + page), {"processor": "P", "compiler": "C"})
+
+    def test_one_run_is_drawn_the_same_each_time(self):
+        status, said, text = self.run_it(json.dumps(RUN))
+        self.assertEqual((status, said), (0, ""))
+        self.assertEqual(text, self.chart(RUN))
+
+    def test_what_is_no_run_or_has_no_bar_is_an_error_and_leaves_no_file(self):
+        for text in ("", "[]", "{}", '{"rows": 3}', json.dumps(RUN | {"rows": RUN["rows"][4:]})):
+            status, said, drawn = self.run_it(text)
+            self.assertEqual((status, drawn), (2, None), text)
+            self.assertIn("expected a file of tenon-bench --json", said)
+
+    def test_a_picture_that_cannot_be_written_is_an_error(self):
+        status, said, _ = self.run_it(json.dumps(RUN), "absent/chart.svg")
+        self.assertEqual(status, 2)
+        self.assertRegex(said, "absent/chart.svg: No such file")
 
 
 class Executions(unittest.TestCase):

@@ -12,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import against_stock  # noqa: E402
 import architecture  # noqa: E402
 import bars  # noqa: E402
 import diagrams  # noqa: E402
@@ -20,7 +21,7 @@ import growth  # noqa: E402
 import terminal  # noqa: E402
 
 
-PARTS = (architecture, bars, diagrams, execution, growth, terminal)
+PARTS = (against_stock, architecture, bars, diagrams, execution, growth, terminal)
 
 
 def pictures(root):
