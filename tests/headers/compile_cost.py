@@ -25,6 +25,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ["nlohmann/json.hpp", "flatbuffers/flatbuffers.h", "fmt/format.h"]
 YARDSTICK = LIBRARIES[:2]
+# The other umbrella headers of applications, each with definitions of its own.
+OTHER_UMBRELLAS = (
+    "arrays", "async", "discovery", "inspect", "isolation", "prepared", "sequence", "signatures",
+)
 # Headers of one subject; the later ones are where older versions have them.
 UMBRELLAS = {
     "tenon/tenon.hpp": [["tenon/tenon.hpp"]],
@@ -39,10 +43,14 @@ UMBRELLAS = {
         f"  its part {part}/implementation.hpp": [[f"tenon/host/{part}/implementation.hpp"]]
         for part in ("registry", "program", "method")
     },
+    **{
+        f"tenon/host/{umbrella}/implementation.hpp": [[f"tenon/host/{umbrella}/implementation.hpp"]]
+        for umbrella in OTHER_UMBRELLAS
+    },
     "all of tenon-host": [
         [
             "tenon/host/implementation.hpp",
-            *(f"tenon/host/{part}/implementation.hpp" for part in ("arrays", "async", "discovery", "inspect", "isolation", "prepared", "sequence", "signatures")),
+            *(f"tenon/host/{umbrella}/implementation.hpp" for umbrella in OTHER_UMBRELLAS),
         ]
     ],
 }

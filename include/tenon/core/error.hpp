@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "tenon/abi/status.h"
 #include "tenon/abi/version.h"
@@ -40,7 +39,13 @@ enum class Error : std::uint32_t {
 
 namespace detail {
 
-inline constexpr std::array<std::pair<Error, std::string_view>, 22> error_names{{
+// Not a pair: each length of a literal would be one more constructor to instantiate.
+struct NamedError {
+  Error error;
+  std::string_view name;
+};
+
+inline constexpr std::array<NamedError, 22> error_names{{
     {Error::Ok, "Ok"},
     {Error::Internal, "Internal"},
     {Error::InvalidState, "InvalidState"},
@@ -69,8 +74,8 @@ inline constexpr std::array<std::pair<Error, std::string_view>, 22> error_names{
 
 /// Name of `error`, as ExecuTorch spells it, or an empty view when the number is not one of them.
 [[nodiscard]] constexpr std::string_view error_name(Error error) noexcept {
-  for (const auto& [value, name] : detail::error_names) {
-    if (value == error) return name;
+  for (const detail::NamedError& known : detail::error_names) {
+    if (known.error == error) return known.name;
   }
   return {};
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <iterator>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,28 +20,22 @@ namespace tenon::inline TENON_RELEASE::host {
 /// ("FEAT_DotProd") and, on Intel, those of machdep.cpu in lower case. Names compare exactly.
 class CpuFeatures {
  public:
-  explicit CpuFeatures(std::vector<std::string> names)
-      : names_(std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())) {}
+  /// Of these names, in any order; a name may be there twice.
+  explicit CpuFeatures(std::vector<std::string> names);
 
   /// The features of this machine, read once. Empty where the system does not report them.
   [[nodiscard]] static const CpuFeatures& of_this_machine();
 
-  [[nodiscard]] bool has(std::string_view name) const { return names_.contains(name); }
+  [[nodiscard]] bool has(std::string_view name) const noexcept;
 
   /// Those of `wanted` that are missing, in their order.
-  [[nodiscard]] std::vector<std::string> missing(std::span<const std::string> wanted) const {
-    std::vector<std::string> out;
-    for (const std::string& name : wanted) {
-      if (!has(name)) out.push_back(name);
-    }
-    return out;
-  }
+  [[nodiscard]] std::vector<std::string> missing(std::span<const std::string> wanted) const;
 
-  /// All names, sorted.
-  [[nodiscard]] const std::set<std::string, std::less<>>& names() const noexcept { return names_; }
+  /// All names, sorted, each once.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
  private:
-  std::set<std::string, std::less<>> names_;
+  std::vector<std::string> names_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host

@@ -102,15 +102,14 @@ class BackendRegistry {
   /// `register_backend` with the tag "debug": not in lists unless asked for.
   template <class What>
   [[nodiscard]] Status register_debug_backend(What&& what, Registration registration = {}) {
-    registration.tags.emplace_back("debug");
-    return register_backend(std::forward<What>(what), std::move(registration));
+    return register_backend(std::forward<What>(what), tagged(std::move(registration), "debug"));
   }
 
   /// `register_backend` with the tag "experimental": not in lists unless asked for.
   template <class What>
   [[nodiscard]] Status register_experimental_backend(What&& what, Registration registration = {}) {
-    registration.tags.emplace_back("experimental");
-    return register_backend(std::forward<What>(what), std::move(registration));
+    return register_backend(std::forward<What>(what),
+                            tagged(std::move(registration), "experimental"));
   }
 
   /// Forgets `id` and all its providers. NotFound when it is not known; InvalidState while the
@@ -186,6 +185,7 @@ class BackendRegistry {
     std::string failure{};              ///< Why it is not done although it ran.
   };
 
+  [[nodiscard]] static Registration tagged(Registration registration, std::string_view tag);
   Status register_source(std::shared_ptr<PluginSource> source, const Registration& registration);
   [[nodiscard]] std::vector<detail::Provider> providers_of(
       const std::shared_ptr<const PluginSource>& source) const;

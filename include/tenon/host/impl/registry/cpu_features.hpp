@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>

@@ -19,9 +19,26 @@
 
 namespace tenon::inline TENON_RELEASE::host {
 
+CpuFeatures::CpuFeatures(std::vector<std::string> names) : names_(std::move(names)) {
+  std::sort(names_.begin(), names_.end());
+  names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+}
+
 const CpuFeatures& CpuFeatures::of_this_machine() {
   static const CpuFeatures features(detail::names_of_this_machine());
   return features;
+}
+
+bool CpuFeatures::has(std::string_view name) const noexcept {
+  return std::binary_search(names_.begin(), names_.end(), name);
+}
+
+std::vector<std::string> CpuFeatures::missing(std::span<const std::string> wanted) const {
+  std::vector<std::string> out;
+  for (const std::string& name : wanted) {
+    if (!has(name)) out.push_back(name);
+  }
+  return out;
 }
 
 BackendRegistry::BackendRegistry(HostInfo info) : info_(std::move(info)), cpu_(nullptr) {}
@@ -30,6 +47,11 @@ BackendRegistry::BackendRegistry(HostInfo info, const CpuFeatures* cpu)
     : info_(std::move(info)), cpu_(cpu) {}
 
 BackendRegistry::~BackendRegistry() = default;
+
+Registration BackendRegistry::tagged(Registration registration, std::string_view tag) {
+  registration.tags.emplace_back(tag);
+  return registration;
+}
 
 Status BackendRegistry::register_backend(std::shared_ptr<const LoadedBackend> backend,
                                          Registration registration) {
