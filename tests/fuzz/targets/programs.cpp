@@ -2,12 +2,14 @@
 //
 // fuzz-programs: programs, which are loaded and run, and data files.
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/mutate/program.hpp"
+#include "fuzz/offset_verdicts.hpp"
 #include "fuzz/program_walk.hpp"
 
 namespace tenon::fuzz {
@@ -15,6 +17,7 @@ namespace {
 
 void program(std::span<std::byte> bytes) {
   const ProgramInput parts = split_input(bytes);
+  if (!test::offset_verdicts(parts.program).agree()) std::abort();
   const auto opened = host::Program::from_bytes(parts.program, nullptr, "fuzz.pte");
   use(opened);
   if (!opened.ok()) return;
@@ -29,6 +32,7 @@ void program(std::span<std::byte> bytes) {
 }
 
 void data_file(std::span<std::byte> bytes) {
+  if (!test::offset_verdicts(bytes).agree()) std::abort();
   const auto opened = host::DataFile::from_bytes(bytes, nullptr, "fuzz.ptd");
   use(opened);
   if (opened.ok()) test::Walk::data_file(*opened);

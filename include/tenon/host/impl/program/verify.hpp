@@ -28,6 +28,7 @@ struct PlanScope {
   const schema::ExecutionPlan& plan;
   WorkLimit& limit;
   bool& has_devices;  ///< Set by what names a device that is not the CPU.
+  std::size_t num_segments = view.num_segments();
   std::size_t num_values = 0;
 };
 
@@ -310,7 +311,7 @@ template <class Element>
     }
     case schema::DataLocation::SEGMENT:
       TENON_RETURN_IF_ERROR(
-          verify_index(index, scope.view.num_segments(), "segments", "processed: index"));
+          verify_index(index, scope.num_segments, "segments", "processed: index"));
       break;
     default:
       return error(Error::InvalidProgram, "processed: location is ",
