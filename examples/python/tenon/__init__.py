@@ -54,11 +54,18 @@ __all__ = [
     "strip_variants",
 ]
 
+TYPE_CHECKING = False  # As `typing` has it, whose import takes longer than all of this package.
+if TYPE_CHECKING:
+    from ._compile import Compiled, compile
+    from ._pack import pack
+    from ._reports import doctor, inspect, plugins
+    from ._variants import merge_variants, strip_variants
+
 _REPORTS = ("doctor", "inspect", "plugins")
 _VARIANTS = ("merge_variants", "strip_variants")
 
 
-def __getattr__(name):
+def _loaded_late(name: str) -> object:
     # Their dataclasses take longer to import than all else.
     if name in _REPORTS:
         from . import _reports
@@ -85,5 +92,9 @@ def __getattr__(name):
     raise AttributeError(f"module 'tenon' has no attribute {name!r}")
 
 
-def __dir__():
+if not TYPE_CHECKING:  # With it a checker takes any name for one of the module.
+    __getattr__ = _loaded_late
+
+
+def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))

@@ -6,13 +6,18 @@ from __future__ import annotations
 import collections
 import html
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _aot, _program
 from ._half import load_half, option_bytes
 
+if TYPE_CHECKING:
+    import torch
 
-def compile(model, example_inputs, *, backend: str, options: Mapping[str, object] | None = None, dynamic=None,
+
+def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_inputs: Iterable[Any], *, backend: str,
+            options: Mapping[str, object] | None = None, dynamic: Any = None,
             plugins: Sequence[str | os.PathLike[str]] = ()) -> Compiled:
     """Exports a module of PyTorch and compiles it with a plugin's backend (tenon-compile). Needs torch.
 
@@ -64,7 +69,8 @@ class Compiled:
     data: dict[str, bytes]
     operators: dict[str, tuple[int, int]]
 
-    def __init__(self, exported, backend, half, specs, plugins):
+    def __init__(self, exported: torch.export.ExportedProgram, backend: str, half: _aot.Backend,
+                 specs: list[tuple[str, bytes]], plugins: tuple[str, ...]) -> None:
         from .executorch._edge import describe
 
         self.exported = exported
@@ -76,9 +82,9 @@ class Compiled:
         self.operators = {name: (taken, left) for name, taken, left in operators}
         _, tags, _ = half.partition(described.program, specs)
         self._steps = _steps_of(described.nodes, tags)
-        self._method = None
+        self._method: _program.Method | None = None
 
-    def __call__(self, *inputs, **keywords):
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Runs it with the arguments of the module, and returns what that returned, in torch's tensors."""
         import torch
         from torch.export.graph_signature import OutputKind, TensorArgument
@@ -144,14 +150,15 @@ class Compiled:
         return self.svg()
 
 
-def _steps_of(nodes, tags):
+def _steps_of(nodes: Sequence[torch.fx.Node],
+              tags: Mapping[int, str]) -> list[tuple[str, collections.Counter[str]]]:
     """(tag or "", operators) in the order of the first nodes; neighbours that are left are one step."""
     import torch
 
     from .executorch._operators import name_of
 
-    steps: list[tuple[str, collections.Counter]] = []
-    by_tag: dict[str, collections.Counter] = {}
+    steps: list[tuple[str, collections.Counter[str]]] = []
+    by_tag: dict[str, collections.Counter[str]] = {}
     for number, node in enumerate(nodes):
         if not isinstance(node.meta.get("val"), (torch.Tensor, list, tuple)):
             continue

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """tenon-config: where the installed package keeps what other builds need."""
 
+from __future__ import annotations
+
 import argparse
+import pathlib
 import sys
 
-from . import __version__
+from ._tenon import __version__
 from ._prefix import plugin_folder, prefix
 
 _FOLDERS = {
@@ -19,7 +22,7 @@ _FOLDERS = {
 }
 
 
-def _flags(root):
+def _flags(root: pathlib.Path) -> dict[str, list[str]]:
     """What compiles and links a plugin, besides -std=c++20; one argument a line."""
     exports = root / "share/tenon/tenon-plugin.map"
     return {
@@ -29,7 +32,7 @@ def _flags(root):
     }
 
 
-def main(arguments=None):
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tenon-config",
         description="Prints where the installed package keeps headers, files for CMake and "

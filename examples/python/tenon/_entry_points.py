@@ -10,11 +10,14 @@ function that returns the path:
 Entry points are read from the metadata of packages: nothing is imported until a backend is used.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import importlib
 import os
 import pathlib
+from typing import Any
 
 from ._error import Error
 
@@ -36,19 +39,19 @@ class Offer:
     value: str
     """The object, as `module:attribute`."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.distribution} {self.version} ({self.value})"
 
 
 @functools.cache
-def offered():
+def offered() -> dict[str, list[Offer]]:
     """The entry points of all installed packages: a dict from ids to lists of `Offer`.
 
     Read once in a process. More than one `Offer` for an id is an error where the backend is used.
     """
     # Takes longer than all of `import tenon`.
     metadata = importlib.import_module("importlib.metadata")
-    offers = {}
+    offers: dict[str, list[Offer]] = {}
     for distribution in metadata.distributions():
         for entry in distribution.entry_points:
             if entry.group != GROUP:
@@ -63,7 +66,7 @@ def offered():
 
 
 @functools.cache
-def plugin_file(id):
+def plugin_file(id: str) -> str | None:
     """The absolute path of the plugin that a package offers for the backend `id`; None without one.
 
     The first call for an id imports the package. Raises `tenon.Error`: RegistrationAlreadyRegistered
@@ -80,7 +83,7 @@ def plugin_file(id):
     [offer] = offers
     try:
         found = _load(offer.value)
-        path = os.fspath(found() if callable(found) else found)
+        path: str = os.fspath(found() if callable(found) else found)
     except Exception as failure:  # Whatever the package's own code raises.
         raise Error(*_ACCESS_FAILED,
                     f"backend '{id}': the entry point of {offer} cannot be loaded: "
@@ -92,7 +95,7 @@ def plugin_file(id):
     return path
 
 
-def _load(value):
+def _load(value: str) -> Any:
     module, _, attributes = value.partition(":")
     return functools.reduce(getattr, filter(None, attributes.split(".")),
                             importlib.import_module(module.strip()))

@@ -44,8 +44,9 @@ def pack(blob: str | os.PathLike[str] | bytes, backend: str, program: str | os.P
     Raises `Error`: AccessFailed for a file that cannot be read or written, InvalidArgument and
     NotSupported for what no program can hold.
     """
-    encoded = [(key, value.encode() if isinstance(value, str) else _source(value, f"specs[{key!r}]"))
-               for key, value in (specs or {}).items()]
+    encoded: list[tuple[str, str | bytes]] = [
+        (key, value.encode() if isinstance(value, str) else _source(value, f"specs[{key!r}]"))
+        for key, value in (specs or {}).items()]
     named = [(key, _source(value, f"data[{key!r}]")) for key, value in (data or {}).items()]
     _aot.pack(_source(blob, "blob"), backend, os.fspath(program), _texts(inputs, "inputs"),
               _texts(outputs, "outputs"), encoded, named, method)

@@ -1,28 +1,41 @@
 # SPDX-License-Identifier: MIT
 """Programs, and the registry that all programs share."""
 
+from __future__ import annotations
+
 from . import _paths, _tenon
 from ._error import Error
 from ._tenon import Array, Method
 
+TYPE_CHECKING = False  # As `typing` has it, whose import takes longer than all of this package.
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ._tenon import Input, InputArray, Output, ThreadPool, Trace
+
+    Path = str | os.PathLike[str]
+    Model = Path | InputArray
+    Options = Mapping[str, Mapping[str, bool | int | float | str | bytes]]
+
 __all__ = ["Method", "MethodMeta", "Program", "TensorInfo", "Value", "load", "register_backend"]
 
-_registry = None
-_offers = None
+_shared: tuple[_tenon.Registry, _Offers] | None = None
 
 
 class _Offers:
     """What installed packages offer by entry points, for one registry."""
 
-    def __init__(self, registry: "_tenon.Registry") -> None:
+    def __init__(self, registry: _tenon.Registry) -> None:
         import threading
 
         self._registry = registry
         self._lock = threading.Lock()
-        self._asked: "set[str]" = set()
-        self._files: "set[str]" = set()
+        self._asked: set[str] = set()
+        self._files: set[str] = set()
 
-    def register(self, ids: "list[str]") -> None:
+    def register(self, ids: list[str]) -> None:
         """Registers the plugins that packages offer for `ids`; imports those packages."""
         with self._lock:
             for id in [id for id in ids if id not in self._asked]:
@@ -40,16 +53,20 @@ class _Offers:
                 self._asked.add(id)
 
 
-def default_registry() -> "_tenon.Registry":
+def default_registry() -> _tenon.Registry:
     """The registry of programs that name no plugins. It searches what every host searches."""
-    global _registry, _offers
-    if _registry is None:
+    return _defaults()[0]
+
+
+def _defaults() -> tuple[_tenon.Registry, _Offers]:
+    global _shared
+    if _shared is None:
         registry = _tenon.Registry(_paths.plugin_paths(), _paths.worker())
-        _registry, _offers = registry, _Offers(registry)
-    return _registry
+        _shared = registry, _Offers(registry)
+    return _shared
 
 
-def register_backend(path) -> None:
+def register_backend(path: Path) -> None:
     """Adds the backends of a plugin file for all programs that are opened without `plugins`.
 
     The file is read now, and loaded when a program needs it.
@@ -62,13 +79,13 @@ def register_backend(path) -> None:
 class _Facts:
     """A class whose members are its keyword arguments, without the import time of dataclasses."""
 
-    def __init__(self, **members):
+    def __init__(self, **members: Any) -> None:
         self.__dict__.update(members)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         members = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
         return f"{type(self).__name__}({members})"
 
@@ -86,8 +103,8 @@ class TensorInfo(_Facts):
     """
 
     dtype: str
-    sizes: "tuple[int, ...]"
-    dim_order: "tuple[int, ...]"
+    sizes: tuple[int, ...]
+    dim_order: tuple[int, ...]
     shape_dynamism: str
     is_memory_planned: bool
     device: str
@@ -102,7 +119,7 @@ class Value(_Facts):
     """
 
     kind: str
-    tensor: "TensorInfo | None"
+    tensor: TensorInfo | None
 
 
 class MethodMeta(_Facts):
@@ -118,11 +135,11 @@ class MethodMeta(_Facts):
     """
 
     name: str
-    variants: "dict[str, list[str]]"
-    inputs: "list[Value]"
-    outputs: "list[Value]"
-    backends: "list[str]"
-    memory_planned_buffers: "list[int]"
+    variants: dict[str, list[str]]
+    inputs: list[Value]
+    outputs: list[Value]
+    backends: list[str]
+    memory_planned_buffers: list[int]
     num_instructions: int
 
 
@@ -133,10 +150,10 @@ class Program:
     time, as each thread needs its own. A program is a context manager that closes it at the end.
     """
 
-    def __init__(self, program: "_tenon.Program", offers: _Offers) -> None:
+    def __init__(self, program: _tenon.Program, offers: _Offers) -> None:
         self._program = program
         self._offers = offers
-        self._methods: "dict[str, Method]" = {}
+        self._methods: dict[str, Method] = {}
 
     @property
     def name(self) -> str:
@@ -149,7 +166,7 @@ class Program:
         return self._program.is_closed
 
     @property
-    def method_names(self) -> "list[str]":
+    def method_names(self) -> list[str]:
         """Names of all methods, in the order of the file. A variant of one is none of them."""
         return self._program.method_names()
 
@@ -164,12 +181,13 @@ class Program:
             ]
         return MethodMeta(**facts)
 
-    def named_data(self) -> "dict[str, Array]":
+    def named_data(self) -> dict[str, Array]:
         """The bytes of each key, of the program and of its data files. They are not copied."""
         return self._program.named_data()
 
-    def load_method(self, name: str = "forward", *, options=None, embedded_code=None,
-                    variant=None, progress=None) -> Method:
+    def load_method(self, name: str = "forward", *, options: Options | None = None,
+                    embedded_code: str | None = None, variant: str | None = None,
+                    progress: Callable[[int, int], object] | None = None) -> Method:
         """Loads a method: backends are looked up, and their delegates initialised.
 
         options, embedded_code: instead of those given to `load`.
@@ -195,7 +213,7 @@ class Program:
     def __contains__(self, name: object) -> bool:
         return name in self._program.method_names()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._program.method_names())
 
     def __len__(self) -> int:
@@ -211,10 +229,10 @@ class Program:
             method.close()
         self._program.close()
 
-    def __enter__(self) -> "Program":
+    def __enter__(self) -> Program:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -222,9 +240,11 @@ class Program:
         return f"<tenon.Program {self.name}: {state}>"
 
 
-def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", limits=None,
-         budget=None, trace=None, threads=None, priority=None, goal=None, power=None,
-         prepared=None, isolate=None) -> Program:
+def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = (), options: Options | None = None,
+         embedded_code: str = "allow", limits: Mapping[str, int | str | None] | None = None,
+         budget: Mapping[str, int | str] | None = None, trace: Trace | None = None,
+         threads: ThreadPool | int | None = None, priority: str | None = None, goal: str | None = None,
+         power: str | None = None, prepared: Path | bool | None = None, isolate: str | None = None) -> Program:
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
     model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they are
@@ -245,7 +265,7 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
     priority, goal, power: hints for backends whose device knows them: "low", "normal" or "high";
         "latency" or "throughput"; "low", "balanced" or "high". None leaves it to the backend.
     prepared: the directory in which backends keep what they prepare from the program, so that later
-        loads are fast; True: the user's cache directory; None: nothing is kept.
+        loads are fast; True: the user's cache directory; None and False: nothing is kept.
     isolate: which plugins run in processes of their own, by the ids of their backends or the names of
         their files, each with a profile or without one: "AcmeBackend=strict, *_gpu.so=driver". Each
         method then has workers of its own. Linux.
@@ -263,18 +283,21 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
             registry.register_backend(os.fspath(path))
         offers = _Offers(registry)
     else:
-        registry, offers = default_registry(), _offers
+        registry, offers = _defaults()
     if isinstance(threads, int):
         threads = _tenon.ThreadPool(threads)
-    if prepared is not None:
-        prepared = _tenon.PreparedCache("" if prepared is True else os.fspath(prepared))
+    cache = None
+    if prepared is True:
+        cache = _tenon.PreparedCache("")
+    elif prepared is not None and prepared is not False:
+        cache = _tenon.PreparedCache(os.fspath(prepared))
     return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
                                        limits or {}, budget or {}, trace, threads, [priority, goal, power],
-                                       prepared, isolate),
+                                       cache, isolate),
                    offers)
 
 
-async def execute_async(method, inputs, *, borrow=False) -> "list":
+async def execute_async(method: Method, inputs: Sequence[Input], *, borrow: bool = False) -> list[Output]:
     """`method.execute(inputs, borrow=borrow)` in a thread, for the event loop of asyncio.
 
     When the task that awaits it is cancelled (`asyncio.timeout`, `Task.cancel`), the run is ended:

@@ -249,7 +249,8 @@ def doctor(path: str | os.PathLike[str], *, method: str | None = None,
     text = _tenon.doctor_json(_program.default_registry(), os.fspath(path), method,
                               [os.fspath(each) for each in plugins],
                               [os.fspath(each) for each in data])
-    return _of(Diagnosis, json.loads(text))
+    found: Diagnosis = _of(Diagnosis, json.loads(text))
+    return found
 
 
 def inspect(path: str | os.PathLike[str], *, load: bool = False) -> Plugin:
@@ -259,7 +260,8 @@ def inspect(path: str | os.PathLike[str], *, load: bool = False) -> Plugin:
 
     Raises `Error` when the file is no plugin.
     """
-    return _of(Plugin, json.loads(_tenon.inspect_json(os.fspath(path), load)))
+    found: Plugin = _of(Plugin, json.loads(_tenon.inspect_json(os.fspath(path), load)))
+    return found
 
 
 for _each in (Backend, Delegate, Diagnosis, Failure, MethodDiagnosis, Plugin, Record, doctor, inspect,

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as AnySequence
-from types import CapsuleType
 from typing import Any, Protocol
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, CapsuleType
 
 __version__: str
 

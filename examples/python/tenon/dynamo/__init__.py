@@ -13,7 +13,17 @@ module does not have is the id of a backend. Needs torch when the first model is
 in `torch._dynamo.utils.counters["tenon"]`.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from ._explain import explain
+
+    Compiler = Callable[..., Callable[..., Any]]
 
 __all__ = ["GradientsWarning", "WeightsWarning", "explain", "tenon"]
 
@@ -26,7 +36,8 @@ class WeightsWarning(UserWarning):
     """A graph was left to eager, as its parameters changed more often than options["weights_limit"]."""
 
 
-def tenon(gm, example_inputs, *, mode=None, options=None, name=None):
+def tenon(gm: torch.fx.GraphModule, example_inputs: Sequence[torch.Tensor], *, mode: str | None = None,
+          options: Mapping[str, object] | None = None, name: str | None = None) -> Callable[..., Any]:
     """The backend `tenon` of `torch.compile`; `options["backend"]` is the id of the plugin's backend.
 
     Raises tenon.Error, which Dynamo shows inside of its BackendCompilerFailed.
@@ -34,7 +45,8 @@ def tenon(gm, example_inputs, *, mode=None, options=None, name=None):
     return _compile(None, gm, example_inputs, mode, options, name)
 
 
-def _compile(backend, gm, example_inputs, mode: "str | None", options: "Mapping[str, object] | None", name):
+def _compile(backend: str | None, gm: torch.fx.GraphModule, example_inputs: Sequence[torch.Tensor], mode: str | None,
+             options: Mapping[str, object] | None, name: str | None) -> Callable[..., Any]:
     from . import _options
 
     checked = _options.parse(options, mode, backend)
@@ -43,10 +55,11 @@ def _compile(backend, gm, example_inputs, mode: "str | None", options: "Mapping[
     return _compiler.compile_graph(gm, example_inputs, checked, name)
 
 
-def _backend_of(id):
+def _backend_of(id: str) -> Compiler:
     """The backend of `torch.compile` for one backend of a plugin, as Dynamo calls it."""
 
-    def compiler_fn(gm, example_inputs, *, mode=None, options=None, name=None):
+    def compiler_fn(gm: torch.fx.GraphModule, example_inputs: Sequence[torch.Tensor], *, mode: str | None = None,
+                    options: Mapping[str, object] | None = None, name: str | None = None) -> Callable[..., Any]:
         return _compile(id, gm, example_inputs, mode, options, name)
 
     compiler_fn.__name__ = compiler_fn.__qualname__ = id
@@ -54,7 +67,7 @@ def _backend_of(id):
     return compiler_fn
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "explain":
         from ._explain import explain
 
@@ -65,5 +78,5 @@ def __getattr__(name):
     return globals().setdefault(name, _backend_of(name))
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`explain`: what a plugin takes of a model."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch._dynamo.backends.debugging import ExplainWithBackend
@@ -9,7 +13,8 @@ from torch._dynamo.backends.debugging import ExplainWithBackend
 from . import _report, tenon
 
 
-def explain(model, *, options=None, mode=None, dynamic=None):
+def explain(model: Callable[..., Any], *, options: Mapping[str, object] | None = None, mode: str | None = None,
+            dynamic: bool | None = None) -> Callable[..., _report.Report]:
     """A function that runs `model` once and returns a `Report`: which nodes the plugin took, and why not the
     others (torch._dynamo.explain).
 
@@ -19,7 +24,7 @@ def explain(model, *, options=None, mode=None, dynamic=None):
     forgotten.
     """
 
-    def run(*arguments, **keywords):
+    def run(*arguments: Any, **keywords: Any) -> _report.Report:
         backend = ExplainWithBackend(functools.partial(tenon, options=options, mode=mode))
         torch._dynamo.reset()
         with _report.collected() as graphs, torch.no_grad():

@@ -17,7 +17,14 @@ Ahead of time (`partitioner`, `backend`) needs torch and executorch; at run time
 of ExecuTorch that is there.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ._runtime import NotRegisteredWarning, errors, register_plugins, registered
+
+if TYPE_CHECKING:
+    from ._backend import PluginPartitioner, backend, partitioner
 
 _AHEAD_OF_TIME = ("PluginPartitioner", "backend", "partitioner")
 
@@ -25,7 +32,7 @@ __all__ = ["NotRegisteredWarning", "PluginPartitioner", "backend", "errors", "pa
            "register_plugins", "registered"]
 
 
-def __getattr__(name):
+def _loaded_late(name: str) -> object:
     # Takes seconds to import, and is not needed to run programs.
     if name in _AHEAD_OF_TIME:
         from . import _backend
@@ -33,5 +40,9 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+if not TYPE_CHECKING:  # With it a checker takes any name for one of the module.
+    __getattr__ = _loaded_late
+
+
+def __dir__() -> list[str]:
     return __all__

@@ -2,8 +2,9 @@
 """Plugins in ExecuTorch's exporter: its Partitioner and BackendDetails, of a plugin's functions."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import torch
 from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
@@ -103,7 +104,9 @@ class PluginPartitioner(Partitioner):
                 for tag, pairs in specs.items()}
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
-    def ops_to_not_decompose(self, ep: ExportedProgram):
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
         """The operators that the plugin wants whole and of which it takes each call in `ep`."""
         return whole_operators(self._native, _pairs(self.compile_specs),
                                describe(ep, "forward", whole=False)), None
