@@ -8,36 +8,20 @@ Exits with 77 where there is no cargo, or an older one than the crate needs.
 
 import os
 import pathlib
-import re
-import shutil
 import subprocess
 import sys
+
+from cargo import cargo_for
 
 # Cargo runs tests in the folder of the crate.
 crate, target, libraries, plugin, counting, model, *valgrind = (pathlib.Path(path).resolve()
                                                                  for path in sys.argv[1:])
 
 
-def find_cargo():
-    home = pathlib.Path.home() / ".cargo/bin/cargo"
-    return shutil.which("cargo") or (str(home) if home.exists() else None)
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
-
-cargo = find_cargo()
+cargo, why_not = cargo_for(crate)
 if not cargo:
-    skip("cargo is not installed")
-needed = re.search(r'rust-version = "([0-9.]+)"', (crate / "Cargo.toml").read_text())[1]
-found = subprocess.run([cargo, "--version"], capture_output=True, text=True).stdout
-version = re.search(r"cargo ([0-9.]+)", found)
-if not version:
-    skip(f"cargo does not run: {found.strip()!r}")
-if [int(part) for part in version[1].split(".")] < [int(part) for part in needed.split(".")]:
-    skip(f"cargo {version[1]}; the crate needs {needed}")
+    print(f"skipped: {why_not}")
+    sys.exit(77)
 
 environment = dict(os.environ, CARGO_TARGET_DIR=str(target), TENON_LIBDIR=str(libraries),
                    TENON_TEST_PLUGIN=str(plugin), TENON_TEST_COUNTING=str(counting),
