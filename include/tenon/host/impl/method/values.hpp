@@ -11,7 +11,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/impl/method/planned_buffers.hpp"
+#include "tenon/host/impl/method/memory/planned_buffers.hpp"
 #include "tenon/host/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"

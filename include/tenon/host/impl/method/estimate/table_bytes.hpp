@@ -11,7 +11,7 @@
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/memory/method_budget.hpp"
-#include "tenon/host/impl/method/planned_buffers.hpp"
+#include "tenon/host/impl/method/memory/planned_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::inline TENON_RELEASE::host::detail {

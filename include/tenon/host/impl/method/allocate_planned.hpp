@@ -8,7 +8,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/memory/method_budget.hpp"
-#include "tenon/host/impl/method/planned_buffers.hpp"
+#include "tenon/host/impl/method/memory/planned_buffers.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/schema/program_generated.h"
 
