@@ -437,18 +437,15 @@ class TensorPool {
 
   Storage* new_numbered_storage(std::size_t nbytes) {
     const std::uint32_t number = next_number_++;
-    Storage* out = nullptr;
-    if (placements_.empty() || placements_.front().number != number) [[likely]] {
-      out = new_storage(nbytes, false);
-    } else {
-      const Placement place = placements_.front();
+    Placement place{};
+    if (!placements_.empty() && placements_.front().number == number) [[unlikely]] {
+      place = placements_.front();
       placements_ = placements_.subspan(1);
-      if (place.nbytes == nbytes) {
-        out = take(storages_);
-        *out = {this, place.data, nbytes, 1, Storage::borrowed, nullptr, 0, false, number};
-      } else {
-        out = new_storage(nbytes, false);
-      }
+    }
+    const bool is_placed = place.data && place.nbytes == nbytes;
+    Storage* const out = is_placed ? take(storages_) : new_storage(nbytes, false);
+    if (is_placed) {
+      *out = {this, place.data, nbytes, 1, Storage::borrowed, nullptr, 0, false, number};
     }
     if (out) out->number = number;
     return out;
