@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
+import os
+from _collections_abc import Callable, Iterator, Mapping, Sequence  # As collections.abc has them, without collections.
+
 from . import _paths, _tenon
 from ._error import Error
-from ._tenon import Array, Method
+from ._tenon import Array, Method, ThreadPool, Trace
 
 TYPE_CHECKING = False  # As `typing` has it, whose import takes longer than all of this package.
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
+    from ._tenon import Input, InputArray, Output
+else:  # In the stub they are protocols, of `typing`; typing.get_type_hints finds that any object may be one.
+    Input = InputArray = Output = object
 
-    from ._tenon import Input, InputArray, Output, ThreadPool, Trace
-
-    Path = str | os.PathLike[str]
-    Model = Path | InputArray
-    Options = Mapping[str, Mapping[str, bool | int | float | str | bytes]]
+Path = str | os.PathLike[str]
+Model = Path | InputArray
+Options = Mapping[str, Mapping[str, bool | int | float | str | bytes]]
 
 __all__ = ["Method", "MethodMeta", "Program", "TensorInfo", "Value", "load", "register_backend"]
 
@@ -71,15 +72,13 @@ def register_backend(path: Path) -> None:
 
     The file is read now, and loaded when a program needs it.
     """
-    import os
-
     default_registry().register_backend(os.fspath(path))
 
 
 class _Facts:
     """A class whose members are its keyword arguments, without the import time of dataclasses."""
 
-    def __init__(self, **members: Any) -> None:
+    def __init__(self, **members: object) -> None:
         self.__dict__.update(members)
 
     def __eq__(self, other: object) -> bool:
@@ -273,8 +272,6 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = 
     Raises `Error`: AccessFailed for a file that cannot be read, InvalidProgram and
     InvalidExternalData for damaged files, InvalidArgument for the rest.
     """
-    import os
-
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError(f"data: expected a sequence of files, found {type(data).__name__}")
     if plugins:

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The package is typed: types_test.py BUILD SOURCE."""
 
+import inspect
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import typing
 import unittest
+
+import tenon
 
 BUILD, SOURCE = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 PACKAGE = BUILD / "examples/python"
@@ -18,6 +22,30 @@ OF_NANOBIND = re.compile(
     r"\S+ (?:is a disjoint base at runtime, but isn't marked with @disjoint_base in the stub|is inconsistent, metaclass "
     r"differs|is not a function)|\S+\.__init__ is inconsistent, stub does not have \*args parameter \"args\"|"
     r"tenon\._tenon\.(?:Array\.__buffer__|Input|InputArray|Output|SupportsDLPack) is not present at runtime")
+
+
+class Hints(unittest.TestCase):
+    """What typing.get_type_hints, and with it libraries that check at run time, find."""
+
+    def functions(self):
+        """The public functions and the methods of the public classes, but those whose types are PyTorch's."""
+        for name in sorted(set(tenon.__all__) - {"Compiled", "compile"}):
+            public = getattr(tenon, name)
+            members = vars(public).values() if isinstance(public, type) else [public]
+            for member in members:
+                member = getattr(member, "fget", member)
+                if inspect.isfunction(member):
+                    yield member
+
+    def test_the_hints_of_each_function_can_be_read(self):
+        found = [each for each in self.functions() if typing.get_type_hints(each)]
+        self.assertGreater(len(found), 20)
+
+    def test_hints_are_the_types_of_the_arguments(self):
+        hints = typing.get_type_hints(tenon.load)
+        self.assertEqual(hints["return"], tenon.Program)
+        self.assertEqual(hints["trace"], typing.Optional[tenon.Trace])
+        self.assertIn(str, typing.get_args(hints["model"]))
 
 
 class Types(unittest.TestCase):

@@ -6,6 +6,8 @@ usage: release_test.py SOURCE
 """
 
 import copy
+import fnmatch
+import importlib.metadata
 import io
 import os
 import pathlib
@@ -28,6 +30,7 @@ from dev.totals import FAILED, PASSED, SKIPPED  # noqa: E402  pylint: disable=wr
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "include/packages/debian"))
+import dist_info  # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
 import make_debian  # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
 
 
@@ -294,6 +297,17 @@ class Debian(InFolder):
         shutil.rmtree(self.folder / "site/nanobind-3.1.0.dist-info")
         with self.assertRaisesRegex(ValueError, "expected one licence of nanobind"):
             self.make()
+
+    def test_the_python_package_has_metadata_by_which_pytest_finds_it(self):
+        dist_info.write(SOURCE, "1.2.3", self.folder)
+        [found] = importlib.metadata.distributions(path=[str(self.folder)])
+        self.assertEqual((found.metadata["Name"], found.version), ("tenon-ml", "1.2.3"))
+        points = {(point.group, point.name): point.value for point in found.entry_points}
+        self.assertEqual(points["pytest11", "tenon"], "_tenon_pytest")
+        self.assertEqual(points["torch_dynamo_backends", "tenon"], "tenon.dynamo:tenon")
+        installed = (SOURCE / "include/packages/debian/files/python3-tenon.install").read_text(encoding="utf-8").split()
+        for name in ("_tenon_pytest.py", "tenon_ml-1.2.3.dist-info"):
+            self.assertTrue(any(fnmatch.fnmatch(f"usr/lib/python3/dist-packages/{name}", each) for each in installed), name)
 
     def test_a_folder_without_nanobind_is_refused(self):
         (self.nanobind / "src/nb_combined.cpp").unlink()

@@ -26,6 +26,8 @@ cases=samples/tests/conformance/cases/hello
 tenon-run $cases/add/model.pte --plugin /tmp/hello.so --input $cases/add/a0.npy --input $cases/add/b0.npy \
   --expect $cases/add/expected0.npy
 tenon-conformance /tmp/hello.so --cases $cases --level 5 --color never
+apt-get install -y -qq --no-install-recommends python3-pytest >/dev/null
+python3 -m pytest -q -p no:cacheprovider --tenon-plugin /tmp/hello.so --tenon-cases $cases --tenon-level 1
 mkdir /tmp/project
 cp samples/examples/applications/embed/embed.cpp samples/examples/backends/demo_backend/demo_backend.cpp \
   samples/examples/backends/demo_backend/demo_blob.hpp /tmp/project
