@@ -23,6 +23,7 @@ EXECUTORCH_PYTHON = f"{GCC}/examples/python/tenon/executorch/libtenon_executorch
 INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
 # Of the models, those that run beside other plugins as well.
 BESIDE = ("small_mlp", "gpt2", "unet", "stateful")
+TORCHVISION = ("torchvision==0.29.2", "pillow==13.0.0")
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 
 
@@ -100,6 +101,15 @@ def models(part, words=()):
     _exported_models(part)
 
 
+def _four_ways(part):
+    """torchvision has a folder of its own, so that the other checks see the same Python as ever."""
+    folder = "build/live/torchvision"
+    if not os.path.isdir(f"{folder}/torchvision"):
+        part.run([PYTHON, *PIP, "--no-deps", "--target", folder, *TORCHVISION])
+    part.check("live: the examples of a program in four ways give eager PyTorch's numbers",
+               [PYTHON, "tests/live/checks/four_ways_examples.py", GCC], env={"PYTHONPATH": folder})
+
+
 def programs(part):
     """What compiles and packs models without AOTInductor's exporter for ExecuTorch."""
     part.check("live: exported models compile and give eager PyTorch's numbers, here and in the wheel",
@@ -122,6 +132,7 @@ def programs(part):
                    [PYTHON, "tests/live/checks/torch_compile.py", GCC])
         part.check("live: tenon.compile makes the programs of tenon-compile",
                    [PYTHON, "tests/live/checks/tenon_compile.py", GCC])
+        _four_ways(part)
     else:
         part.skip("live: skipped: built without the Python package and ExecuTorch's wheel"
                   " (run .ci/fetch-python-build and .ci/fetch-executorch-wheel)")

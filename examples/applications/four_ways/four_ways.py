@@ -8,6 +8,7 @@ import torch
 from executorch.runtime import Runtime
 
 BACKEND = "GraphBackend"
+torch.set_num_threads(1)  # The models are too small for more.
 
 
 def runs_of(model, example, plugin, program):

@@ -20,9 +20,20 @@ Status binary(const Call& call) {
     TENON_TRY(const double alpha, call.number("alpha", 1));
     op.alpha = static_cast<float>(alpha);
   }
-  TENON_TRY(const TensorId a, call.tensor("self"));
+  TENON_TRY(const TensorId a, call.tensor_or_scalar("self"));  // `1 - x` has the number first.
   TENON_TRY(const TensorId b, call.tensor_or_scalar("other"));
   return call.make(make_operator(op), {a, b});
+}
+
+/// other - alpha * self
+Status rsub(const Call& call) {
+  blob::BinaryT op;
+  op.kind = blob::BinaryKind::Sub;
+  TENON_TRY(const double alpha, call.number("alpha", 1));
+  op.alpha = static_cast<float>(alpha);
+  TENON_TRY(const TensorId a, call.tensor("self"));
+  TENON_TRY(const TensorId b, call.tensor_or_scalar("other"));
+  return call.make(make_operator(op), {b, a});
 }
 
 Status unary(const Call& call, const blob::UnaryT& op) {
@@ -75,6 +86,8 @@ constexpr OperatorRow elementwise_rows[] = {
     {"aten.add.Scalar", &binary<blob::BinaryKind::Add>},
     {"aten.sub.Tensor", &binary<blob::BinaryKind::Sub>},
     {"aten.sub.Scalar", &binary<blob::BinaryKind::Sub>},
+    {"aten.rsub.Tensor", &rsub},
+    {"aten.rsub.Scalar", &rsub},
     {"aten.mul.Tensor", &binary<blob::BinaryKind::Mul>},
     {"aten.mul.Scalar", &binary<blob::BinaryKind::Mul>},
     {"aten.div.Tensor", &binary<blob::BinaryKind::Div>},

@@ -8,6 +8,8 @@ from cargo import cargo_for
 
 # Words after the plugin and the program, from the folder of the examples.
 EXAMPLES = {
+    "classifier": ["shape.ppm"],
+    "generator": ["march april may "],
     "recommender": ["41", "45", "52", "58"],
 }
 
