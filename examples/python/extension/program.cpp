@@ -391,6 +391,12 @@ A run costs more while its events are recorded.)");
             check(self.write(nb::cast<std::string>(text)));
           },
           nb::arg("path"), "Writes the events to a file, replacing it.")
+      .def(
+          "_repr_svg_",
+          [](const nb::handle& self) {
+            return nb::module_::import_("tenon._pictures").attr("trace_svg")(self);
+          },
+          "The events as a picture, in a notebook.")
       .def("__len__", &host::Trace::size)
       .def_prop_ro("dropped", &host::Trace::dropped,
                    "Events lost because there were too many, or no memory.");

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _aot, _program
 from ._half import load_half, option_bytes
+from ._progress import Progress
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +30,8 @@ def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_input
     plugins: plugin files to look in first, also for kernels of nodes that the backend leaves.
 
     The module is exported in torch.no_grad() and decomposed to Core ATen, without the operators that the
-    backend wants whole. Weights are copied into the program where the backend stores them there.
+    backend wants whole. Weights are copied into the program where the backend stores them there. On a terminal a
+    line of stderr says what is done.
 
     Raises `Error`: NotFound for an unknown id, NotSupported when the backend cannot compile or a node has neither
     backend nor kernel, and those of the backend.
@@ -42,14 +44,18 @@ def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_input
     half = load_half(backend, files)
     specs = [(key, option_bytes(key, value)) for key, value in (options or {}).items()]
     program = model
-    if not isinstance(model, torch.export.ExportedProgram):
-        with torch.no_grad():
-            program = torch.export.export(model, tuple(example_inputs), dynamic_shapes=dynamic)
-            table = torch.export.default_decompositions()
-            for target in whole_operators(half, specs, describe(program, "forward", whole=False)):
-                table.pop(target, None)
-            program = program.run_decompositions(table)
-    return Compiled(program, backend, half, specs, files)
+    with Progress("tenon.compile") as progress:
+        if not isinstance(model, torch.export.ExportedProgram):
+            progress.step("torch.export")
+            with torch.no_grad():
+                program = torch.export.export(model, tuple(example_inputs), dynamic_shapes=dynamic)
+                progress.step("decompositions")
+                table = torch.export.default_decompositions()
+                for target in whole_operators(half, specs, describe(program, "forward", whole=False)):
+                    table.pop(target, None)
+                program = program.run_decompositions(table)
+        progress.step(backend)
+        return Compiled(program, backend, half, specs, files)
 
 
 class Compiled:

@@ -8,6 +8,7 @@ import pydoc
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 
 BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 DEMO = BUILD / "examples/backends/demo_backend.so"
@@ -44,6 +45,20 @@ class Reports(unittest.TestCase):
         self.assertEqual(caught.exception.name, "InvalidProgram")
         with self.assertRaises(tenon.Error):
             tenon.doctor(ADD, method="backward")
+
+    def test_a_trace_is_a_picture_in_a_notebook(self):
+        trace = tenon.Trace()
+        self.assertIn("no events", trace._repr_svg_())
+        x = memoryview(bytes(16)).cast("f", shape=[2, 2])
+        tenon.load(ADD, trace=trace)["forward"](x, x, x)
+        picture = xml.etree.ElementTree.fromstring(trace._repr_svg_())
+        svg = "{http://www.w3.org/2000/svg}"
+        bars = {bar.find(f"{svg}title").text.split(":")[0]: bar for bar in picture.iter(f"{svg}rect")}
+        self.assertLessEqual({"init", "execute"}, set(bars))
+        width = float(picture.get("width"))
+        for bar in bars.values():
+            self.assertLessEqual(float(bar.get("x")) + float(bar.get("width")), width)
+            self.assertGreater(float(bar.get("width")), 0)
 
     def test_inspect_describes_a_plugin(self):
         plugin = tenon.inspect(DEMO)
