@@ -12,5 +12,6 @@ using host::IsolatedObject;
 using host::IsolatedSettings;
 using host::max_isolated_backends;
 using host::Sharing;
+using host::WorkerMemory;
 
 }  // namespace tenon::isolated

@@ -43,6 +43,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("N");
   app.add_flag("--own-worker", arguments.own_worker,
                "A worker for each delegate, and not one for the backend");
+  app.add_flag("--share-memory", arguments.share_memory,
+               "Planned tensors are not copied: the plugin can change them at any time");
   app.add_option("--profile", arguments.profile,
                  "What the worker gives up: none, open, driver or strict (default: none)")
       ->type_name("NAME")

@@ -19,6 +19,7 @@ struct Arguments {
   std::uint64_t deadline_ms = 0;
   std::uint32_t restart = 0;
   bool own_worker = false;
+  bool share_memory = false;
   std::string profile = "none";
   std::vector<std::string> readable;
   std::vector<std::string> writable;

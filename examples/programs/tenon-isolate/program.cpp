@@ -45,7 +45,8 @@ Result<Made> make(const Arguments& arguments) {
   request.settings = {.profile = *host::parse_worker_profile(arguments.profile),
                       .deadline_ms = arguments.deadline_ms,
                       .restart = arguments.restart,
-                      .own_worker = arguments.own_worker};
+                      .own_worker = arguments.own_worker,
+                      .share_memory = arguments.share_memory};
   const auto permit = [&](std::string_view kind, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
       const fs::path absolute = fs::absolute(host::path_of(path), failure).lexically_normal();
@@ -68,7 +69,8 @@ std::string to_json(const Made& made) {
       {"backends", made.backends},
       {"without_kernels", std::vector<std::string>()},
       {"profile", host::worker_profile_name(made.settings.profile)},
-      {"permissions", made.settings.permissions}};
+      {"permissions", made.settings.permissions},
+      {"shares_memory", made.settings.share_memory}};
   return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -63,6 +63,9 @@ class Description {
       *text = from.get_name(kept) ? kept.c_str() : nullptr;
     }
     memory_kinds_ = sent_kinds(from.get<std::uint64_t>(), &is_descriptor_kind);
+    // Of a plugin that imports none, the worker maps them: memory of the CPU as any other.
+    memory_kinds_ |= std::uint64_t{1} << TENON_EXTERNAL_MEMFD;
+    if (settings.share_memory) memory_kinds_ |= std::uint64_t{1} << TENON_EXTERNAL_HOST_MEMORY;
     fence_kinds_ = sent_kinds(from.get<std::uint64_t>(), &is_descriptor_fence);
     const std::size_t count = from.get_count(sizeof(std::uint32_t));
     for (std::size_t i = 0; i < count && from.ok(); ++i) {
@@ -82,7 +85,8 @@ class Description {
   [[nodiscard]] bool has(std::uint32_t extension) const noexcept {
     return (extensions_ & extension) != 0;
   }
-  /// Of "tenon.external_memory/1", those that are descriptors; 0 without it.
+  /// Of "tenon.external_memory/1": those that are descriptors, and memory of the host where it is
+  /// shared.
   [[nodiscard]] std::uint64_t memory_kinds() const noexcept { return memory_kinds_; }
   [[nodiscard]] std::uint64_t fence_kinds() const noexcept { return fence_kinds_; }
   [[nodiscard]] const std::vector<tenon_option_spec>& specs() const noexcept { return specs_; }

@@ -59,10 +59,15 @@ tenon_status IsolatedBackend::import_memory(const tenon_external_memory* memory,
   tenon_external_memory copied{};
   std::memcpy(&copied, memory, std::min<std::size_t>(memory->struct_size, sizeof copied));
   copied.struct_size = sizeof copied;
-  if (!is_descriptor_kind(copied.kind)) {
+  const bool is_shared = copied.kind == TENON_EXTERNAL_HOST_MEMORY && settings_.share_memory;
+  if (!is_shared && !is_descriptor_kind(copied.kind)) {
     return fail(error(Error::NotSupported, "memory of kind ", copied.kind,
                       " does not cross to a worker: only descriptors do (memfd, dma-buf, opaque "
                       "descriptor)"));
+  }
+  if (is_shared && copied.descriptor < 0) {
+    return fail(error(Error::NotSupported,
+                      "memory of the host crosses to a worker only where it is that of a memfd"));
   }
   host::FileDescriptor descriptor(::fcntl(static_cast<int>(copied.descriptor), F_DUPFD_CLOEXEC, 0));
   if (!descriptor.valid()) {
@@ -75,7 +80,9 @@ tenon_status IsolatedBackend::import_memory(const tenon_external_memory* memory,
   const Status imported = import_into(loan->shared_worker(), *made);
   if (!imported.ok()) return fail(imported);
   const bool is_cpu = copied.device.device_type == TENON_DL_CPU;
-  const Status placed = is_cpu ? made->map() : made->reserve(1);
+  const Status placed = is_shared ? made->place_at(copied.handle)
+                        : is_cpu  ? made->map()
+                                  : made->reserve(1);
   if (!placed.ok()) {
     end_memory(*made, Call::release_memory, "release_memory");
     return fail(placed);

@@ -74,6 +74,12 @@ class RemoteMemory {
     begin_ = static_cast<std::byte*>(mapped_->data());
     return ok();
   }
+  /// Takes the place of memory that the application has mapped itself. errors: InvalidArgument.
+  [[nodiscard]] Status place_at(void* mapped) {
+    if (!mapped) return error(Error::InvalidArgument, "expected memory of the host, found null");
+    begin_ = static_cast<std::byte*>(mapped) + imported_->offset;
+    return ok();
+  }
   /// Makes it an import, which any worker can make as well.
   void set_import(const tenon_external_memory& memory, host::FileDescriptor descriptor) {
     imported_ = memory;

@@ -24,10 +24,12 @@ struct Settings {
   std::int64_t deadline_ms = 0;
   std::int64_t restart = 0;
   bool own_worker = false;
+  bool share_memory = false;  // No option: hosts plan memory by the kinds that are constant.
 
   [[nodiscard]] static Settings of(const IsolatedSettings& object) noexcept {
     return {static_cast<std::int64_t>(object.deadline_ms), object.restart,
-            object.sharing == static_cast<std::uint32_t>(Sharing::delegate)};
+            object.sharing == static_cast<std::uint32_t>(Sharing::delegate),
+            object.memory == static_cast<std::uint32_t>(WorkerMemory::shared)};
   }
 
   /// Sets one. errors: as TN-OPT-1 says; InvalidArgument for a negative number.

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "arguments.hpp"
 #include "boundary/messages.hpp"
@@ -14,6 +16,7 @@
 #include "guest_delegate.hpp"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/external_memory.h"
+#include "tenon/backend/mapped_memory.hpp"
 
 namespace tenon::isolated {
 
@@ -64,13 +67,13 @@ class GuestDevice final : public MemoryOfTensors {
         table_.allocate(plugin_->handle, made.device, made.size, alignment, &address);
     if (status != TENON_STATUS_OK) return status;
     made.address = static_cast<std::byte*>(address);
-    add(number, made);
+    add(number, std::move(made));
     return status;
   }
   [[nodiscard]] tenon_status free_block(Reader& from) {
-    Memory made;
-    if (!take(from, made)) return unknown();
-    table_.free(plugin_->handle, made.device, made.address);
+    const auto made = take(from);
+    if (!made) return unknown();
+    table_.free(plugin_->handle, made->device, made->address);
     return TENON_STATUS_OK;
   }
   [[nodiscard]] tenon_status copy_to_device(Reader& from) {
@@ -114,18 +117,22 @@ class GuestDevice final : public MemoryOfTensors {
     Memory made;
     made.device = memory.device;
     made.size = memory.nbytes;
+    if (!tenon::detail::has_kind(external_.memory_kinds, memory.kind) ||
+        memory.kind == TENON_EXTERNAL_HOST_MEMORY) {
+      return map(number, memory, std::move(made));
+    }
     void* address = nullptr;
     const tenon_status status =
         external_.import_memory(plugin_->handle, &memory, &made.imported, &address);
     if (status != TENON_STATUS_OK) return status;
     made.address = static_cast<std::byte*>(address);
-    add(number, made);
+    add(number, std::move(made));
     return status;
   }
   [[nodiscard]] tenon_status release_memory(Reader& from) {
-    Memory made;
-    if (!take(from, made)) return unknown();
-    external_.release_memory(plugin_->handle, made.imported);
+    const auto made = take(from);
+    if (!made) return unknown();
+    if (made->imported) external_.release_memory(plugin_->handle, made->imported);
     return TENON_STATUS_OK;
   }
   [[nodiscard]] tenon_status pass_fence(const GuestDelegate& delegate, bool waits, Reader& from,
@@ -146,6 +153,7 @@ class GuestDevice final : public MemoryOfTensors {
     std::uint64_t size = 0;
     tenon_dl_device device{};
     tenon_imported_memory* imported = nullptr;
+    std::optional<MappedMemory> mapped;
   };
   struct Range {
     std::uint64_t number = 0;
@@ -158,21 +166,35 @@ class GuestDevice final : public MemoryOfTensors {
     out.offset = from.get<std::uint64_t>();
     return out;
   }
+  /// Memory of a memfd that the plugin need not import, as it is any other memory of the CPU.
+  [[nodiscard]] tenon_status map(std::uint64_t number, const tenon_external_memory& memory,
+                                 Memory made) {
+    ExternalMemory range;
+    range.descriptor = static_cast<int>(memory.descriptor);
+    range.offset = memory.offset;
+    range.nbytes = memory.nbytes;
+    range.is_written = (memory.access & TENON_EXTERNAL_WRITE) != 0;
+    range.device = memory.device;
+    auto mapped = MappedMemory::map(range);
+    if (!mapped.ok()) return plugin_->fail(std::move(mapped).status());
+    made.mapped.emplace(*std::move(mapped));
+    made.address = static_cast<std::byte*>(made.mapped->data());
+    add(number, std::move(made));
+    return TENON_STATUS_OK;
+  }
   [[nodiscard]] tenon_status unknown() const {
     return plugin_->fail(Error::InvalidArgument, "the worker does not have this memory");
   }
-  void add(std::uint64_t number, const Memory& made) {
+  void add(std::uint64_t number, Memory made) {
     const std::lock_guard lock(mutex_);
-    all_[number] = made;
+    all_.try_emplace(number, std::move(made));
   }
-  [[nodiscard]] bool take(Reader& from, Memory& out) {
+  [[nodiscard]] std::optional<Memory> take(Reader& from) {
     const auto number = from.get<std::uint64_t>();
     const std::lock_guard lock(mutex_);
-    const auto found = all_.find(number);
-    if (found == all_.end()) return false;
-    out = found->second;
-    all_.erase(found);
-    return true;
+    auto found = all_.extract(number);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.mapped());
   }
   [[nodiscard]] tenon_dl_device device_of(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);

@@ -63,6 +63,8 @@ class Application {
 
   explicit Application(const std::string& plugin, Place place = Place::isolated,
                        host::WorkerProfile profile = host::WorkerProfile::none)
+      : Application(plugin, place, host::WorkerSettings{.profile = profile}) {}
+  Application(const std::string& plugin, Place place, host::WorkerSettings settings)
       : registry_(info()) {
     static_cast<void>(marked_process());
     path_ = plugin;
@@ -72,7 +74,7 @@ class Application {
                                                 .worker = TENON_TEST_WORKER,
                                                 .plugin = plugin,
                                                 .out = path_,
-                                                .settings = {.profile = profile}});
+                                                .settings = std::move(settings)});
       if (!made.ok()) throw std::runtime_error(std::string(made.text()));
     }
     if (const Status known = registry_.register_backend(path_); !known.ok()) {
@@ -89,9 +91,14 @@ class Application {
       const std::filesystem::path& program, std::vector<host::BackendOption> options = {},
       host::MethodOptions method = {}) {
     TENON_TRY(auto opened, host::Program::open(program));
+    return load(opened, std::move(options), std::move(method));
+  }
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load(
+      const std::shared_ptr<const host::Program>& program,
+      std::vector<host::BackendOption> options = {}, host::MethodOptions method = {}) {
     method.registry = &registry_;
     method.backend_options = std::move(options);
-    return host::Method::load(opened, "forward", std::move(method));
+    return host::Method::load(program, "forward", std::move(method));
   }
 
  private:

@@ -46,7 +46,7 @@ extern "C" {
 typedef struct tenon_external_memory {
   uint32_t struct_size;
   uint32_t kind;           ///< TENON_EXTERNAL_…
-  int64_t descriptor;      ///< For the kinds that are descriptors; -1 for others.
+  int64_t descriptor;      ///< For the kinds that are descriptors, and see below; -1 for others.
   void* handle;            ///< For the others; NULL for descriptors.
   uint64_t object_size;    ///< Bytes of the whole object where its descriptor does not say them; 0.
   uint64_t offset;         ///< Bytes before the range that is imported.
@@ -76,7 +76,10 @@ typedef struct tenon_imported_memory tenon_imported_memory;
 /// TENON_EXTERNAL_HOST_MEMORY is memory that a device which shares the host's memory works on where
 /// it is. A backend refuses with NOT_SUPPORTED what its device cannot have: it may need whole
 /// pages, or memory of one mapping. Tensors in it have the address that they have without the
-/// import, as tensors of the CPU; those in other memory of the host may be copied.
+/// import, as tensors of the CPU; those in other memory of the host may be copied. `descriptor` is
+/// that of a memfd which is mapped at `handle`, sealed against other sizes, where the memory is of
+/// one, and -1 otherwise: a host plans such memory for a backend that knows TENON_EXTERNAL_MEMFD as
+/// well, and may work in another process.
 ///
 ///   TN-EXM-1  A kind of memory or fence that the table does not list MUST be refused with
 ///             NOT_SUPPORTED and a text.

@@ -78,8 +78,8 @@ enum class FenceKind : std::uint32_t {
 /// Memory that something else allocated. The descriptor or handle remains its owner's.
 struct ExternalMemory {
   MemoryKind kind = MemoryKind::MemFd;
-  int descriptor = -1;            ///< For the kinds that are descriptors.
-  void* handle = nullptr;         ///< For the others.
+  int descriptor = -1;     ///< For the kinds that are descriptors, and HostMemory of a memfd.
+  void* handle = nullptr;  ///< For the others.
   std::uint64_t object_size = 0;  ///< Of the whole object where its descriptor does not say it.
   std::uint64_t offset = 0;       ///< Of the range that is used, in bytes.
   std::uint64_t nbytes = 0;       ///< Of the range.
@@ -99,11 +99,18 @@ struct ExternalFence {
 
 namespace detail {
 
+[[nodiscard]] constexpr bool may_have_descriptor(MemoryKind kind) noexcept {
+  return is_descriptor(kind) || kind == MemoryKind::HostMemory;
+}
+[[nodiscard]] constexpr bool may_have_descriptor(FenceKind kind) noexcept {
+  return is_descriptor(kind);
+}
+
 [[nodiscard]] inline tenon_external_memory to_abi(const ExternalMemory& from) noexcept {
   tenon_external_memory out{};
   out.struct_size = sizeof out;
   out.kind = static_cast<std::uint32_t>(from.kind);
-  out.descriptor = is_descriptor(from.kind) ? from.descriptor : -1;
+  out.descriptor = may_have_descriptor(from.kind) ? from.descriptor : -1;
   out.handle = is_descriptor(from.kind) ? nullptr : from.handle;
   out.object_size = from.object_size;
   out.offset = from.offset;
@@ -129,12 +136,14 @@ namespace detail {
   return kind < 64 && (kinds >> kind & 1) != 0;
 }
 
-/// Whether exactly one of descriptor and handle is there, the one that the kind has.
+/// Whether the one of descriptor and handle is there that the kind has, and no other that it does
+/// not have.
 template <class Kind>
 [[nodiscard]] Status check_handle(Kind kind, std::int64_t descriptor, const void* handle) {
-  constexpr std::int64_t largest = INT32_MAX;
-  if (is_descriptor(kind) ? descriptor >= 0 && descriptor <= largest && !handle
-                          : descriptor == -1 && handle) {
+  const bool has_descriptor = descriptor >= 0 && descriptor <= INT32_MAX;
+  if (is_descriptor(kind)
+          ? has_descriptor && !handle
+          : handle && (descriptor == -1 || (has_descriptor && may_have_descriptor(kind)))) {
     return ok();
   }
   return error(Error::InvalidArgument, name_of(kind), ": expected ",

@@ -27,13 +27,19 @@ enum class Sharing : std::uint32_t {
   delegate = 1,  ///< None: each has its own.
 };
 
+/// How a worker has the tensors of a method's memory plan.
+enum class WorkerMemory : std::uint32_t {
+  copied = 0,  ///< A copy in each call.
+  shared = 1,  ///< Where they are.
+};
+
 /// `WorkerSettings` in an object: the initial values of the options `isolated.…`.
 struct IsolatedSettings {
   std::uint32_t sharing;      ///< A `Sharing`.
   std::uint32_t restart;      ///< New workers for a delegate whose worker died.
   std::uint64_t deadline_ms;  ///< Longest time of one call; 0 for no limit.
   std::uint32_t restriction;  ///< Of the worker: a `WorkerProfile`.
-  std::uint32_t reserved;     ///< 0.
+  std::uint32_t memory;       ///< Of planned tensors: a `WorkerMemory`.
 };
 
 /// The object that an isolated plugin exports: of the template, but for the head, the records, the

@@ -49,6 +49,9 @@ struct WorkerSettings {
   std::uint64_t deadline_ms = 0;  ///< A call that takes longer ends the worker; 0: no limit.
   std::uint32_t restart = 0;      ///< New workers for a delegate whose worker died.
   bool own_worker = false;        ///< One for each delegate, and not one for a backend.
+  /// Buffers of a page or more of a method's memory plan are the worker's as well: calls copy
+  /// nothing of them, and the plugin can change all of their bytes at any time.
+  bool share_memory = false;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host

@@ -72,6 +72,8 @@ Status fill_isolated_object(IsolatedObject& object, std::string_view wrapped, co
       static_cast<std::uint32_t>(settings.own_worker ? Sharing::delegate : Sharing::backend);
   object.settings.restart = settings.restart;
   object.settings.deadline_ms = settings.deadline_ms;
+  object.settings.memory = static_cast<std::uint32_t>(settings.share_memory ? WorkerMemory::shared
+                                                                            : WorkerMemory::copied);
   object.settings.restriction = static_cast<std::uint32_t>(settings.profile);
   return ok();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tenon/abi/extensions/external_memory.h"
@@ -14,10 +15,13 @@
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
-/// Whether the backend's device works on memory of the host where it is.
-[[nodiscard]] inline bool imports_host_memory(const LoadedBackend& backend) {
+/// In which pages the backend works on memory of the host where it is.
+[[nodiscard]] inline PlannedBuffers::Pages pages_for(const LoadedBackend& backend) {
+  using Pages = PlannedBuffers::Pages;
   const auto table = backend.extension<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
-  return table && tenon::detail::has_kind(table->memory_kinds, TENON_EXTERNAL_HOST_MEMORY);
+  const std::uint64_t kinds = table ? table->memory_kinds : 0;
+  if (!tenon::detail::has_kind(kinds, TENON_EXTERNAL_HOST_MEMORY)) return Pages::none;
+  return tenon::detail::has_kind(kinds, TENON_EXTERNAL_MEMFD) ? Pages::shared : Pages::own;
 }
 
 /// Allocates the planned memory of a method. Where a backend of its delegates imports memory of the
@@ -30,24 +34,26 @@ namespace tenon::inline TENON_RELEASE::host::detail {
                                              DelegateLoader& loader, const DeviceMemories& devices,
                                              std::uint64_t planned_bytes, MethodBudget* budget,
                                              PlannedBuffers& out) {
-  bool in_pages = false;
+  using Pages = PlannedBuffers::Pages;
+  Pages pages = Pages::none;
   const auto [num_in_pages, padding] = PlannedBuffers::bytes_around_pages(plan);
   if (num_in_pages != 0) {
     for (const auto* delegate : *plan.delegates()) {
       if (!loader.use_backend(delegate->id()->string_view()).ok()) break;
     }
     loader.uses.for_each(
-        [&](const BackendUse& use) { in_pages = in_pages || imports_host_memory(*use.backend); });
+        [&](const BackendUse& use) { pages = std::max(pages, pages_for(*use.backend)); });
   }
-  MemoryMeter* const meter = in_pages && budget ? budget->cpu() : nullptr;
+  MemoryMeter* const meter = pages != Pages::none && budget ? budget->cpu() : nullptr;
   if (meter && !meter->take(padding)) {
     meter->forget_refusal();
-    in_pages = false;
+    pages = Pages::none;
   }
-  TENON_RETURN_IF_ERROR(out.allocate(plan, devices, planned_bytes, loader.arena, in_pages));
-  if (!in_pages) return ok();
+  PlannedBuffers::PageFiles files;
+  TENON_RETURN_IF_ERROR(out.allocate(plan, devices, planned_bytes, loader.arena, pages, files));
+  if (pages == Pages::none) return ok();
   loader.uses.for_each([&](const BackendUse& use) {
-    if (imports_host_memory(*use.backend)) out.import_pages(use.backend);
+    if (pages_for(*use.backend) != Pages::none) out.import_pages(use.backend, files);
   });
   return ok();
 }

@@ -20,6 +20,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/external_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::inline TENON_RELEASE::host::detail {
@@ -110,15 +111,24 @@ class PlannedBuffers {
     return {count, around};
   }
 
+  /// Where buffers of a page or more are, in the host's memory.
+  enum class Pages : std::uint8_t {
+    none,    ///< Among others.
+    own,     ///< In whole pages of their own.
+    shared,  ///< In those of a file in memory, where the system has such files.
+  };
+  /// The file in memory of a buffer, by its index.
+  using PageFiles = std::vector<std::pair<std::size_t, FileDescriptor>>;
+
   /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
-  /// must outlive this object. With `in_pages` those of a page or more in the host's memory are
-  /// whole pages of their own.
+  /// must outlive this object. `files` gets the files of shared pages, for `import_pages`.
   ///
   /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
   ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
   ///         fails with. The text names the buffer, its size and its device.
   [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
-                                std::uint64_t planned_bytes, Arena& arena, bool in_pages) {
+                                std::uint64_t planned_bytes, Arena& arena, Pages pages,
+                                PageFiles& files) {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
@@ -139,20 +149,25 @@ class PlannedBuffers {
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
       const auto size = static_cast<std::uint64_t>(sizes.Get(i));
       if (size == 0 || buffers_[i].device) continue;
-      if (!allocate_here(size, arena, in_pages, buffers_[i])) {
+      FileDescriptor file;
+      if (!allocate_here(size, arena, pages, buffers_[i], file)) {
         return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
                      " bytes");
       }
+      if (file.valid()) files.emplace_back(i, std::move(file));
     }
     return ok();
   }
 
   /// Has `backend` import the buffers that are whole pages, until this object is destroyed. Those
   /// that it refuses remain memory of the host as any other.
-  void import_pages(const BackendRef& backend) {
-    for (const Buffer& buffer : buffers_) {
+  void import_pages(const BackendRef& backend, const PageFiles& files) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const Buffer& buffer = buffers_[i];
       if (buffer.pages == 0) continue;
       ExternalMemory memory;
+      const auto file = std::ranges::find(files, i, &PageFiles::value_type::first);
+      if (file != files.end()) memory.descriptor = file->second.get();
       memory.kind = MemoryKind::HostMemory;
       memory.handle = buffer.block;
       memory.nbytes = buffer.pages;
@@ -181,7 +196,8 @@ class PlannedBuffers {
   }
 
  private:
-  static bool allocate_here(std::uint64_t size, Arena& arena, bool in_pages, Buffer& out) noexcept {
+  static bool allocate_here(std::uint64_t size, Arena& arena, Pages pages, Buffer& out,
+                            FileDescriptor& file) noexcept {
     if (size <= largest_in_arena) {
       void* const bytes = arena.allocate(size, alignment);
       if (!bytes) return false;
@@ -190,13 +206,14 @@ class PlannedBuffers {
     }
     const std::size_t page = platform::page_size();
     if (size > PTRDIFF_MAX - std::max(alignment, page)) return false;
-    if (in_pages && size >= page) {
-      const std::size_t pages = (static_cast<std::size_t>(size) + page - 1) / page * page;
-      out.block = platform::take_pages(pages);
+    if (pages != Pages::none && size >= page) {
+      const std::size_t whole = (static_cast<std::size_t>(size) + page - 1) / page * page;
+      if (pages == Pages::shared) out.block = platform::take_shared_pages(whole, file);
+      if (!out.block) out.block = platform::take_pages(whole);
       if (!out.block) return false;
       out.begin = static_cast<std::byte*>(out.block);
-      out.padding = pages - static_cast<std::size_t>(size);
-      out.pages = pages;
+      out.padding = whole - static_cast<std::size_t>(size);
+      out.pages = whole;
       return true;
     }
     // calloc gives large blocks as untouched zero pages, which a plan that is larger than what a

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "tenon/host/impl/platform/page_access.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::inline TENON_RELEASE::host::platform {
 
@@ -37,7 +41,28 @@ namespace tenon::inline TENON_RELEASE::host::platform {
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
-/// Pages of `take_pages`, with the same size.
+/// The same of a file in memory, which another process can map as well, sealed against other sizes.
+/// Null also where the system has none.
+[[nodiscard]] inline void* take_shared_pages(std::size_t size, FileDescriptor& file) noexcept {
+#if defined(__linux__)
+  FileDescriptor made(::memfd_create("tenon-pages", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!made.valid() || ::ftruncate(made.get(), static_cast<off_t>(size)) != 0 ||
+      ::fcntl(made.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return nullptr;
+  }
+  void* const pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, made.get(), 0);
+  if (pages == MAP_FAILED) return nullptr;
+  file = std::move(made);
+  return pages;
+#else
+  static_cast<void>(size);
+  static_cast<void>(file);
+  errno = ENOTSUP;
+  return nullptr;
+#endif
+}
+
+/// Pages of `take_pages` or `take_shared_pages`, with the same size.
 inline void give_back_pages(void* pages, std::size_t size) noexcept { ::munmap(pages, size); }
 
 /// Returns false, with `errno` set, when the system refuses.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
 #include "tenon/host/impl/platform/page_access.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
 namespace tenon::inline TENON_RELEASE::host::platform {
@@ -33,6 +35,13 @@ namespace tenon::inline TENON_RELEASE::host::platform {
       ::VirtualAlloc(nullptr, size, MEM_RESERVE | MEM_COMMIT, protection_of(access));
   if (!pages) set_errno();
   return pages;
+}
+
+/// The same of a file in memory: this system has none.
+[[nodiscard]] inline void* take_shared_pages(std::size_t /*size*/,
+                                             FileDescriptor& /*file*/) noexcept {
+  errno = ENOTSUP;
+  return nullptr;
 }
 
 /// Pages of `take_pages`, with the same size.
