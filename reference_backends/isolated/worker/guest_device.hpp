@@ -169,6 +169,10 @@ class GuestDevice final : public MemoryOfTensors {
   /// Memory of a memfd that the plugin need not import, as it is any other memory of the CPU.
   [[nodiscard]] tenon_status map(std::uint64_t number, const tenon_external_memory& memory,
                                  Memory made) {
+    if (memory.kind != TENON_EXTERNAL_MEMFD && memory.kind != TENON_EXTERNAL_HOST_MEMORY) {
+      return plugin_->fail(error(Error::NotSupported, "the plugin imports no memory of kind ",
+                                 memory.kind, ", and its worker only files in memory"));
+    }
     ExternalMemory range;
     range.descriptor = static_cast<int>(memory.descriptor);
     range.offset = memory.offset;

@@ -269,6 +269,16 @@ TEST_CASE("memory of the host that is of no memfd does not cross to a worker") {
   CHECK(refused.error() == Error::NotSupported);
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("only where it is that of a memfd"));
 
+  // A kind of descriptor that neither the plugin nor the worker knows. The host asks for none that
+  // is not listed; another one may.
+  tenon_external_memory other = tenon::detail::to_abi(memory);
+  other.kind = TENON_EXTERNAL_DMA_BUF;
+  other.descriptor = 0;
+  tenon_imported_memory* imported = nullptr;
+  void* address = nullptr;
+  CHECK(table->import_memory((*backend)->raw(), &other, &imported, &address) ==
+        TENON_STATUS_NOT_SUPPORTED);
+
   // One that may become smaller.
   const host::FileDescriptor loose(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   memory.descriptor = loose.get();
