@@ -44,15 +44,16 @@ def _sanitized(name, sanitizers, *options):
 
 
 # The build that `test` and `live` share. Optimised, as gcc finds some of what it warns of only then, by -Og, which takes
-# three quarters of the time of -O1. `demo`, `bench`, `gpu-pack` and the program that counts instructions use higher
-# ones. Two compilers have room to collect their garbage less often, which saves a twentieth.
+# three quarters of the time of -O1. `bench`, `gpu-pack` and the program that counts instructions use higher ones. Two
+# compilers have room to collect their garbage less often, which saves a twentieth.
 GCC = Build("gcc", ("-Dbuildtype=release", "-Doptimization=g", "-Dbenchmarks=disabled", *TOGETHER,
                     "-Dprecompiled_tests=true",
                     "-Dcpp_args=--param=ggc-min-expand=1000 --param=ggc-min-heapsize=1000000"), lld=True)
 QUICK = Build("quick", ("-Dbuildtype=debug",))
 ASAN = _sanitized("asan", "address,undefined", "-Dfuzz=true")
 TSAN = _sanitized("tsan", "thread")
-DEMO = Build("demo", ("-Dbuildtype=release", "-Doptimization=2", "-Dtests=disabled", *TOGETHER))
+# What runs for a moment, after it was compiled for minutes.
+DEMO = Build("demo", ("-Dbuildtype=release", "-Doptimization=g", "-Dtests=disabled", *TOGETHER))
 # The build of what is timed: with -Og, as the build of the checks has it, loops of the plugin take up to three times as
 # long.
 O2 = Build("o2", ("-Dbuildtype=release", "-Doptimization=2", "-Dbenchmarks=disabled", *TOGETHER), lld=True)

@@ -25,7 +25,6 @@ using json::fail;
 using json::find;
 using json::Json;
 using json::list;
-using json::text;
 
 /// A call that the operator's code here runs, or a kernel of another plugin.
 struct PreparedCall {
@@ -64,7 +63,7 @@ class CallReader {
 
  private:
   Status read_input(const Json& input) {
-    TENON_TRY(const std::string name, text(input, "name", where_));
+    TENON_TRY(const std::string name, json::text(input, "name", where_));
     const auto found = std::ranges::find(kernel_.parameters, name, &Parameter::name);
     const Json* value = find(input, "arg");
     if (!value || !value->is_object() || value->size() != 1) {
@@ -242,7 +241,7 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
     const std::string where = concat("call ", i);
     const Json* node = find((*nodes)[i], "node");
     if (!node) return fail(Error::InvalidProgram, where, "expected an object 'node'");
-    TENON_TRY(std::string target, text(*node, "target", where));
+    TENON_TRY(std::string target, json::text(*node, "target", where));
     if (!FoundKernel::is_operator_name(target)) {
       return fail(Error::InvalidProgram, where, "expected the name of an operator in 'target'");
     }
