@@ -281,8 +281,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   using Event = cuda::Event;
   static constexpr const char* event_kind = TENON_EVENT_KIND_CUDA;
 
-  /// A run with arguments on the device alone is enqueued; what is in the host's memory is waited
-  /// for, as on a caller's stream.
+  /// A run is enqueued, with the copies of arguments in the host's memory, whose bytes stay until
+  /// it is complete (TN-EVT-7). The driver itself waits in copies to memory that is not
+  /// page-locked.
   tenon::Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     aoti::Instance& instance = *delegate.model.instances().front();
     if (!instance.has_caller_stream() && !delegate.started_stream) {

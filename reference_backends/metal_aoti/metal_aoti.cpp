@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "common/instruction_decoder.hpp"
+#include "device/event.hpp"
 #include "device/host_memory.hpp"
+#include "device/metal_context.hpp"
 #include "settings.hpp"
 #include "shims/shim_list.hpp"
 #if defined(__APPLE__)
@@ -33,6 +35,8 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                            public tenon::WithSessions<MetalBackend>,
                            public tenon::WithDevices<MetalBackend>,
                            public tenon::WithDeviceMemory<MetalBackend>,
+                           public tenon::WithStreams<MetalBackend>,
+                           public tenon::WithEvents<MetalBackend>,
                            public tenon::WithExternalMemory<MetalBackend> {
   // [class]
   using Model = aoti::AotiBackend<MetalBackend>::Delegate;
@@ -113,6 +117,10 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   }
   // [init]
 
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    return run(context, delegate, args, false);
+  }
+
   // [rest]
   using AotiBackend::create_session;
 
@@ -141,9 +149,11 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
                                     std::size_t nbytes) {
     return metal::DeviceBlocks::copy(device, to, from, nbytes);
   }
-  static tenon::Status copy_on(void*, tenon_dl_device to_device, void* to,
+  static tenon::Status copy_on(void* stream, tenon_dl_device to_device, void* to,
                                tenon_dl_device from_device, const void* from, std::size_t nbytes) {
     TENON_RETURN_IF_ERROR(metal::check_device(from_device));
+    TENON_RETURN_IF_ERROR(metal::check_device(to_device));
+    if (stream) return metal::DeviceBlocks::copy_on(stream, to, from, nbytes);
     return metal::DeviceBlocks::copy(to_device, to, from, nbytes);
   }
 
@@ -153,6 +163,91 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     return ImportedMemory::import(memory);
   }
   // [host-memory]
+
+  // [stream]
+  /// `stream` is an MTLCommandQueue.
+  static tenon::Status set_stream(Delegate& delegate, void* stream) {
+    TENON_TRY(const auto device, metal::system_device());
+    std::vector<std::unique_ptr<metal::MetalQueue>> queues(delegate.instances().size());
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if (stream) {
+        TENON_TRY(queues[i], device->device().use_queue(stream));
+      }
+      TENON_RETURN_IF_ERROR(delegate.instances()[i]->pool().synchronize());
+    }
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      aoti::Instance& instance = *delegate.instances()[i];
+      TENON_RETURN_IF_ERROR(instance.set_stream(stream));
+      metal::context_of(instance).use(std::move(queues[i]));
+    }
+    return tenon::ok();
+  }
+  // [stream]
+
+  // [events]
+  using Event = metal::Event;
+  static constexpr const char* event_kind = TENON_EVENT_KIND_METAL;
+
+  static tenon::Result<Event> create_event() { return Event(); }
+  tenon::Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    tenon::Status status = run(context, delegate, args, true);
+    if (!status.ok()) static_cast<void>(synchronize(delegate));
+    return status;
+  }
+  static tenon::Status record_event(Delegate& delegate, Event& event) {
+    // Only a single instance leaves work that an event marks.
+    if (delegate.instances().size() > 1) TENON_RETURN_IF_ERROR(synchronize(delegate));
+    tenon::Status status = event.record(metal::context_of(*delegate.instances().front()));
+    if (!status.ok()) static_cast<void>(synchronize(delegate));
+    return status;
+  }
+  static tenon::Status wait_event(const Event& event) { return event.wait(); }
+  static tenon::Result<bool> query_event(const Event& event) { return event.query(); }
+  static tenon::Status wait_on_event(Delegate& delegate, const Event& event) {
+    for (const auto& instance : delegate.instances()) {
+      TENON_RETURN_IF_ERROR(event.hold(metal::context_of(*instance)));
+    }
+    return tenon::ok();
+  }
+  static tenon::Result<void*> export_event(Event& event) {
+    if (event.handle()) return static_cast<void*>(event.handle());
+    return tenon::error(tenon::Error::InvalidState,
+                        "the event has no handle before it is recorded");
+  }
+  static tenon::Result<Event> import_event(void* handle) {
+    return Event::import(*static_cast<const tenon_metal_event*>(handle));
+  }
+  // [events]
+
+ private:
+  // [run]
+  /// Runs the model. What is started, or on a queue of the application, is left to the device where
+  /// no bytes of the host have to be complete.
+  tenon::Status run(tenon::ExecutionContext& context, Delegate& delegate, const tenon::Args& args,
+                    bool is_started) {
+    using Report = metal::UnfinishedWork::Report;
+    // With several instances the next run may be one of another, in no order.
+    const bool leaves = is_started && delegate.instances().size() == 1;
+    return execute_with(context, delegate, [&](aoti::Instance& instance) {
+      instance.leave_unfinished(leaves);
+      tenon::Status status = instance.run(args);
+      instance.leave_unfinished(false);
+      if (!leaves && !instance.has_caller_stream()) return status;
+      metal::MetalContext& device = metal::context_of(instance);
+      tenon::Status left = device.leave(leaves ? Report::by_event : Report::by_next_wait);
+      return status.ok() ? std::move(left) : std::move(status);
+    });
+  }
+  // [run]
+
+  static tenon::Status synchronize(const Delegate& delegate) {
+    tenon::Status first = tenon::ok();
+    for (const auto& instance : delegate.instances()) {
+      tenon::Status status = instance->pool().synchronize();
+      if (first.ok()) first = std::move(status);
+    }
+    return first;
+  }
 };
 
 }  // namespace

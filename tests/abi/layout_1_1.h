@@ -150,6 +150,9 @@ VALUE(TENON_MEMORY_SESSION, 2);
 VALUE(TENON_MEMORY_UNKNOWN, UINT64_MAX);
 
 // extensions/events.h
+SIZE(tenon_metal_event, 16);
+OFFSET(tenon_metal_event, shared_event, 0);
+OFFSET(tenon_metal_event, value, 8);
 SIZE(tenon_events_v1, 88);
 OFFSET(tenon_events_v1, struct_size, 0);
 OFFSET(tenon_events_v1, reserved, 4);

@@ -98,8 +98,8 @@ class Instance {
   }
   [[nodiscard]] bool has_caller_stream() const noexcept { return has_caller_stream_; }
 
-  /// Whether later runs that do not touch the host's memory are left unfinished on the device's own
-  /// stream, too. The caller then waits for it.
+  /// Whether later runs are left unfinished on any stream, those that read and write the host's
+  /// memory too. The caller then waits for it, and until then those bytes stay.
   void leave_unfinished(bool leave) noexcept { leaves_unfinished_ = leave; }
 
   /// Runs the model once. `args` are its inputs, then its outputs, in the host's memory or on the
@@ -176,12 +176,12 @@ class Instance {
     return copy(kind, to, from.data(), from.nbytes());
   }
 
-  /// Waits for the enqueued work, unless it is on the caller's stream, or to be left unfinished,
+  /// Waits for the enqueued work, unless it is to be left unfinished, or is on the caller's stream
   /// and does not touch the host's memory. Returns `status` when that is a failure, and otherwise
   /// the result of waiting.
   [[nodiscard]] Status wait(Status status) {
     const bool uses_host = std::exchange(uses_host_, false);
-    const bool waits = uses_host || !(has_caller_stream_ || leaves_unfinished_);
+    const bool waits = !leaves_unfinished_ && (uses_host || !has_caller_stream_);
     if (pool_->memory().is_host() || !waits) return status;
     Status done = pool_->synchronize();
     return status.ok() ? std::move(done) : std::move(status);
@@ -449,7 +449,7 @@ class Instance {
   }
 
   Status copy(CopyKind kind, std::byte* to, const std::byte* from, std::size_t nbytes) {
-    uses_host_ = uses_host_ || kind != CopyKind::within_device;
+    uses_host_ = uses_host_ || (kind != CopyKind::within_device && !pool_->memory().copies_at_once);
     return pool_->copy(kind, to, from, nbytes);
   }
 
@@ -473,7 +473,7 @@ class Instance {
   OutputPlaces places_;
   bool has_caller_stream_ = false;
   bool leaves_unfinished_ = false;
-  bool uses_host_ = false;
+  bool uses_host_ = false;  ///< The enqueued run reads or writes the host's memory.
   std::size_t own_weights_ = 0;
   bool has_state_ = false;
   std::vector<ConstantAdoption::State> state_;

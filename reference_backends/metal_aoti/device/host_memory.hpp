@@ -23,8 +23,7 @@ namespace tenon::metal_aoti {
 }
 
 /// Memory on the device that hosts plan or allocate (extension "tenon.device_memory/1"): contents
-/// of buffers that the CPU and the device share. Runs are complete when they return, so a copy is
-/// one of the CPU.
+/// of buffers that the CPU and the device share, so that the CPU copies, after what runs left.
 ///
 /// Threads: any.
 class DeviceBlocks {
@@ -43,8 +42,20 @@ class DeviceBlocks {
   [[nodiscard]] static Status copy(tenon_dl_device device, void* to, const void* from,
                                    std::size_t nbytes) {
     TENON_RETURN_IF_ERROR(check_device(device));
+    TENON_TRY(const auto shared, system_device());
+    TENON_RETURN_IF_ERROR(shared->finish());
     std::memcpy(to, from, nbytes);
     return ok();
+  }
+  /// Enqueues a copy between blocks on a queue of the application.
+  [[nodiscard]] static Status copy_on(void* queue, void* to, const void* from, std::size_t nbytes) {
+    TENON_TRY(const auto shared, system_device());
+    TENON_TRY(const auto target, shared->place(to, nbytes));
+    TENON_TRY(const auto source, shared->place(from, nbytes));
+    TENON_TRY(const auto callers, shared->device().use_queue(queue));
+    TENON_RETURN_IF_ERROR(
+        callers->copy(*target.buffer, target.offset, *source.buffer, source.offset, nbytes));
+    return callers->commit();
   }
 };
 

@@ -21,8 +21,10 @@ std::size_t element_size(const aoti::ModelTensor& tensor) noexcept {
 Result<std::shared_ptr<MetalContext>> MetalContext::open(std::shared_ptr<SharedDevice> device,
                                                          const ContextSettings& settings) {
   TENON_TRY(auto queue, device->device().make_queue());
-  return std::shared_ptr<MetalContext>(
+  std::shared_ptr<MetalContext> out(
       new MetalContext(std::move(device), std::move(queue), settings));
+  out->device_->note_unfinished(out->unfinished_);
+  return out;
 }
 
 SharedDevice::Found MetalContext::find(const std::byte* address) {
@@ -46,17 +48,7 @@ SharedDevice::Found MetalContext::find(const std::byte* address) {
 
 Result<MetalContext::Place> MetalContext::place(const void* address, std::size_t nbytes) {
   const auto* const first = static_cast<const std::byte*>(address);
-  MetalBuffer* const buffer = first ? find(first).buffer : nullptr;
-  if (!buffer) {
-    return error(Error::InvalidArgument,
-                 "expected the address of memory of the Metal device, found another one");
-  }
-  const auto offset = static_cast<std::size_t>(first - buffer->contents());
-  if (nbytes > buffer->nbytes() - offset) {
-    return error(Error::InvalidArgument, "expected ", nbytes, " bytes at byte ", offset,
-                 " of a buffer, found a buffer of ", buffer->nbytes());
-  }
-  return Place{buffer, offset};
+  return SharedDevice::place_in(first ? find(first).buffer : nullptr, first, nbytes);
 }
 
 bool MetalContext::reaches(const std::byte* bytes, std::size_t nbytes) noexcept {
@@ -72,7 +64,7 @@ bool MetalContext::reaches(const std::byte* bytes, std::size_t nbytes) noexcept 
 Status MetalContext::begin(const MetalFunction* function) {
   if (!function) return error(Error::InvalidArgument, "the kernel is null");
   begun_ = nullptr;
-  TENON_RETURN_IF_ERROR(queue_->set_function(*function));
+  TENON_RETURN_IF_ERROR(queue().set_function(*function));
   begun_ = function;
   return ok();
 }
@@ -100,7 +92,7 @@ Status MetalContext::set_tensor(unsigned index, const aoti::ModelTensor& tensor)
   const std::size_t nbytes = tensor.numel == 0 ? 0 : element_size(tensor);
   if (tensor.device_type == aoti::TorchDeviceType::mps) {
     TENON_TRY(const Place found, place(tensor.data, nbytes));
-    queue_->set_buffer(index, *found.buffer, found.offset);
+    queue().set_buffer(index, *found.buffer, found.offset);
     return ok();
   }
   // The host may write to its tensor before the kernel runs.
@@ -109,7 +101,7 @@ Status MetalContext::set_tensor(unsigned index, const aoti::ModelTensor& tensor)
   if (bytes.size() <= max_inline_bytes) return set_bytes(index, bytes);
   TENON_TRY(const auto buffer, device_->device().allocate(bytes.size()));
   std::ranges::copy(bytes, buffer->contents());
-  queue_->set_buffer(index, *buffer, 0);
+  queue().set_buffer(index, *buffer, 0);
   return ok();
 }
 
@@ -118,7 +110,7 @@ Status MetalContext::set_bytes(unsigned index, std::span<const std::byte> bytes)
     return error(Error::InvalidArgument, "argument ", index, ": expected at most ",
                  max_inline_bytes, " bytes, found ", bytes.size());
   }
-  queue_->set_bytes(index, bytes);
+  queue().set_bytes(index, bytes);
   return ok();
 }
 
@@ -144,7 +136,7 @@ Status MetalContext::dispatch(const GridSize& threads, GridSize group) {
     if (n == 0) return ok();  // Nothing to compute.
   }
   is_idle_ = false;
-  TENON_RETURN_IF_ERROR(queue_->dispatch(threads, group));
+  TENON_RETURN_IF_ERROR(queue().dispatch(threads, group));
   return flush_if_due();
 }
 
@@ -153,7 +145,7 @@ Status MetalContext::flush_if_due() {
   if (settings_.flush_interval == 0 || num_unflushed_ < settings_.flush_interval) return ok();
   num_unflushed_ = 0;
   begun_ = nullptr;
-  return queue_->commit();
+  return queue().commit();
 }
 
 Status MetalContext::copy(aoti::CopyKind kind, std::byte* to, const std::byte* from,
@@ -162,24 +154,43 @@ Status MetalContext::copy(aoti::CopyKind kind, std::byte* to, const std::byte* f
     if (has_failed()) return ok();  // `synchronize` returns it.
     TENON_TRY(const Place target, place(to, nbytes));
     TENON_TRY(const Place source, place(from, nbytes));
-    begun_ = nullptr;
-    is_idle_ = false;
-    TENON_RETURN_IF_ERROR(
-        queue_->copy(*target.buffer, target.offset, *source.buffer, source.offset, nbytes));
-    return flush_if_due();
+    return enqueue_copy(target, source, nbytes);
   }
   // The CPU copies, so the enqueued work must be complete.
-  if (!is_idle_) {
-    Status status = synchronize();
-    if (!status.ok()) return status;
-  }
+  if (kind == aoti::CopyKind::to_host && !is_idle_) TENON_RETURN_IF_ERROR(synchronize());
   if (!to || !from) {
     return error(Error::NotSupported,
                  "a tensor has no memory: attention gives its weights only with "
                  "attention_weights=true");
   }
+  if (kind == aoti::CopyKind::to_device) return copy_from_host(to, from, nbytes);
   std::memcpy(to, from, nbytes);
   return ok();
+}
+
+/// The bytes have been read when this returns. Enqueued work may still use what they replace, so
+/// then the device copies them, in the order of the queue.
+Status MetalContext::copy_from_host(std::byte* to, const std::byte* from, std::size_t nbytes) {
+  forget_reached();
+  // What is waited for may write what is to be read.
+  if (!held_by_.empty()) TENON_RETURN_IF_ERROR(synchronize());
+  if (is_idle_) {
+    std::memcpy(to, from, nbytes);
+    return ok();
+  }
+  if (has_failed()) return ok();
+  TENON_TRY(const Place target, place(to, nbytes));
+  TENON_TRY(const auto staged, device_->device().allocate(nbytes));
+  std::memcpy(staged->contents(), from, nbytes);
+  return enqueue_copy(target, {staged.get(), 0}, nbytes);
+}
+
+Status MetalContext::enqueue_copy(const Place& target, const Place& source, std::size_t nbytes) {
+  begun_ = nullptr;
+  is_idle_ = false;
+  TENON_RETURN_IF_ERROR(
+      queue().copy(*target.buffer, target.offset, *source.buffer, source.offset, nbytes));
+  return flush_if_due();
 }
 
 Status MetalContext::copy_strided(const aoti::StridedCopy& copy) {
@@ -201,8 +212,8 @@ Status MetalContext::copy_strided(const aoti::StridedCopy& copy) {
   TENON_RETURN_IF_ERROR(begin(function));
   TENON_TRY(const Place target, place(copy.to, copy.element_size));
   TENON_TRY(const Place source, place(copy.from, copy.element_size));
-  queue_->set_buffer(0, *target.buffer, target.offset);
-  queue_->set_buffer(1, *source.buffer, source.offset);
+  queue().set_buffer(0, *target.buffer, target.offset);
+  queue().set_buffer(1, *source.buffer, source.offset);
   TENON_RETURN_IF_ERROR(set_value(2, parameters));
   return dispatch({count, 1, 1}, {});
 }
@@ -210,12 +221,72 @@ Status MetalContext::copy_strided(const aoti::StridedCopy& copy) {
 Status MetalContext::synchronize() {
   begun_ = nullptr;
   num_unflushed_ = 0;
-  Status status = is_idle_ ? ok() : queue_->wait();
+  last_run_.reset();
+  if (is_idle_ && !failure_) return ok();
+  Status status = ok();
+  if (!is_idle_) {
+    status = queue().wait();
+    if (std::exchange(has_left_, false)) {
+      Status earlier = unfinished_->wait();
+      if (status.ok()) status = std::move(earlier);
+    }
+  }
   is_idle_ = true;
+  held_by_.clear();
   if (!failure_) return status;
   status = *std::move(failure_);
   failure_.reset();
   return status;
+}
+
+Status MetalContext::leave(UnfinishedWork::Report report) {
+  begun_ = nullptr;
+  num_unflushed_ = 0;
+  last_run_.reset();
+  if (failure_) return synchronize();
+  if (is_idle_) return ok();
+  if (Status status = queue().commit(); !status.ok()) {
+    fail(std::move(status));
+    return synchronize();
+  }
+  last_run_ = queue().take_submitted();
+  if (last_run_) leave(last_run_, report);
+  return unfinished_->take_failure();
+}
+
+Result<MetalMark> MetalContext::mark() {
+  if (!marks_) {
+    TENON_TRY(marks_, device_->device().make_event());
+  }
+  const MetalMark out{marks_, ++last_mark_, last_run_};
+  if (is_idle_) {
+    marks_->signal(out.value);
+    return out;
+  }
+  TENON_RETURN_IF_ERROR(queue().signal(*marks_, out.value));
+  TENON_RETURN_IF_ERROR(queue().commit());
+  if (auto work = queue().take_submitted()) {
+    leave(std::move(work), UnfinishedWork::Report::by_event);
+  }
+  return out;
+}
+
+void MetalContext::leave(std::shared_ptr<MetalWork> work, UnfinishedWork::Report report) {
+  unfinished_->add(std::move(work), report);
+  has_left_ = true;
+}
+
+Status MetalContext::hold(const MetalMark& mark) {
+  forget_reached();
+  if (mark.is_reached()) return ok();
+  held_by_.push_back(mark);
+  is_idle_ = false;
+  begun_ = nullptr;
+  return queue().wait_for(*mark.event, mark.value);
+}
+
+void MetalContext::forget_reached() {
+  std::erase_if(held_by_, [](const MetalMark& mark) { return mark.is_reached(); });
 }
 
 void MetalContext::fail(Status status) noexcept {
@@ -243,6 +314,7 @@ aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context) {
   out.copy_strided = [](void* self, void*, const aoti::StridedCopy& copy) {
     return of(self).copy_strided(copy);
   };
+  out.copies_at_once = true;
   out.synchronize = [](void* self, void*) { return of(self).synchronize(); };
   out.context = std::move(context);
   return out;

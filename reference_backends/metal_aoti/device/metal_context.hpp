@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "device/metal_mark.hpp"
 #include "device/shared_device.hpp"
+#include "device/unfinished_work.hpp"
+#include "tenon/aoti/instance.hpp"
 #include "tenon/aoti/shims/call.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/aoti/tensors/tensor_pool.hpp"
@@ -35,8 +38,8 @@ struct ContextSettings {
 /// buffers that its tensors are in. Delegates share nothing here.
 ///
 /// Kernels are collected in one command buffer, which is submitted at the end of a run or after
-/// `flush_interval` kernels. A failure is kept until `synchronize` returns it, because generated
-/// code ignores the results of most of these functions; nothing is enqueued after it.
+/// `flush_interval` kernels. A failure is kept until `synchronize` or `leave` returns it, because
+/// generated code ignores the results of most of these functions; nothing is enqueued after it.
 ///
 /// Threads: one at a time.
 class MetalContext {
@@ -53,11 +56,7 @@ class MetalContext {
   [[nodiscard]] SharedDevice& shared() const noexcept { return *device_; }
   [[nodiscard]] const ContextSettings& settings() const noexcept { return settings_; }
 
-  /// A buffer and an offset in it.
-  struct Place {
-    MetalBuffer* buffer;
-    std::size_t offset;
-  };
+  using Place = SharedDevice::Place;
   /// errors: InvalidArgument unless `nbytes` at `address` are in one buffer of the device.
   [[nodiscard]] Result<Place> place(const void* address, std::size_t nbytes);
 
@@ -81,8 +80,25 @@ class MetalContext {
                             std::size_t nbytes);
   [[nodiscard]] Status copy_strided(const aoti::StridedCopy& copy);
 
-  /// Waits for all enqueued work and returns the first failure since the last call.
+  /// Waits for all enqueued work, what was left included, and returns the first failure since the
+  /// last call that no event reports.
   [[nodiscard]] Status synchronize();
+
+  /// Submits the run that was enqueued, and leaves it to the device. Waits if that fails, and
+  /// returns the first failure since the last call: of enqueueing, or of an earlier run whose
+  /// failure is due by now.
+  [[nodiscard]] Status leave(UnfinishedWork::Report report);
+  /// Whether everything that was enqueued is complete and was waited for.
+  [[nodiscard]] bool is_idle() const noexcept { return is_idle_; }
+
+  /// Enqueues later work on a queue of the application, or with null on its own one again. Nothing
+  /// may be enqueued that was not waited for.
+  void use(std::unique_ptr<MetalQueue> callers) noexcept { callers_queue_ = std::move(callers); }
+
+  /// Marks the runs so far.
+  [[nodiscard]] Result<MetalMark> mark();
+  /// Later work, copies of the CPU included, begins after the mark is reached.
+  [[nodiscard]] Status hold(const MetalMark& mark);
   /// Records a failure for `synchronize`.
   void fail(Status status) noexcept;
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
@@ -96,14 +112,31 @@ class MetalContext {
 
  private:
   MetalContext(std::shared_ptr<SharedDevice> device, std::unique_ptr<MetalQueue> queue,
-               const ContextSettings& settings) noexcept
-      : device_(std::move(device)), queue_(std::move(queue)), settings_(settings) {}
+               const ContextSettings& settings)
+      : device_(std::move(device)), own_queue_(std::move(queue)), settings_(settings) {}
 
   SharedDevice::Found find(const std::byte* address);
   Status flush_if_due();
+  Status copy_from_host(std::byte* to, const std::byte* from, std::size_t nbytes);
+  Status enqueue_copy(const Place& target, const Place& source, std::size_t nbytes);
+
+  void leave(std::shared_ptr<MetalWork> work, UnfinishedWork::Report report);
+  void forget_reached();
+
+  [[nodiscard]] MetalQueue& queue() const noexcept {
+    return callers_queue_ ? *callers_queue_ : *own_queue_;
+  }
 
   std::shared_ptr<SharedDevice> device_;
-  std::unique_ptr<MetalQueue> queue_;
+  std::unique_ptr<MetalQueue> own_queue_;
+  std::unique_ptr<MetalQueue> callers_queue_;  ///< Null without one.
+  std::shared_ptr<UnfinishedWork> unfinished_ = std::make_shared<UnfinishedWork>();
+  bool has_left_ = false;                ///< Whether there may be some.
+  std::shared_ptr<MetalWork> last_run_;  ///< Null when the last run was waited for.
+  /// Set at each mark, to the next value; made at the first one.
+  std::shared_ptr<MetalEvent> marks_;
+  std::uint64_t last_mark_ = 0;
+  std::vector<MetalMark> held_by_;  ///< That the CPU's copies wait for, too.
   ContextSettings settings_;
   /// Buffers found so far, by address, valid until a buffer of the device is freed: each run uses
   /// the same tensors, and finding them here needs no lock.
@@ -118,6 +151,11 @@ class MetalContext {
 
 /// Memory for the tensors of an instance that works with `context`.
 [[nodiscard]] aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context);
+
+/// The context that an instance works with.
+[[nodiscard]] inline MetalContext& context_of(const aoti::Instance& instance) noexcept {
+  return *static_cast<MetalContext*>(instance.pool().memory().context.get());
+}
 
 /// The context of the model that is running on this thread.
 [[nodiscard]] inline MetalContext& current_context() noexcept {

@@ -4,6 +4,9 @@
 // host's thread may not have one.
 #include <Foundation/Foundation.hpp>
 #include <Metal/Metal.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +86,63 @@ class MetalCppLibrary final : public MetalLibrary {
   NS::SharedPtr<MTL::Library> library_;
 };
 
+class Event final : public MetalEvent {
+ public:
+  explicit Event(NS::SharedPtr<MTL::SharedEvent> event) noexcept : event_(std::move(event)) {}
+  [[nodiscard]] std::uint64_t signaled_value() const override { return event_->signaledValue(); }
+  void signal(std::uint64_t value) override { event_->setSignaledValue(value); }
+  void wait(std::uint64_t value) override {
+    constexpr std::uint64_t hour_ms = 3'600'000;
+    while (!event_->waitUntilSignaledValue(value, hour_ms)) {
+    }
+  }
+  [[nodiscard]] void* handle() const noexcept override { return event_.get(); }
+  [[nodiscard]] const NS::SharedPtr<MTL::SharedEvent>& get() const noexcept { return event_; }
+
+ private:
+  NS::SharedPtr<MTL::SharedEvent> event_;
+};
+
+/// A command buffer, and the events that it uses: Metal's documentation does not say that it keeps
+/// them.
+struct Submitted {
+  NS::SharedPtr<MTL::CommandBuffer> buffer;
+  std::vector<NS::SharedPtr<MTL::SharedEvent>> events;
+
+  [[nodiscard]] Status wait() const {
+    buffer->waitUntilCompleted();
+    if (buffer->status() != MTL::CommandBufferStatusError) return ok();
+    const Pool pool = make_pool();
+    return error(Error::Internal, "the Metal device failed: ", text_of(buffer->error()));
+  }
+};
+
+class Work final : public MetalWork {
+ public:
+  explicit Work(std::vector<Submitted> submitted) noexcept : submitted_(std::move(submitted)) {}
+  Status wait() override {
+    Status first = ok();
+    for (const Submitted& each : submitted_) {
+      Status status = each.wait();
+      if (first.ok()) first = std::move(status);
+    }
+    return first;
+  }
+  bool is_complete() const override {
+    return std::ranges::all_of(submitted_, [](const Submitted& each) {
+      return each.buffer->status() >= MTL::CommandBufferStatusCompleted;
+    });
+  }
+  bool has_failed() const override {
+    return std::ranges::any_of(submitted_, [](const Submitted& each) {
+      return each.buffer->status() == MTL::CommandBufferStatusError;
+    });
+  }
+
+ private:
+  std::vector<Submitted> submitted_;
+};
+
 class Queue final : public MetalQueue {
  public:
   explicit Queue(NS::SharedPtr<MTL::CommandQueue> queue) noexcept : queue_(std::move(queue)) {}
@@ -97,7 +157,7 @@ class Queue final : public MetalQueue {
     if (!encoder_) {
       TENON_RETURN_IF_ERROR(open_command_buffer());
       const Pool pool = make_pool();
-      encoder_ = NS::RetainPtr(open_->computeCommandEncoder());
+      encoder_ = NS::RetainPtr(open_.buffer->computeCommandEncoder());
       if (!encoder_) return error(Error::OutOfResources, "Metal gives no compute encoder");
     }
     encoder_->setComputePipelineState(static_cast<const Function&>(function).get());
@@ -119,40 +179,58 @@ class Queue final : public MetalQueue {
     end_encoding();
     TENON_RETURN_IF_ERROR(open_command_buffer());
     const Pool pool = make_pool();
-    MTL::BlitCommandEncoder* const encoder = open_->blitCommandEncoder();
+    MTL::BlitCommandEncoder* const encoder = open_.buffer->blitCommandEncoder();
     if (!encoder) return error(Error::OutOfResources, "Metal gives no blit encoder");
     encoder->copyFromBuffer(static_cast<const Buffer&>(from).get(), from_offset,
                             static_cast<const Buffer&>(to).get(), to_offset, nbytes);
     encoder->endEncoding();
     return ok();
   }
+  Status signal(const MetalEvent& event, std::uint64_t value) override {
+    TENON_RETURN_IF_ERROR(open_between_encoders(event));
+    open_.buffer->encodeSignalEvent(open_.events.back().get(), value);
+    return ok();
+  }
+  Status wait_for(const MetalEvent& event, std::uint64_t value) override {
+    TENON_RETURN_IF_ERROR(open_between_encoders(event));
+    open_.buffer->encodeWait(open_.events.back().get(), value);
+    return ok();
+  }
   Status commit() override {
     end_encoding();
-    if (!open_) return ok();
-    open_->commit();
-    committed_.push_back(std::exchange(open_, {}));
+    if (!open_.buffer) return ok();
+    submitted_.push_back(std::exchange(open_, {}));
+    submitted_.back().buffer->commit();
     return ok();
+  }
+  std::shared_ptr<MetalWork> take_submitted() override {
+    if (submitted_.empty()) return nullptr;
+    return std::make_shared<Work>(std::exchange(submitted_, {}));
   }
   Status wait() override {
     TENON_RETURN_IF_ERROR(commit());
-    const Pool pool = make_pool();
-    Status status = ok();
-    for (const auto& each : committed_) {
-      each->waitUntilCompleted();
-      if (status.ok() && each->status() == MTL::CommandBufferStatusError) {
-        status = error(Error::Internal, "the Metal device failed: ", text_of(each->error()));
-      }
+    Status first = ok();
+    for (const Submitted& each : submitted_) {
+      Status status = each.wait();
+      if (first.ok()) first = std::move(status);
     }
-    committed_.clear();
-    return status;
+    submitted_.clear();
+    return first;
   }
 
  private:
   Status open_command_buffer() {
-    if (open_) return ok();
+    if (open_.buffer) return ok();
     const Pool pool = make_pool();
-    open_ = NS::RetainPtr(queue_->commandBuffer());
-    return open_ ? ok() : error(Error::OutOfResources, "Metal gives no command buffer");
+    open_.buffer = NS::RetainPtr(queue_->commandBuffer());
+    return open_.buffer ? ok() : error(Error::OutOfResources, "Metal gives no command buffer");
+  }
+  /// A command buffer waits and signals between its encoders alone.
+  Status open_between_encoders(const MetalEvent& event) {
+    end_encoding();
+    TENON_RETURN_IF_ERROR(open_command_buffer());
+    open_.events.push_back(static_cast<const Event&>(event).get());
+    return ok();
   }
   void end_encoding() {
     if (encoder_) encoder_->endEncoding();
@@ -160,9 +238,9 @@ class Queue final : public MetalQueue {
   }
 
   NS::SharedPtr<MTL::CommandQueue> queue_;
-  NS::SharedPtr<MTL::CommandBuffer> open_;
+  Submitted open_;
   NS::SharedPtr<MTL::ComputeCommandEncoder> encoder_;
-  std::vector<NS::SharedPtr<MTL::CommandBuffer>> committed_;
+  std::vector<Submitted> submitted_;
 };
 
 class MetalCppDevice final : public MetalDevice {
@@ -216,6 +294,23 @@ class MetalCppDevice final : public MetalDevice {
     auto queue = NS::TransferPtr(device_->newCommandQueue());
     if (queue) return std::make_unique<Queue>(std::move(queue));
     return error(Error::OutOfResources, "Metal gives no command queue");
+  }
+  Result<std::unique_ptr<MetalQueue>> use_queue(void* handle) override {
+    auto queue = NS::RetainPtr(static_cast<MTL::CommandQueue*>(handle));
+    if (queue->device()->registryID() == device_->registryID()) {
+      return std::make_unique<Queue>(std::move(queue));
+    }
+    const Pool pool = make_pool();
+    return error(Error::NotSupported, "expected a queue of '", text_of(device_->name()),
+                 "', found one of '", text_of(queue->device()->name()), "'");
+  }
+  Result<std::shared_ptr<MetalEvent>> make_event() override {
+    auto event = NS::TransferPtr(device_->newSharedEvent());
+    if (event) return std::make_shared<Event>(std::move(event));
+    return error(Error::OutOfResources, "Metal gives no shared event");
+  }
+  std::shared_ptr<MetalEvent> use_event(void* handle) override {
+    return std::make_shared<Event>(NS::RetainPtr(static_cast<MTL::SharedEvent*>(handle)));
   }
 
  private:

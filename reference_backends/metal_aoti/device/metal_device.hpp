@@ -63,6 +63,32 @@ class MetalLibrary {
 /// A number of threads in each dimension; unused ones are 1.
 using GridSize = std::array<std::uint64_t, 3>;
 
+/// A number that only grows, which the device and the CPU set and wait for (MTLSharedEvent).
+/// Threads: any.
+class MetalEvent {
+ public:
+  virtual ~MetalEvent() = default;
+  [[nodiscard]] virtual std::uint64_t signaled_value() const = 0;
+  /// Sets the value, which is larger than what any work that may still run sets.
+  virtual void signal(std::uint64_t value) = 0;
+  /// Returns when the value is `value` or larger.
+  virtual void wait(std::uint64_t value) = 0;
+  /// The MTLSharedEvent, valid as long as this.
+  [[nodiscard]] virtual void* handle() const noexcept = 0;
+};
+
+/// Work that was submitted (MTLCommandBuffer, one or more of one queue). Threads: any.
+class MetalWork {
+ public:
+  virtual ~MetalWork() = default;
+  /// Returns when all of it is complete, with the first failure, each time.
+  [[nodiscard]] virtual Status wait() = 0;
+  /// Whether all of it is complete, also after a failure.
+  [[nodiscard]] virtual bool is_complete() const = 0;
+  /// Whether some of it is complete and has failed.
+  [[nodiscard]] virtual bool has_failed() const = 0;
+};
+
 /// Enqueues work, which runs in the order in which it was enqueued (MTLCommandQueue with one open
 /// command buffer and one encoder at a time). Threads: one at a time.
 class MetalQueue {
@@ -78,8 +104,15 @@ class MetalQueue {
   [[nodiscard]] virtual Status copy(const MetalBuffer& to, std::size_t to_offset,
                                     const MetalBuffer& from, std::size_t from_offset,
                                     std::size_t nbytes) = 0;
+  /// Sets the event's value after all that was enqueued on the queue before, if that is smaller.
+  [[nodiscard]] virtual Status signal(const MetalEvent& event, std::uint64_t value) = 0;
+  /// Later work begins when the event's value is `value` or larger.
+  [[nodiscard]] virtual Status wait_for(const MetalEvent& event, std::uint64_t value) = 0;
   /// Submits the enqueued work to the device.
   [[nodiscard]] virtual Status commit() = 0;
+  /// The work that was submitted and is not waited for yet, which `wait` no longer waits for. Null
+  /// for none. Throws std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<MetalWork> take_submitted() = 0;
   /// Submits, waits for all work, and returns its failure.
   [[nodiscard]] virtual Status wait() = 0;
 };
@@ -104,6 +137,13 @@ class MetalDevice {
   [[nodiscard]] virtual Result<std::unique_ptr<MetalLibrary>> compile(const char* source) = 0;
   /// errors: OutOfResources.
   [[nodiscard]] virtual Result<std::unique_ptr<MetalQueue>> make_queue() = 0;
+  /// Enqueues on a queue of the application, an MTLCommandQueue, which is retained.
+  /// errors: NotSupported for a queue of another device.
+  [[nodiscard]] virtual Result<std::unique_ptr<MetalQueue>> use_queue(void* handle) = 0;
+  /// An event whose value is 0. errors: OutOfResources.
+  [[nodiscard]] virtual Result<std::shared_ptr<MetalEvent>> make_event() = 0;
+  /// An event of others, an MTLSharedEvent, which is retained.
+  [[nodiscard]] virtual std::shared_ptr<MetalEvent> use_event(void* handle) = 0;
 };
 
 /// The system's device. The linked implementation provides this function.

@@ -137,9 +137,50 @@ SharedDevice::Found SharedDevice::find(const std::byte* address) const {
   return {&buffer, entry.is_hosts};
 }
 
+Result<SharedDevice::Place> SharedDevice::place_in(MetalBuffer* buffer, const std::byte* address,
+                                                   std::size_t nbytes) {
+  if (!buffer) {
+    return error(Error::InvalidArgument,
+                 "expected the address of memory of the Metal device, found another one");
+  }
+  const auto offset = static_cast<std::size_t>(address - buffer->contents());
+  if (nbytes > buffer->nbytes() - offset) {
+    return error(Error::InvalidArgument, "expected ", nbytes, " bytes at byte ", offset,
+                 " of a buffer, found a buffer of ", buffer->nbytes());
+  }
+  return Place{buffer, offset};
+}
+
+Result<SharedDevice::Place> SharedDevice::place(const void* address, std::size_t nbytes) const {
+  const auto* const first = static_cast<const std::byte*>(address);
+  return place_in(find(first).buffer, first, nbytes);
+}
+
 std::size_t SharedDevice::num_buffers() const {
   const std::lock_guard lock(mutex_);
   return buffers_.size();
+}
+
+void SharedDevice::note_unfinished(const std::shared_ptr<UnfinishedWork>& work) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(unfinished_, [](const auto& each) { return each.expired(); });
+  unfinished_.push_back(work);
+}
+
+Status SharedDevice::finish() {
+  std::vector<std::shared_ptr<UnfinishedWork>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : unfinished_) {
+      if (auto work = each.lock()) all.push_back(std::move(work));
+    }
+  }
+  Status first = ok();
+  for (const auto& each : all) {
+    Status status = each->wait();
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
 }
 
 Result<const MetalFunction*> SharedDevice::own_kernel(OwnKernel kernel, ScalarType type) {

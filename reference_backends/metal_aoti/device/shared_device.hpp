@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "device/metal_device.hpp"
+#include "device/unfinished_work.hpp"
 #include "kernels/own_kernels.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
 
 namespace tenon::metal_aoti {
 
-/// The part of a device that all delegates share: its buffers by address, and the backend's own
-/// kernels. Neither keeps data of a delegate after its destruction.
+/// The part of a device that all delegates share: its buffers by address, the backend's own
+/// kernels, and what work was left. None keeps data of a delegate after its destruction.
 ///
 /// Threads: any.
 class SharedDevice {
@@ -55,12 +56,29 @@ class SharedDevice {
   };
   /// The buffer that contains `address`.
   [[nodiscard]] Found find(const std::byte* address) const;
+  /// A buffer and an offset in it.
+  struct Place {
+    MetalBuffer* buffer;
+    std::size_t offset;
+  };
+  /// Where `nbytes` at `address` are in `buffer`, which was found for the address.
+  /// errors: InvalidArgument when it is null, or ends before them.
+  [[nodiscard]] static Result<Place> place_in(MetalBuffer* buffer, const std::byte* address,
+                                              std::size_t nbytes);
+  /// The same in the buffer that contains `address`.
+  [[nodiscard]] Result<Place> place(const void* address, std::size_t nbytes) const;
   /// Changes whenever a buffer is freed, because buffers found before may then be invalid.
   [[nodiscard]] std::uint64_t generation() const noexcept {
     return generation_.load(std::memory_order_acquire);
   }
   /// Buffers that were not freed.
   [[nodiscard]] std::size_t num_buffers() const;
+
+  /// Notes the work of an instance that `finish` waits for, as long as it is there.
+  void note_unfinished(const std::shared_ptr<UnfinishedWork>& work);
+  /// Waits for the work that all instances left, and returns the first failure that no event
+  /// reports.
+  [[nodiscard]] Status finish();
 
   /// A kernel of the backend for one element type, compiled at the first call and kept.
   /// errors: NotSupported for a type that the kernel does not support; those of the device.
@@ -94,6 +112,7 @@ class SharedDevice {
   std::array<std::array<std::atomic<const MetalFunction*>, num_variants>, num_own_kernels>
       functions_{};
   std::vector<Compiled> compiled_;
+  std::vector<std::weak_ptr<UnfinishedWork>> unfinished_;
 };
 
 /// The system's device, opened at the first call and kept for the life of the plugin.

@@ -18,9 +18,9 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "command_queue.hpp"
 #include "compiled_library.hpp"
 #include "device/metal_device.hpp"
 #include "threadgroup.hpp"
@@ -146,20 +146,77 @@ struct Dispatch {
   std::vector<Argument> arguments;
   GridSize threads;
   GridSize group;
-};
-struct Copy {
-  std::shared_ptr<Memory> to;
-  std::size_t to_offset;
-  std::shared_ptr<Memory> from;
-  std::size_t from_offset;
-  std::size_t nbytes;
+
+  Status run(GridRunner& runner) {
+    std::vector<void*> addresses;
+    std::vector<std::span<const std::byte>> counted;
+    Work* const work = control().work.load();
+    for (Argument& argument : arguments) {
+      addresses.push_back(argument.memory ? argument.memory->data() + argument.offset
+                                          : argument.bytes.data());
+      if (work && argument.memory) counted.push_back(argument.memory->bytes());
+    }
+    if (work) {
+      work->threadgroup_nbytes = std::max(work->threadgroup_nbytes, kernel.threadgroup_nbytes);
+    }
+    runner.count(counted, work);
+    return runner.run(kernel.run, addresses.data(), threads, group);
+  }
 };
 
-/// Runs nothing before it is committed, so that a missing commit or wait shows.
+class Event final : public MetalEvent {
+ public:
+  explicit Event(std::shared_ptr<SharedEvent> event) noexcept : event_(std::move(event)) {
+    ++control().num_events;
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() override { --control().num_events; }
+  std::uint64_t signaled_value() const override { return event_->signaled_value(); }
+  void signal(std::uint64_t value) override { event_->signal(value); }
+  void wait(std::uint64_t value) override {
+    ++control().num_waits;
+    laziness().wake();
+    event_->wait(value);
+  }
+  void* handle() const noexcept override { return event_.get(); }
+  [[nodiscard]] const std::shared_ptr<SharedEvent>& event() const noexcept { return event_; }
+
+ private:
+  std::shared_ptr<SharedEvent> event_;
+};
+
+class SubmittedWork final : public MetalWork {
+ public:
+  explicit SubmittedWork(std::vector<std::shared_ptr<CommandBuffer>> buffers) noexcept
+      : buffers_(std::move(buffers)) {}
+  Status wait() override {
+    ++control().num_waits;
+    laziness().wake();
+    Status first = ok();
+    for (const auto& each : buffers_) {
+      Status status = each->wait_until_completed();
+      if (first.ok()) first = std::move(status);
+    }
+    return first;
+  }
+  bool is_complete() const override {
+    return std::ranges::all_of(buffers_, &CommandBuffer::is_completed,
+                               &std::shared_ptr<CommandBuffer>::operator*);
+  }
+  bool has_failed() const override {
+    return std::ranges::any_of(buffers_, &CommandBuffer::has_failed,
+                               &std::shared_ptr<CommandBuffer>::operator*);
+  }
+
+ private:
+  std::vector<std::shared_ptr<CommandBuffer>> buffers_;
+};
+
+/// Submits nothing before it is committed, so that a missing commit or wait shows.
 class Queue final : public MetalQueue {
  public:
-  Queue() { ++control().num_queues; }
-  ~Queue() override { --control().num_queues; }
+  explicit Queue(std::shared_ptr<CommandQueue> queue) noexcept : queue_(std::move(queue)) {}
 
   Status set_function(const MetalFunction& function) override {
     TENON_RETURN_IF_ERROR(next_call("setComputePipelineState"));
@@ -197,64 +254,70 @@ class Queue final : public MetalQueue {
     }
     next_.threads = threads;
     next_.group = group;
-    work_.emplace_back(next_);
+    add([dispatched = next_](GridRunner& runner) mutable {
+      if (control().fails_next_dispatch.exchange(false)) {
+        return error(Error::Internal, "stand-in: the kernel failed, as requested");
+      }
+      return dispatched.run(runner);
+    });
     return ok();
   }
   Status copy(const MetalBuffer& to, std::size_t to_offset, const MetalBuffer& from,
               std::size_t from_offset, std::size_t nbytes) override {
     TENON_RETURN_IF_ERROR(next_call("copyFromBuffer"));
-    work_.emplace_back(Copy{dynamic_cast<const Buffer&>(to).memory(), to_offset,
-                            dynamic_cast<const Buffer&>(from).memory(), from_offset, nbytes});
+    add([target = dynamic_cast<const Buffer&>(to).memory(), to_offset,
+         source = dynamic_cast<const Buffer&>(from).memory(), from_offset, nbytes](GridRunner&) {
+      std::memmove(target->data() + to_offset, source->data() + from_offset, nbytes);
+      return ok();
+    });
+    return ok();
+  }
+  Status signal(const MetalEvent& event, std::uint64_t value) override {
+    TENON_RETURN_IF_ERROR(next_call("encodeSignalEvent"));
+    add([shared = dynamic_cast<const Event&>(event).event(), value](GridRunner&) {
+      shared->signal(value);
+      return ok();
+    });
+    return ok();
+  }
+  Status wait_for(const MetalEvent& event, std::uint64_t value) override {
+    TENON_RETURN_IF_ERROR(next_call("encodeWaitForEvent"));
+    add([shared = dynamic_cast<const Event&>(event).event(), value](GridRunner&) {
+      shared->wait(value);
+      return ok();
+    });
     return ok();
   }
   Status commit() override {
     TENON_RETURN_IF_ERROR(next_call("commit"));
+    if (!open_) return ok();
     ++control().num_commits;
-    for (auto& each : std::exchange(work_, {})) {
-      if (!failure_.ok()) break;
-      if (auto* dispatched = std::get_if<Dispatch>(&each)) {
-        failure_ = run(*dispatched);
-      } else {
-        const Copy& copy = std::get<Copy>(each);
-        std::memmove(copy.to->data() + copy.to_offset, copy.from->data() + copy.from_offset,
-                     copy.nbytes);
-      }
-    }
+    submitted_.push_back(open_);
+    queue_->commit(std::exchange(open_, nullptr));
     return ok();
   }
+  std::shared_ptr<MetalWork> take_submitted() override {
+    if (submitted_.empty()) return nullptr;
+    return std::make_shared<SubmittedWork>(std::exchange(submitted_, {}));
+  }
   Status wait() override {
-    Status status = work_.empty() ? ok() : commit();
-    work_.clear();
-    ++control().num_waits;
+    Status status = open_ ? commit() : ok();
+    open_.reset();
+    Status done = SubmittedWork(std::exchange(submitted_, {})).wait();
     if (status.ok()) status = next_call("waitUntilCompleted");
-    if (status.ok()) return std::exchange(failure_, ok());
-    failure_ = ok();
-    return status;
+    return status.ok() ? std::move(done) : std::move(status);
   }
 
  private:
-  Status run(Dispatch& dispatched) {
-    std::vector<void*> addresses;
-    std::vector<std::span<const std::byte>> counted;
-    Work* const work = control().work.load();
-    for (Argument& argument : dispatched.arguments) {
-      addresses.push_back(argument.memory ? argument.memory->data() + argument.offset
-                                          : argument.bytes.data());
-      if (work && argument.memory) counted.push_back(argument.memory->bytes());
-    }
-    if (work) {
-      work->threadgroup_nbytes =
-          std::max(work->threadgroup_nbytes, dispatched.kernel.threadgroup_nbytes);
-    }
-    runner_.count(counted, work);
-    return runner_.run(dispatched.kernel.run, addresses.data(), dispatched.threads,
-                       dispatched.group);
+  void add(Command command) {
+    if (!open_) open_ = std::make_shared<CommandBuffer>();
+    open_->add(std::move(command));
   }
 
-  GridRunner runner_;
+  std::shared_ptr<CommandQueue> queue_;
   Dispatch next_{};
-  std::vector<std::variant<Dispatch, Copy>> work_;
-  Status failure_ = ok();
+  std::shared_ptr<CommandBuffer> open_;
+  std::vector<std::shared_ptr<CommandBuffer>> submitted_;
 };
 
 class Device final : public MetalDevice {
@@ -291,7 +354,20 @@ class Device final : public MetalDevice {
   }
   Result<std::unique_ptr<MetalQueue>> make_queue() override {
     TENON_RETURN_IF_ERROR(next_call("newCommandQueue"));
-    return std::make_unique<Queue>();
+    return std::make_unique<Queue>(std::make_shared<CommandQueue>());
+  }
+  Result<std::unique_ptr<MetalQueue>> use_queue(void* handle) override {
+    if (handle == control().queue_of_other_device) {
+      return error(Error::NotSupported, "stand-in: a queue of another device");
+    }
+    return std::make_unique<Queue>(static_cast<CommandQueue*>(handle)->shared_from_this());
+  }
+  Result<std::shared_ptr<MetalEvent>> make_event() override {
+    TENON_RETURN_IF_ERROR(next_call("newSharedEvent"));
+    return std::make_shared<Event>(std::make_shared<SharedEvent>());
+  }
+  std::shared_ptr<MetalEvent> use_event(void* handle) override {
+    return std::make_shared<Event>(static_cast<SharedEvent*>(handle)->shared_from_this());
   }
 
  private:

@@ -18,6 +18,14 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+// What runs on the stack of a fiber: ThreadSanitizer counts the calls of a thread, and a fiber does
+// not return from them.
+#if TENON_DETAIL_THREAD_SANITIZER && defined(__clang__)
+#define STAND_IN_ON_FIBER __attribute__((disable_sanitizer_instrumentation))
+#else
+#define STAND_IN_ON_FIBER
+#endif
+
 namespace tenon::metal_stand_in {
 
 namespace {
@@ -149,7 +157,7 @@ bool GridRunner::release_exchanges(std::size_t first, std::size_t end) {
   return any;
 }
 
-void GridRunner::Place::switch_to(Place& other) {
+STAND_IN_ON_FIBER void GridRunner::Place::switch_to(Place& other) {
 #if TENON_DETAIL_ADDRESS_SANITIZER || TENON_DETAIL_THREAD_SANITIZER
   ::swapcontext(&context, &other.context);
 #else
@@ -178,7 +186,7 @@ void GridRunner::resume(std::size_t index) {
   enter(scheduler_fake_stack_, nullptr, nullptr);
 }
 
-void GridRunner::start() noexcept {
+STAND_IN_ON_FIBER void GridRunner::start() noexcept {
   GridRunner& self = *current_runner;
   enter(nullptr, &self.scheduler_stack_, &self.scheduler_stack_size_);
   // One fiber serves a thread of each threadgroup of a grid.
@@ -188,7 +196,7 @@ void GridRunner::start() noexcept {
   }
 }
 
-void GridRunner::suspend(State state) {
+STAND_IN_ON_FIBER void GridRunner::suspend(State state) {
   Fiber& fiber = fibers_[current_];
   fiber.state = state;
   leave(&fiber.fake_stack, scheduler_stack_, scheduler_stack_size_);
@@ -196,10 +204,11 @@ void GridRunner::suspend(State state) {
   enter(fiber.fake_stack, &scheduler_stack_, &scheduler_stack_size_);
 }
 
-void GridRunner::barrier() { current_runner->suspend(State::at_barrier); }
+STAND_IN_ON_FIBER void GridRunner::barrier() { current_runner->suspend(State::at_barrier); }
 
-const tenon_stand_in::Exchange* GridRunner::exchange(const void* value, unsigned nbytes,
-                                                     unsigned* lane) {
+STAND_IN_ON_FIBER const tenon_stand_in::Exchange* GridRunner::exchange(const void* value,
+                                                                       unsigned nbytes,
+                                                                       unsigned* lane) {
   GridRunner& self = *current_runner;
   const std::size_t index = self.current_;
   SimdGroup& group = self.simd_groups_[index / tenon_stand_in::simd_width];
@@ -212,7 +221,7 @@ const tenon_stand_in::Exchange* GridRunner::exchange(const void* value, unsigned
 }
 
 /// The fiber is in the middle of a kernel and is never resumed: the next grid has other fibers.
-void GridRunner::fail(const char* text) {
+STAND_IN_ON_FIBER void GridRunner::fail(const char* text) {
   current_runner->failure_ = text;
   current_runner->suspend(State::failed);
 }

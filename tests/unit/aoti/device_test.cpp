@@ -28,6 +28,7 @@ struct FarDevice {
   int num_waits = 0;
   int calls_until_failure = -1;
   Bytes reached{};  ///< Memory of the host that it works on where it is.
+  bool copies_at_once = false;
 
   Status next_call(const char* name) {
     if (calls_until_failure < 0 || calls_until_failure-- > 0) return ok();
@@ -70,6 +71,7 @@ DeviceMemoryApi far_memory(const std::shared_ptr<FarDevice>& device) {
     const Bytes reached = far(context).reached;
     return bytes >= reached.data() && bytes + nbytes <= reached.data() + reached.size();
   };
+  out.copies_at_once = device->copies_at_once;
   out.copy_strided = [](void* context, void*, const StridedCopy& copy) -> Status {
     TENON_RETURN_IF_ERROR(far(context).next_call("copy_strided"));
     copy_strided(copy.to, copy.to_strides, copy.from, copy.from_strides, copy.sizes,
@@ -314,6 +316,45 @@ TEST_CASE("a run on the caller's stream is waited for where it uses the host's m
   REQUIRE((*instance)->set_stream(nullptr).ok());
   REQUIRE(run(**instance, x, y).ok());
   CHECK(model.device->num_waits == 4);
+}
+
+TEST_CASE("copies that are complete at once are no reason to wait on the caller's stream",
+          "[aoti]") {
+  OnDevice model;
+  model.device->copies_at_once = true;
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  TestTensor x({1}, {1.0f});
+  TestTensor y(ScalarType::Float, {1});
+  REQUIRE((*instance)->set_stream(&other_stream).ok());
+  model.device->num_waits = 0;
+  REQUIRE(run(**instance, x, y).ok());
+  CHECK(model.device->num_waits == 0);
+  // In place they are not complete before the run is.
+  model.device->reached = Bytes(static_cast<const std::byte*>(x.raw().dl.data), sizeof(float));
+  REQUIRE(run(**instance, x, y).ok());
+  CHECK(model.device->num_waits == 1);
+}
+
+TEST_CASE("a run that is left unfinished is not waited for, wherever its arguments are", "[aoti]") {
+  OnDevice model;
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  TestTensor x({1}, {1.0f});
+  TestTensor y(ScalarType::Float, {1});
+  const Bytes input(static_cast<const std::byte*>(x.raw().dl.data), sizeof(float));
+  for (const Bytes reached : {Bytes{}, input}) {
+    model.device->reached = reached;
+    model.device->num_waits = 0;
+    (*instance)->leave_unfinished(true);
+    REQUIRE(run(**instance, x, y).ok());
+    CHECK(model.device->num_waits == 0);
+    (*instance)->leave_unfinished(false);
+    REQUIRE(run(**instance, x, y).ok());
+    CHECK(model.device->num_waits == 1);
+  }
 }
 
 TEST_CASE("a device that fails at any call is an error that names it, and nothing is left",

@@ -22,11 +22,11 @@ using namespace tenon::test;
 namespace {
 
 /// x -> (w, s) by a first delegate, and (w2, s2) by a second one, of x or of the first one's s. All
-/// of it is in blocks of the application.
+/// of it is in blocks of the application, or x and s2 are in the host's memory.
 struct TwoDelegates {
   static constexpr std::int64_t size = 16;
 
-  TwoDelegates(CudaHost& host, bool is_chain, bool host_output = false)
+  TwoDelegates(CudaHost& host, bool is_chain, bool on_host = false)
       : x(host.backend(), 1),
         first_weight(host.backend(), 0),
         first_state(host.backend(), 0),
@@ -39,12 +39,13 @@ struct TwoDelegates {
     builder.named_data("cuda_fqn_weight:cuda:model.s", builder.segment(filled(10, 64), 1));
     PlanBuilder plan = builder.plan("forward");
     const auto on_device = [] { return tagged(tensor(ScalarType::Float, {16})); };
-    const std::int32_t input = plan.input(on_device());
+    const std::int32_t input =
+        plan.input(on_host ? planned_tensor(ScalarType::Float, {16}, 1, 64) : on_device());
     std::vector<std::int32_t> outputs;
     for (int i = 0; i < 3; ++i) outputs.push_back(plan.output(on_device()));
-    plan.buffer(64);
+    plan.buffer(128);
     outputs.push_back(
-        plan.output(host_output ? planned_tensor(ScalarType::Float, {16}, 1, 0) : on_device()));
+        plan.output(on_host ? planned_tensor(ScalarType::Float, {16}, 1, 0) : on_device()));
     for (int i = 0; i < 2; ++i) {
       const auto delegate = plan.delegate("CudaBackend", schema::DataLocation::INLINE,
                                           builder.inline_blob(named_weights_payload({})));
@@ -66,10 +67,11 @@ struct TwoDelegates {
     INFO(loaded.text());
     REQUIRE(loaded.ok());
     method = *std::move(loaded);
-    REQUIRE(method->set_input(0, x.input(size)).ok());
+    const host::InputTensor of_host{ScalarType::Float, {&size, 1}, host_x};
+    REQUIRE(method->set_input(0, on_host ? of_host : x.input(size)).ok());
     const AppBlock* const blocks[] = {&first_weight, &first_state, &second_weight, &second_state};
     for (std::size_t i = 0; i < 4; ++i) {
-      if (host_output && i == 3) continue;
+      if (on_host && i == 3) continue;
       REQUIRE(method->set_output(i, blocks[i]->bytes(), AppBlock::device).ok());
     }
   }
@@ -98,6 +100,7 @@ struct TwoDelegates {
     return out;
   }
 
+  std::vector<std::byte> host_x = filled(1, 64);
   AppBlock x;
   AppBlock first_weight, first_state, second_weight, second_state;
   std::deque<std::function<void()>> tasks;
@@ -177,14 +180,27 @@ TEST_CASE("copies for the application come after what was started", "[cuda][asyn
   CHECK(model.finish().ok());
 }
 
-TEST_CASE("what a started run writes to the host's memory is complete at its completion",
-          "[cuda][async][TN-EVT-4]") {
+TEST_CASE("a started run copies what is in the host's memory without a wait",
+          "[cuda][async][TN-EVT-4][TN-EVT-7]") {
   CudaHost host;
   TwoDelegates model(host, false, true);
-  model.start();
-  REQUIRE(model.finish().ok());
   const Tensor<const float> state(*model.method->output(3).as.tensor);
-  CHECK(state[0] == 10.0f);
+  float expected = 10;  // The state is the input of the run before.
+  for (const float x : {1.0f, 2.0f, 3.0f}) {
+    model.host_x = filled(x, 64);
+    REQUIRE(model.method->set_input(0, {ScalarType::Float, {&model.size, 1}, model.host_x}).ok());
+    const float before = state[0];
+    const long first = cuda().num_calls();
+    model.start();
+    CHECK(count_since(first, "cuMemcpyHtoDAsync") == 2);
+    CHECK(count_since(first, "cuMemcpyDtoHAsync") == 1);
+    CHECK(count_since(first, "cuStreamSynchronize") == 0);
+    CHECK(count_since(first, "cuEventSynchronize") == 0);
+    CHECK(state[0] == before);
+    REQUIRE(model.finish().ok());
+    CHECK(state[0] == expected);
+    expected = x;
+  }
 }
 
 TEST_CASE("a failure of the device reaches the completion", "[cuda][async][TN-EVT-8]") {

@@ -2,7 +2,6 @@
 //
 // Arguments in memory of the host that the device works on where it is.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,8 +17,8 @@
 
 #include "device/shared_device.hpp"
 #include "metal_programs.hpp"
-#include "mixed_program.hpp"
 #include "stand_in_device.hpp"
+#include "sum_model.hpp"
 #include "tenon/host/method/device_memory.hpp"
 
 using namespace metal_test;
@@ -28,83 +27,7 @@ using tenon::metal_stand_in::control;
 namespace host_memory_test {
 namespace {
 
-constexpr std::int64_t size = 1500;
-constexpr std::size_t nbytes = size * sizeof(float);
-
-std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
-/// Pages of the application.
-class Pages {
- public:
-  explicit Pages(std::size_t count, void* at = nullptr) : size_(count * page()) {
-    const int fixed = at ? MAP_FIXED_NOREPLACE : 0;
-    void* const mapped =
-        ::mmap(at, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
-    REQUIRE(mapped != MAP_FAILED);
-    data_ = static_cast<std::byte*>(mapped);
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages() { ::munmap(data_, size_); }
-
-  [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] bool has(const std::byte* address) const {
-    return address >= data_ && address < data_ + size_;
-  }
-  [[nodiscard]] ExternalMemory memory() const {
-    ExternalMemory out;
-    out.kind = MemoryKind::HostMemory;
-    out.handle = data_;
-    out.nbytes = size_;
-    out.is_written = true;
-    return out;
-  }
-
- private:
-  std::size_t size_;
-  std::byte* data_ = nullptr;
-};
-
-/// y = x + 11, whose input and output are 6000 bytes each.
-struct Sum {
-  Sum() : program(mixed_program("dd", size)) {}
-
-  void load(host::MethodOptions options = {}) {
-    auto loaded = metal_test::load(host, program.bytes(), std::move(options));
-    INFO(loaded.text());
-    REQUIRE(loaded.ok());
-    method = *std::move(loaded);
-  }
-  host::BackendRef backend() {
-    auto found = host.registry().lookup_backend("MetalBackend");
-    REQUIRE(found.ok());
-    return *std::move(found);
-  }
-  /// Runs it with x at `at`, and returns the addresses that its kernels were given.
-  std::vector<const std::byte*> run(std::byte* at, float value) {
-    std::vector<float> x(static_cast<std::size_t>(size), value);
-    std::memcpy(at, x.data(), nbytes);
-    const std::int64_t sizes[] = {size};
-    REQUIRE(method->set_input(0, {ScalarType::Float, sizes, {at, nbytes}}).ok());
-    std::vector<const std::byte*> given;
-    control().arguments = &given;
-    const Status status = method->execute();
-    control().arguments = nullptr;
-    INFO(status.text());
-    REQUIRE(status.ok());
-    const std::span found(reinterpret_cast<const float*>(output()), x.size());
-    CHECK(std::ranges::all_of(found, [&](float f) { return f == value + 11; }));
-    return given;
-  }
-  [[nodiscard]] const std::byte* output() const {
-    return static_cast<const std::byte*>(method->output(0).as.tensor->dl.data);
-  }
-
-  Host host;
-  AlignedBytes program;
-  std::unique_ptr<host::Method> method;
-};
+using Sum = SumModel;
 
 bool was_given(const std::vector<const std::byte*>& given, const std::byte* address) {
   return std::ranges::find(given, address) != given.end();

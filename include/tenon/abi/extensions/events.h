@@ -18,7 +18,15 @@ extern "C" {
 
 // Kinds of native handles, in `tenon_events_v1.kind`. A vendor's own begin with the vendor's name
 // ("acme.fence").
-#define TENON_EVENT_KIND_CUDA "cuda.event"  ///< `CUevent`, which is also `cudaEvent_t`.
+#define TENON_EVENT_KIND_CUDA "cuda.event"    ///< `CUevent`, which is also `cudaEvent_t`.
+#define TENON_EVENT_KIND_METAL "metal.event"  ///< `tenon_metal_event`.
+
+/// A native handle of the kind "metal.event": complete when the shared event has this value, or a
+/// larger one.
+typedef struct tenon_metal_event {
+  void* shared_event;  ///< `MTLSharedEvent`.
+  uint64_t value;      ///< Of its `signaledValue`.
+} tenon_metal_event;
 
 /// A point in the work of a delegate, or none yet. Opaque to the host. Belongs to the backend and
 /// may outlive the delegate.

@@ -70,6 +70,8 @@ struct DeviceMemoryApi {
   /// Enqueues a copy. The host's bytes have been read, or written, when `synchronize` returns.
   Status (*copy)(void* context, void* stream, CopyKind kind, std::byte* to, const std::byte* from,
                  std::size_t nbytes) = nullptr;
+  /// Whether they have been read, or written, when `copy` returns.
+  bool copies_at_once = false;
   /// Enqueues a copy of many bytes of the host, which have been read when this returns. What it
   /// keeps for the next one is freed by `end_uploads`, once the stream was waited for. Optional;
   /// both or none.
