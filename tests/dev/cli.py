@@ -72,7 +72,8 @@ COMMANDS = {
         "--architectures [ARGUMENT]... runs small models of torchvision, timm, transformers and diffusers (those of\n"
         "tests/live/checks/architectures.py, such as --speed).",
         words="[--part PART] [--only MODEL]... | --operators [ARGUMENT]... | --architectures [ARGUMENT]..."),
-    "wheel": Command(pages.wheel, "the wheel for Python, in build/wheel/dist, and its test in fresh environments"),
+    "wheel": Command(pages.wheel, "wheels for versions of Python, in build/wheel/dist, and their tests in fresh environments",
+                     pages.WHEEL_HELP, arguments=pages.wheel_arguments),
     "release": Command(release.release, "the files of a release, each checked: archive, Debian packages, wheel, SBOM, digests",
                        release.__doc__, arguments=release.add_arguments),
     "bench": Command(

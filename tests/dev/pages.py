@@ -7,6 +7,8 @@ import shutil
 
 from dev import builds, packages
 
+SKIPPED = 77
+
 
 def rules(part):
     """The kit's table of rules, the list of the ids of its tests, and the pictures that count rules."""
@@ -33,8 +35,20 @@ def docs(part):
     return part.call([f"{venv}/bin/python", "docs/site/build.py", ".", "build/docs"])
 
 
-def wheel(part):
-    """Makes it, and installs it in fresh environments."""
+WHEEL_HELP = """Makes a wheel in build/wheel/dist for each version of Python, one for 3.12 and later; tests one of them in fresh
+environments with a package of a vendor, and each in an environment of each interpreter, with a table and the sizes."""
+
+
+def wheel_arguments(parser):
+    parser.add_argument("--python", action="append", default=[], metavar="PATH",
+                        help="an interpreter that a wheel is for, several times; default: one of each version that is at hand")
+
+
+def wheel(part, python):
+    """Makes the wheels, and installs them in fresh environments."""
     packages.setup(part)
-    part.run(["python3", "examples/python/packaging/build_wheel.py", ".", "build/wheel"])
-    return part.call(["python3", "tests/package/wheel_test.py", ".", builds.GCC.folder])
+    chosen = [f"--python={path}" for path in python]
+    part.run(["python3", "examples/python/packaging/build_wheel.py", *chosen, ".", "build/wheel"])
+    tests = [part.call(["python3", f"tests/package/{name}", *words])
+             for name, words in (("wheel_test.py", [".", builds.GCC.folder]), ("wheel_pythons.py", [*chosen, "."]))]
+    return max(tests, key=lambda status: (status not in (0, SKIPPED), status))

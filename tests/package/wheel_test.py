@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The wheel that `./dev wheel` made, as its users have it: wheel_test.py SOURCE [BUILD]
+"""The wheel that `./dev wheel` made for the system's Python, as its users have it: wheel_test.py SOURCE [BUILD]
 
 In fresh environments, with nothing of this tree on any path: installs the wheel, runs its programs and
 a model, makes a vendor's package with `tenon-new --python`, builds that into a wheel, installs it
@@ -19,6 +19,10 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "examples/python/packaging"))
+import pythons  # noqa: E402  pylint: disable=wrong-import-position
+
 BUILD = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
 DIST = SOURCE / "build/wheel/dist"
 LIVE = SOURCE / "build/live/venv/bin/python"
@@ -254,11 +258,10 @@ def write_input(path):
 
 
 def main():
-    wheels = list(DIST.glob("tenon_ml-*.whl"))
-    if not wheels:
-        print("skipped: there is no wheel (./dev wheel)", file=sys.stderr)
+    wheel = pythons.wheel_for(pythons.read("/usr/bin/python3"), DIST.glob("tenon_ml-*.whl"))
+    if not wheel:
+        print("skipped: there is no wheel for /usr/bin/python3 (./dev wheel)", file=sys.stderr)
         return SKIPPED
-    [wheel] = wheels
     with tempfile.TemporaryDirectory(prefix="tenon-wheel-") as name:
         folder = pathlib.Path(name).resolve()
         write_input(folder / "input.npy")

@@ -300,12 +300,18 @@ std::unique_ptr<Array> borrow_tensor(const tenon_tensor& tensor,
   return array;
 }
 
+RawMemory allocate_raw(std::size_t nbytes) {
+#ifdef Py_LIMITED_API
+  void* const bytes = std::malloc(nbytes > 0 ? nbytes : 1);  // Which may be null for no bytes.
+#else
+  void* const bytes = PyMem_RawMalloc(nbytes);
+#endif
+  if (!bytes) throw std::bad_alloc();
+  return RawMemory(static_cast<std::byte*>(bytes));
+}
+
 RawMemory allocate_like(const tenon_tensor& tensor) {
-  // Python's allocator, so that its debug mode (PYTHONMALLOC) checks what is written there.
-  RawMemory memory(
-      static_cast<std::byte*>(PyMem_RawMalloc(static_cast<std::size_t>(tensor.nbytes))));
-  if (!memory) throw std::bad_alloc();
-  return memory;
+  return allocate_raw(static_cast<std::size_t>(tensor.nbytes));
 }
 
 std::unique_ptr<Array> make_array(const tenon_tensor& tensor, RawMemory memory) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 #include "input_array.hpp"
@@ -15,10 +16,20 @@
 namespace tenon::python {
 
 struct FreeRawMemory {
-  void operator()(std::byte* bytes) const noexcept { PyMem_RawFree(bytes); }
+  void operator()(std::byte* bytes) const noexcept {
+#ifdef Py_LIMITED_API
+    std::free(bytes);
+#else
+    PyMem_RawFree(bytes);
+#endif
+  }
 };
-/// Memory of the allocator of Python that needs no GIL.
+/// Memory of the allocator of Python that needs no GIL, whose debug mode (PYTHONMALLOC) checks what
+/// is written there; with the stable ABI, which has that one from 3.13 on, of the C library.
 using RawMemory = std::unique_ptr<std::byte[], FreeRawMemory>;
+
+/// Uninitialised; throws std::bad_alloc. Needs no GIL.
+[[nodiscard]] RawMemory allocate_raw(std::size_t nbytes);
 
 /// An output, or named data: a view of memory that it owns, or that another object keeps.
 struct Array {

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <utility>
 
 #include "tenon/core/result.hpp"
@@ -17,6 +18,11 @@ void set_error(const Status& failure);
 [[noreturn]] inline void raise(const Status& failure) {
   set_error(failure);
   throw nanobind::python_error();
+}
+
+/// The name of the type of `object`, without its module.
+[[nodiscard]] inline std::string name_of_type(nanobind::handle object) {
+  return nanobind::str(object.type().attr("__name__")).c_str();
 }
 
 inline void check(const Status& outcome) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "error.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::python {
@@ -120,7 +121,7 @@ void InputArray::hold(PyObject* object, std::string_view where) {
   }
   if (hold_dlpack(object, where)) return;
   raise_type_error(where, concat("expected an array (DLPack or the buffer protocol), found ",
-                                 Py_TYPE(object)->tp_name));
+                                 name_of_type(object)));
 }
 
 void InputArray::release() noexcept {

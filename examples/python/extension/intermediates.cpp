@@ -54,8 +54,7 @@ nb::object array_of(const host::IntermediateTensor& tensor) {
     array->strides[i] = stride;
     stride *= tensor.shape[i];
   }
-  array->own.reset(static_cast<std::byte*>(PyMem_RawMalloc(tensor.data.size())));
-  if (!array->own) throw std::bad_alloc();
+  array->own = allocate_raw(tensor.data.size());
   if (!tensor.data.empty()) {
     std::memcpy(array->own.get(), tensor.data.data(), tensor.data.size());
   }

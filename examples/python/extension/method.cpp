@@ -6,8 +6,10 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string_view>
@@ -71,7 +73,7 @@ void set_tensor(MethodState& state, std::size_t index, PyObject* object) {
 [[noreturn]] void raise_wrong_type(const MethodState::Input& input, std::string_view expected,
                                    PyObject* object) {
   throw nb::type_error(
-      concat(input.where, "expected ", expected, ", found ", Py_TYPE(object)->tp_name).c_str());
+      concat(input.where, "expected ", expected, ", found ", name_of_type(object)).c_str());
 }
 
 void set_input(MethodState& state, std::size_t index, PyObject* object) {
@@ -108,6 +110,42 @@ void set_input(MethodState& state, std::size_t index, PyObject* object) {
                   "; expected a tensor or a number"));
   }
 }
+
+/// The objects of a tuple as an array, borrowed from it. The stable ABI does not give the tuple's
+/// own: the pointers are copied, on the stack where they are few.
+class TupleItems {
+ public:
+  explicit TupleItems(nb::handle tuple) {
+#ifdef Py_LIMITED_API
+    size_ = static_cast<std::size_t>(PyTuple_Size(tuple.ptr()));
+    PyObject** items = few_.data();
+    if (size_ > few_.size()) {
+      many_ = std::make_unique<PyObject*[]>(size_);
+      items = many_.get();
+    }
+    for (std::size_t i = 0; i < size_; ++i) {
+      items[i] = PyTuple_GetItem(tuple.ptr(), static_cast<Py_ssize_t>(i));
+    }
+    data_ = items;
+#else
+    size_ = static_cast<std::size_t>(PyTuple_GET_SIZE(tuple.ptr()));
+    data_ = &PyTuple_GET_ITEM(tuple.ptr(), 0);
+#endif
+  }
+  TupleItems(const TupleItems&) = delete;
+  TupleItems& operator=(const TupleItems&) = delete;
+
+  [[nodiscard]] PyObject* const* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+#ifdef Py_LIMITED_API
+  std::array<PyObject*, 16> few_;
+  std::unique_ptr<PyObject*[]> many_;
+#endif
+  PyObject* const* data_;
+  std::size_t size_;
+};
 
 /// Holds the memory of all inputs for the duration of one call.
 class HeldInputs {
@@ -190,9 +228,9 @@ PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count,
   for (std::size_t i = 0; i < num_outputs; ++i) {
     PyObject* const output = reader.output(i).release().ptr();
     if (as_list) {
-      PyList_SET_ITEM(sequence.ptr(), static_cast<Py_ssize_t>(i), output);
+      PyList_SetItem(sequence.ptr(), static_cast<Py_ssize_t>(i), output);
     } else {
-      PyTuple_SET_ITEM(sequence.ptr(), static_cast<Py_ssize_t>(i), output);
+      PyTuple_SetItem(sequence.ptr(), static_cast<Py_ssize_t>(i), output);
     }
   }
   return sequence.release().ptr();
@@ -228,8 +266,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) noexcept {
   try {
     if (!nb::inst_ready(self)) throw nb::type_error("the method was not made by a program");
     const bool borrow = keywords && read_borrow(keywords);
-    return run(*nb::inst_ptr<MethodObject>(self), &PyTuple_GET_ITEM(args, 0),
-               static_cast<std::size_t>(PyTuple_GET_SIZE(args)), borrow, false);
+    const TupleItems items(args);
+    return run(*nb::inst_ptr<MethodObject>(self), items.data(), items.size(), borrow, false);
   } catch (nb::python_error& failure) {
     failure.restore();
   } catch (const nb::builtin_exception& failure) {
@@ -248,8 +286,8 @@ PyType_Slot method_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call)}, {0, 
 
 nb::object execute(MethodObject& method, const nb::sequence& inputs, bool borrow) {
   const nb::tuple objects(inputs);
-  return nb::steal(
-      run(method, &PyTuple_GET_ITEM(objects.ptr(), 0), nb::len(objects), borrow, true));
+  const TupleItems items(objects);
+  return nb::steal(run(method, items.data(), items.size(), borrow, true));
 }
 
 std::shared_ptr<SessionState> create_session(const MethodObject& method) {
@@ -326,7 +364,8 @@ void close(MethodObject& method) {
 
 nb::object run_sequence(MethodObject& method, const nb::tuple& inputs, host::Sequence& sequence,
                         std::uint64_t tokens, bool borrow, bool as_list) {
-  return nb::steal(run(method, &PyTuple_GET_ITEM(inputs.ptr(), 0), nb::len(inputs), borrow, as_list,
+  const TupleItems items(inputs);
+  return nb::steal(run(method, items.data(), items.size(), borrow, as_list,
                        [&](host::Method&) { return sequence.execute(tokens); }));
 }
 

@@ -62,7 +62,8 @@ class HeldBytes {
   /// Also a view that is read-only may be of bytes that are not.
   [[nodiscard]] bool is_constant(PyObject* object) const {
     if (!buffer_.view.readonly) return false;
-    return !PyMemoryView_Check(object) || PyBytes_Check(PyMemoryView_GET_BASE(object));
+    return !PyMemoryView_Check(object) ||
+           PyBytes_Check(nb::object(nb::handle(object).attr("obj")).ptr());
   }
 
   struct Buffer {
@@ -143,15 +144,15 @@ OptionValue read_value(nb::handle value, std::string_view backend, std::string_v
   }
   throw nb::type_error(concat("options: ", backend, ".", key,
                               ": expected bool, int, float, str or bytes, found ",
-                              Py_TYPE(object)->tp_name)
+                              name_of_type(object))
                            .c_str());
 }
 
 /// The text of `value`, or a TypeError that names it.
 std::string read_name(nb::handle value, std::string_view what) {
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
-  throw nb::type_error(concat("options: expected ", what, " as str, found ",
-                              Py_TYPE(value.ptr())->tp_name, " ", nb::repr(value).c_str())
+  throw nb::type_error(concat("options: expected ", what, " as str, found ", name_of_type(value),
+                              " ", nb::repr(value).c_str())
                            .c_str());
 }
 
@@ -160,9 +161,9 @@ std::vector<host::BackendOption> read_options(const nb::dict& given) {
   for (const auto& [backend, values] : given) {
     const std::string id = read_name(backend, "the id of a backend");
     if (!PyDict_Check(values.ptr())) {
-      throw nb::type_error(concat("options: ", id, ": expected a dict of its options, found ",
-                                  Py_TYPE(values.ptr())->tp_name)
-                               .c_str());
+      throw nb::type_error(
+          concat("options: ", id, ": expected a dict of its options, found ", name_of_type(values))
+              .c_str());
     }
     for (const auto& [key, value] : nb::cast<nb::dict>(values)) {
       const std::string name = read_name(key, concat("the key of an option of ", id));

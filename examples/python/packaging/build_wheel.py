@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Makes the wheel `tenon-ml`: build_wheel.py ROOT FOLDER (`./dev wheel` runs it).
+"""Makes the wheels `tenon-ml`: build_wheel.py [--python PATH]... ROOT FOLDER (`./dev wheel` runs it).
+
+One wheel serves each of the interpreters: those of Python 3.12 and later share one, by the stable ABI. Without
+--python they are those that are at hand (pythons.py).
 
 meson-python builds the Python package. What an installation of Tenon has besides (programs, headers,
 files for CMake and pkg-config, templates, plugins) is added as data of the wheel, so that the
 environment it is installed into is a prefix of Tenon. Libraries of the system that a wheel may not
 rely on are added with their licences; auditwheel checks the result and names the platform.
 
-The wheel is left in FOLDER/dist. FOLDER/meson is a build directory, reused by the next call, and
-FOLDER/venv has meson-python, auditwheel and the rest of requirements.txt from PyPI.
+The wheels are left in FOLDER/dist. FOLDER/meson is a build directory, reused by the next call and for all
+interpreters: the extension modules alone are compiled again for each. FOLDER/venv has meson-python, auditwheel and
+the rest of requirements.txt from PyPI, FOLDER/venv-X.Y what an interpreter builds with.
 """
 
+import argparse
 import importlib.util
 import json
 import os
@@ -21,6 +26,7 @@ import sys
 
 import graft
 import nanobind_licences
+import pythons
 
 ABI_MAJOR = "1"
 PLUGINS = f"share/tenon/plugins-{ABI_MAJOR}"
@@ -47,18 +53,21 @@ def run(*command, **arguments):
     return subprocess.run([os.fspath(word) for word in command], check=True, text=True, **arguments)
 
 
-def enter_environment(folder):
-    """Runs this script again in FOLDER/venv, which is made when its contents are not those of
-    requirements.txt. Returns when that is where it runs."""
+def make_environment(python, folder):
+    """The environment FOLDER with requirements.txt, which is made anew when its contents are others."""
     listed = pathlib.Path(__file__).with_name("requirements.txt")
     complete = folder / "requirements.txt"
     if not complete.is_file() or complete.read_text() != listed.read_text():
         shutil.rmtree(folder, ignore_errors=True)
-        # Debian's own: other installations may lack a shared library or the headers.
-        system = pathlib.Path("/usr/bin/python3")
-        run(system if system.exists() else sys.executable, "-m", "venv", folder)
+        run(python, "-m", "venv", folder)
         run(folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", listed)
         shutil.copy2(listed, complete)
+
+
+def enter_environment(folder):
+    """Runs this script again in FOLDER/venv. Returns when that is where it runs."""
+    # Debian's own: other installations may lack a shared library or the headers.
+    make_environment(pythons.SYSTEM if os.path.exists(pythons.SYSTEM) else sys.executable, folder)
     if pathlib.Path(sys.prefix) == folder:
         return
     python = folder / "bin/python"
@@ -67,49 +76,66 @@ def enter_environment(folder):
 
 
 def link_sources(root, folder):
-    """A directory that has pyproject.toml next to the project's meson.build, as meson-python wants
+    """A directory for pyproject.toml next to the project's meson.build, as meson-python wants
     it. Links alone."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     listed = run("git", "-C", root, "ls-files", stdout=subprocess.PIPE).stdout.splitlines()
     for name in sorted({path.split("/")[0] for path in listed}):
         (folder / name).symlink_to(os.path.relpath(root / name, folder))
-    for name in ("pyproject.toml", "README.md"):
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).symlink_to(os.path.relpath(root / "examples/python" / name, folder))
+    (folder / "README.md").unlink(missing_ok=True)
+    (folder / "README.md").symlink_to(os.path.relpath(root / "examples/python/README.md", folder))
+
+
+def write_metadata(root, source, is_stable):
+    """pyproject.toml, which says whether the package is built by the stable ABI."""
+    text = (root / "examples/python/pyproject.toml").read_text(encoding="utf-8")
+    if is_stable:
+        text += "\n[tool.meson-python]\nlimited-api = true\n"
+    (source / "pyproject.toml").unlink(missing_ok=True)
+    (source / "pyproject.toml").write_text(text, encoding="utf-8")
 
 
 def targets_of(build):
-    """What the wheel holds of what the project can build."""
+    """What the wheels hold of what the project can build, for any Python."""
     plan = json.loads((build / "meson-info/intro-install_plan.json").read_text())
-    wanted = [path for path, about in plan["targets"].items()
-              if about["tag"] in (*TAGS, "python")]
+    wanted = [path for path, about in plan["targets"].items() if about["tag"] in TAGS]
     files = {target["filename"][0] for target
              in json.loads((build / "meson-info/intro-targets.json").read_text())}
     return [os.path.relpath(path, build) for path in wanted if path in files] + list(PLUGIN_FILES)
 
 
-def build_package(source, build, out):
-    """The wheel with the Python package alone, and a build directory with all else."""
-    import mesonpy  # From FOLDER/venv.
+def build_native(source, build):
+    """All that no version of Python is in, in a build directory that is there for the next call."""
+    if not (build / "build.ninja").is_file():
+        run("meson", "setup", source, build, "-Dbuildtype=release", "-Db_ndebug=if-release", *OPTIONS)
+    # Otherwise the names of targets are those of the build before.
+    run("ninja", "-C", build, "build.ninja")
+    run("ninja", "-C", build, *targets_of(build))
 
-    previous = pathlib.Path.cwd()
-    os.chdir(source)
-    try:
-        if not (build / "build.ninja").is_file():
-            run("meson", "setup", source, build, "-Dbuildtype=release", "-Db_ndebug=if-release",
-                *OPTIONS)
-        # Otherwise the names of targets are those of the build before.
-        run("ninja", "-C", build, "build.ninja")
-        name = mesonpy.build_wheel(out, {
-            "build-dir": str(build),
-            "setup-args": OPTIONS,
-            "compile-args": targets_of(build),
-            "install-args": ["--tags=python"],
-        })
-    finally:
-        os.chdir(previous)
-    return out / name
+
+# What an interpreter runs in its own environment, whose meson-python names the wheel for it.
+BUILD_WHEEL = "import json, sys, mesonpy; print(mesonpy.build_wheel(sys.argv[1], json.loads(sys.argv[2])))"
+
+
+def build_package(root, source, build, python, folder):
+    """The wheel with the Python package alone for an interpreter."""
+    environment = folder / ("venv" if python.path == pythons.SYSTEM else f"venv-{python.name}")
+    make_environment(python.path, environment)
+    write_metadata(root, source, python.is_stable)
+    out = folder / f"package-{python.name}"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    settings = {
+        "build-dir": str(build),
+        "setup-args": [*OPTIONS, f"-Dpython_stable_abi={str(python.is_stable).lower()}"],
+        "compile-args": ["python-package"],
+        "install-args": ["--tags=python"],
+    }
+    run(environment / "bin/python", "-c", BUILD_WHEEL, out, json.dumps(settings), cwd=source,
+        env=os.environ | {"PATH": f"{environment / 'bin'}:{os.environ['PATH']}"})
+    [package] = out.iterdir()
+    return package
 
 
 def stage_prefix(build, stage):
@@ -156,15 +182,15 @@ def is_elf(path):
 
 
 def add_prefix(prefix, unpacked):
-    """Moves the prefix into the wheel: programs to `scripts`, all else to `data`."""
+    """Copies the prefix into the wheel: programs to `scripts`, all else to `data`."""
     [info] = unpacked.glob("*.dist-info")
     data = unpacked / info.name.replace(".dist-info", ".data")
     data.mkdir(exist_ok=True)
     (data / "scripts").mkdir(exist_ok=True)
-    for program in sorted((prefix / "bin").iterdir()):
+    shutil.copytree(prefix, data / "data", symlinks=True)
+    for program in sorted((data / "data/bin").iterdir()):
         shutil.move(program, data / "scripts" / program.name)
-    (prefix / "bin").rmdir()
-    shutil.move(prefix, data / "data")
+    (data / "data/bin").rmdir()
     return data, info
 
 
@@ -212,21 +238,32 @@ def pack(root, package, prefix, folder):
 
 
 def main():
-    root, folder = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python", action="append", default=[])
+    parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    given = parser.parse_args()
+    root, folder = given.root.resolve(), given.folder.resolve()
+    try:
+        served = [pythons.read(path) for path in given.python] or pythons.at_hand()
+        builders = pythons.builders(served)
+    except pythons.Refused as refused:
+        sys.exit(f"build_wheel: {refused}")
+    if not builders:
+        sys.exit("build_wheel: found no Python 3.10 or later with its headers; --python names one")
     enter_environment(folder / "venv")
-    source, build = folder / "source", folder / "meson"
+    source, build, dist = folder / "source", folder / "meson", folder / "dist"
     link_sources(root, source)
-    packages = folder / "package"
-    shutil.rmtree(packages, ignore_errors=True)
-    packages.mkdir(parents=True)
-    package = build_package(source, build, packages)
-    wheel, provided = pack(root, package, stage_prefix(build, folder / "stage"), folder)
-    dist = folder / "dist"
+    build_native(source, build)
+    prefix = stage_prefix(build, folder / "stage")
     shutil.rmtree(dist, ignore_errors=True)
-    run(sys.executable, "-m", "auditwheel", "repair", *(f"--exclude={name}" for name in provided),
-        "--wheel-dir", dist, wheel)
-    [made] = dist.iterdir()
-    print(f"{os.path.relpath(made)}: {made.stat().st_size / 1e6:.1f} MB")
+    for python in builders:
+        package = build_package(root, source, build, python, folder)
+        wheel, provided = pack(root, package, prefix, folder)
+        run(sys.executable, "-m", "auditwheel", "repair", *(f"--exclude={name}" for name in provided),
+            "--wheel-dir", dist, wheel)
+    for made in sorted(dist.iterdir()):
+        print(f"{os.path.relpath(made)}: {made.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ SLICES = (
           ("./dev live --architectures --only llama --only mamba --only whisper --only swin --only mobilevit --only lstm "
            "--only dlrm --only linear_int4",), 10),
     Slice("operators", "a sample of ExecuTorch's suite of operators", ("./dev live --operators --sample 480",), 10),
-    Slice("wheel", "the wheel for Python, in fresh environments, with a vendor's package", ("./dev wheel",), 10),
+    Slice("wheel", "wheels for versions of Python, in fresh environments, with a vendor's package", ("./dev wheel",), 12),
     Slice("ray", "batch inference by two workers of Ray Data, one of which is killed",
           ("build/python/venv/bin/python -m venv build/ray/venv",
            "build/ray/venv/bin/pip install --quiet --disable-pip-version-check ray[data]==2.60.0 numpy==2.4.6",

@@ -66,7 +66,7 @@ nb::bytes bytes_of(const aot::FileImage& image) {
       PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(image.size()));
   if (!object) throw nb::python_error();
   auto out = nb::steal<nb::bytes>(object);
-  char* to = PyBytes_AS_STRING(object);
+  char* to = PyBytes_AsString(object);
   const Status written = image.stream([&](Bytes part) -> Status {
     std::memcpy(to, part.data(), part.size());
     to += part.size();
