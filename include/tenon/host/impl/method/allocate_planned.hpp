@@ -49,9 +49,9 @@ namespace tenon::inline TENON_RELEASE::host::detail {
     meter->forget_refusal();
     pages = Pages::none;
   }
+  if (pages == Pages::none) return out.allocate(plan, devices, planned_bytes, loader.arena);
   PlannedBuffers::PageFiles files;
-  TENON_RETURN_IF_ERROR(out.allocate(plan, devices, planned_bytes, loader.arena, pages, files));
-  if (pages == Pages::none) return ok();
+  TENON_RETURN_IF_ERROR(out.allocate(plan, devices, planned_bytes, loader.arena, pages, &files));
   loader.uses.for_each([&](const BackendUse& use) {
     if (pages_for(*use.backend) != Pages::none) out.import_pages(use.backend, files);
   });

@@ -121,14 +121,14 @@ class PlannedBuffers {
   using PageFiles = std::vector<std::pair<std::size_t, FileDescriptor>>;
 
   /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
-  /// must outlive this object. `files` gets the files of shared pages, for `import_pages`.
+  /// must outlive this object. `files`, which shared pages need, gets theirs for `import_pages`.
   ///
   /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
   ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
   ///         fails with. The text names the buffer, its size and its device.
   [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
-                                std::uint64_t planned_bytes, Arena& arena, Pages pages,
-                                PageFiles& files) {
+                                std::uint64_t planned_bytes, Arena& arena,
+                                Pages pages = Pages::none, PageFiles* files = nullptr) {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
@@ -149,12 +149,14 @@ class PlannedBuffers {
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
       const auto size = static_cast<std::uint64_t>(sizes.Get(i));
       if (size == 0 || buffers_[i].device) continue;
-      FileDescriptor file;
-      if (!allocate_here(size, arena, pages, buffers_[i], file)) {
+      const bool is_allocated =
+          pages != Pages::none && size >= platform::page_size()
+              ? allocate_pages(size, pages == Pages::shared ? files : nullptr, i)
+              : allocate_here(size, arena, buffers_[i]);
+      if (!is_allocated) {
         return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
                      " bytes");
       }
-      if (file.valid()) files.emplace_back(i, std::move(file));
     }
     return ok();
   }
@@ -196,26 +198,35 @@ class PlannedBuffers {
   }
 
  private:
-  static bool allocate_here(std::uint64_t size, Arena& arena, Pages pages, Buffer& out,
-                            FileDescriptor& file) noexcept {
+  bool allocate_pages(std::uint64_t size, PageFiles* files, std::size_t index) {
+    const std::size_t page = platform::page_size();
+    if (size > PTRDIFF_MAX - page) return false;
+    const std::size_t whole = (static_cast<std::size_t>(size) + page - 1) / page * page;
+    Buffer& out = buffers_[index];
+    if (files) {
+      FileDescriptor file;
+      out.block = platform::take_shared_pages(whole, file);
+      if (out.block) {
+        out.pages = whole;
+        files->emplace_back(index, std::move(file));
+      }
+    }
+    if (!out.block) out.block = platform::take_pages(whole);
+    if (!out.block) return false;
+    out.begin = static_cast<std::byte*>(out.block);
+    out.padding = whole - static_cast<std::size_t>(size);
+    out.pages = whole;
+    return true;
+  }
+
+  static bool allocate_here(std::uint64_t size, Arena& arena, Buffer& out) noexcept {
     if (size <= largest_in_arena) {
       void* const bytes = arena.allocate(size, alignment);
       if (!bytes) return false;
       out.begin = static_cast<std::byte*>(std::memset(bytes, 0, static_cast<std::size_t>(size)));
       return true;
     }
-    const std::size_t page = platform::page_size();
-    if (size > PTRDIFF_MAX - std::max(alignment, page)) return false;
-    if (pages != Pages::none && size >= page) {
-      const std::size_t whole = (static_cast<std::size_t>(size) + page - 1) / page * page;
-      if (pages == Pages::shared) out.block = platform::take_shared_pages(whole, file);
-      if (!out.block) out.block = platform::take_pages(whole);
-      if (!out.block) return false;
-      out.begin = static_cast<std::byte*>(out.block);
-      out.padding = whole - static_cast<std::size_t>(size);
-      out.pages = whole;
-      return true;
-    }
+    if (size > PTRDIFF_MAX - alignment) return false;
     // calloc gives large blocks as untouched zero pages, which a plan that is larger than what a
     // run uses never pays for.
     out.padding = alignment;
