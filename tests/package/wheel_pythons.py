@@ -129,7 +129,7 @@ def compare_sizes(wheels, write):
     """Whether no wheel has grown."""
     compiler = subprocess.run(["c++", "-dumpfullversion"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
     key, tables = f"gcc {compiler}", json.loads(RECORD.read_text(encoding="utf-8"))
-    sizes = {"-".join(wheel.name.split("-")[2:4]): wheel.stat().st_size for wheel in sorted(wheels)}
+    sizes = {pythons.tag_of(wheel): wheel.stat().st_size for wheel in sorted(wheels)}
     # A run with --python makes some of them alone.
     known = {name: size for name, size in tables.get(key, {}).items() if name in sizes}
     lines, good = sizes_test.compare(known, sizes)
@@ -157,7 +157,7 @@ def main():
         with tempfile.TemporaryDirectory(prefix="tenon-wheel-") as folder:
             cells, good = Tried(python, wheel, pathlib.Path(folder).resolve()).row()
         version = ".".join(map(str, python.version))
-        rows.append([version, "-".join(wheel.name.split("-")[2:4]), *cells])
+        rows.append([version, pythons.tag_of(wheel), *cells])
         passed.append(good)
     print(table(rows))
     good = compare_sizes(wheels, given.write)

@@ -49,17 +49,15 @@ def draw(count):
     return (torch.where(inside, ink, paper) + noise).clamp(0, 1), kinds
 
 
-def trained(steps=300):
+def loss_of(model):
+    pictures, kinds = draw(64)
+    return nn.functional.nll_loss(model(pictures).clamp(min=1e-6).log(), kinds)
+
+
+def trained():
     torch.manual_seed(1)
     model = Classifier()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for _ in range(steps):
-        pictures, kinds = draw(64)
-        loss = nn.functional.nll_loss(model(pictures).clamp(min=1e-6).log(), kinds)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    model.eval()
+    four_ways.train(model, loss_of, steps=300, rate=5e-3)
     with torch.no_grad():
         pictures, kinds = draw(500)
         print(f"{(model(pictures).argmax(1) == kinds).float().mean():.1%} of 500 pictures are right")

@@ -11,6 +11,18 @@ BACKEND = "GraphBackend"
 torch.set_num_threads(1)  # The models are too small for more.
 
 
+def train(model, loss_of, steps, rate):
+    """Trains the model by `loss_of(model)`, which draws what it is shown. Returns the last loss."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    for _ in range(steps):
+        loss = loss_of(model)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    return loss.item()
+
+
 def runs_of(model, example, plugin, program):
     """The model as functions of the same arguments, by name; the file `program` is written."""
     # [ways]

@@ -43,20 +43,18 @@ class Generator(nn.Module):
     # [model]
 
 
-def trained(steps=400):
+def trained():
     torch.manual_seed(1)
     model = Generator()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     text = torch.tensor(tokens(MONTHS + MONTHS))
-    for _ in range(steps):
+
+    def loss_of(model):
         begin = torch.randint(len(MONTHS), (64, 1))
         part = text[begin + torch.arange(SEEN + 1)]
-        loss = nn.functional.cross_entropy(model(part[:, :-1]).flatten(0, 1), part[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    print(f"loss {loss.item():.4f}")
-    return model.eval()
+        return nn.functional.cross_entropy(model(part[:, :-1]).flatten(0, 1), part[:, 1:].flatten())
+
+    print(f"loss {four_ways.train(model, loss_of, steps=400, rate=5e-3):.4f}")
+    return model
 
 
 def main():

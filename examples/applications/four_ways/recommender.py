@@ -43,18 +43,17 @@ def users(count):
     return items[:, :SEEN], items[:, SEEN]
 
 
-def trained(steps=200):
+def loss_of(model):
+    seen, taken = users(128)
+    return nn.functional.cross_entropy(model(seen), taken)
+
+
+def trained():
     torch.manual_seed(1)
     model = TwoTowers()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-2)
-    for _ in range(steps):
-        seen, taken = users(128)
-        loss = nn.functional.cross_entropy(model(seen), taken)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    print(f"loss {loss.item():.4f}; of any item {torch.tensor(float(ITEMS)).log().item():.4f}")
-    return model.eval()
+    loss = four_ways.train(model, loss_of, steps=200, rate=2e-2)
+    print(f"loss {loss:.4f}; of any item {torch.tensor(float(ITEMS)).log().item():.4f}")
+    return model
 
 
 def main():

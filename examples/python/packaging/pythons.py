@@ -104,10 +104,15 @@ def builders(pythons):
     return list(chosen.values())
 
 
+def tag_of(wheel):
+    """Its version of Python and its ABI, as `Python.tag` has them."""
+    return "-".join(wheel.name.split("-")[2:4])
+
+
 def wheel_for(python, wheels):
     """The wheel of `wheels` that pip would install into `python`, or None."""
     for wheel in wheels:
-        version, abi = wheel.name.split("-")[2:4]
-        if f"{version}-{abi}" == python.tag or (abi == "abi3" and (3, int(version[3:])) <= python.version[:2]):
+        version, abi = tag_of(wheel).split("-")
+        if tag_of(wheel) == python.tag or (abi == "abi3" and (3, int(version[3:])) <= python.version[:2]):
             return wheel
     return None

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/impl/platform/pages.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 /// Files in memory, and the sockets that descriptors are sent through.
@@ -98,9 +99,8 @@ class Mapping {
 
 /// A new file in memory of `size` zeros, whose size nothing changes any more.
 [[nodiscard]] inline Result<host::FileDescriptor> memory_file(const char* name, std::size_t size) {
-  host::FileDescriptor out(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (out.get() < 0 || ::ftruncate(out.get(), static_cast<off_t>(size)) != 0 ||
-      ::fcntl(out.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+  host::FileDescriptor out = host::platform::memory_file(name, size);
+  if (!out.valid()) {
     const int reason = errno;
     return error(Error::MemoryAllocationFailed, "no file in memory of ", size,
                  " bytes: ", errno_text(reason));

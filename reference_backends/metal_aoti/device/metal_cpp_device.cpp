@@ -209,13 +209,7 @@ class Queue final : public MetalQueue {
   }
   Status wait() override {
     TENON_RETURN_IF_ERROR(commit());
-    Status first = ok();
-    for (const Submitted& each : submitted_) {
-      Status status = each.wait();
-      if (first.ok()) first = std::move(status);
-    }
-    submitted_.clear();
-    return first;
+    return Work(std::exchange(submitted_, {})).wait();
   }
 
  private:

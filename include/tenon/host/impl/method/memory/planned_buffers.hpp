@@ -203,19 +203,14 @@ class PlannedBuffers {
     if (size > PTRDIFF_MAX - page) return false;
     const std::size_t whole = (static_cast<std::size_t>(size) + page - 1) / page * page;
     Buffer& out = buffers_[index];
-    if (files) {
-      FileDescriptor file;
-      out.block = platform::take_shared_pages(whole, file);
-      if (out.block) {
-        out.pages = whole;
-        files->emplace_back(index, std::move(file));
-      }
-    }
+    FileDescriptor file;
+    if (files) out.block = platform::take_shared_pages(whole, file);
     if (!out.block) out.block = platform::take_pages(whole);
     if (!out.block) return false;
     out.begin = static_cast<std::byte*>(out.block);
     out.padding = whole - static_cast<std::size_t>(size);
     out.pages = whole;
+    if (file.valid()) files->emplace_back(index, std::move(file));
     return true;
   }
 
