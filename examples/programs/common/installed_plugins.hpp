@@ -7,6 +7,7 @@
 
 #include "program_path.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 #if !defined(TENON_PLUGINDIR) && __has_include("tenon/host/plugindir.hpp")
@@ -27,7 +28,7 @@ namespace tenon::inline TENON_RELEASE {
   std::error_code failure;
   const fs::path program = program_path();
   if (!program.empty() && !host::is_privileged()) {
-    const fs::path directory = (program.parent_path() / TENON_PLUGINS_FROM_BIN).lexically_normal();
+    const fs::path directory = host::normal_path(program.parent_path() / TENON_PLUGINS_FROM_BIN);
     if (fs::is_directory(directory, failure)) return host::path_text(directory);
   }
 #endif

@@ -9,6 +9,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/isolation/worker_isolation.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::inline TENON_RELEASE {
@@ -22,8 +23,8 @@ namespace tenon::inline TENON_RELEASE {
   namespace fs = std::filesystem;
   std::error_code failure;
   const fs::path directory = program_path().parent_path();
-  const fs::path built = (directory / TENON_ISOLATED_BUILT / name).lexically_normal();
-  const fs::path installed = (directory / TENON_ISOLATED_DIRECTORY / name).lexically_normal();
+  const fs::path built = host::normal_path(directory / TENON_ISOLATED_BUILT / name);
+  const fs::path installed = host::normal_path(directory / TENON_ISOLATED_DIRECTORY / name);
   for (const fs::path& path : {built, installed}) {
     if (fs::is_regular_file(path, failure)) return path;
   }

@@ -13,6 +13,7 @@
 #include "make_isolated.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tool.hpp"
 
@@ -38,8 +39,7 @@ Result<Made> make(const Arguments& arguments) {
   request.plugin = host::path_of(arguments.plugin);
   request.out = host::path_of(arguments.out);
   if (arguments.out.empty()) {
-    request.out = request.plugin;
-    request.out.replace_filename(request.plugin.stem().concat("-isolated.so"));
+    request.out = request.plugin.parent_path() / request.plugin.stem().concat("-isolated.so");
   }
   request.force = arguments.force;
   request.settings = {.profile = *host::parse_worker_profile(arguments.profile),
@@ -49,7 +49,7 @@ Result<Made> make(const Arguments& arguments) {
                       .share_memory = arguments.share_memory};
   const auto permit = [&](std::string_view kind, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
-      const fs::path absolute = fs::absolute(host::path_of(path), failure).lexically_normal();
+      const fs::path absolute = host::normal_path(fs::absolute(host::path_of(path), failure));
       request.settings.permissions.push_back(concat(kind, host::path_text(absolute)));
     }
   };

@@ -13,6 +13,7 @@
 #include "tenon/host/files/list_directory.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/signals_blocked.hpp"
 
@@ -107,7 +108,7 @@ Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
 Result<fs::path> shared_file(const fs::path& reference, const fs::path& templates) {
   TENON_TRY(const std::string text, host::read_file(reference));
   const std::string line = text.substr(0, text.find_first_of("\r\n"));
-  const fs::path inside = path_of(line).lexically_normal();
+  const fs::path inside = host::normal_path(path_of(line));
   std::error_code unknown;
   const bool leads_out = inside.empty() || inside.has_root_path() || *inside.begin() == "..";
   if (leads_out || !fs::is_regular_file(fs::symlink_status(templates / inside, unknown))) {

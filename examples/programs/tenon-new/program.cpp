@@ -12,6 +12,7 @@
 #include "names.hpp"
 #include "templates.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tool.hpp"
 
@@ -48,7 +49,7 @@ tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces
   TENON_TRY(const Template chosen, find_template(directory, arguments.template_name));
   const fs::path target = tenon::host::path_of(arguments.directory) / names.snake;
   TENON_TRY(const std::size_t num_files, create(chosen.directory, target, names));
-  const std::string shown = tenon::host::path_text(target.lexically_normal());
+  const std::string shown = tenon::host::path_text(tenon::host::normal_path(target));
   std::error_code unknown;
   const bool is_package = fs::is_regular_file(target / "pyproject.toml", unknown);
   const std::string next =

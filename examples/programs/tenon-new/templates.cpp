@@ -11,6 +11,7 @@
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/list_directory.hpp"
 #include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::make_new {
@@ -41,7 +42,7 @@ Result<fs::path> find_templates(const TemplatePlaces& places) {
   std::string tried;
   const fs::path own = program_path().parent_path();
   const fs::path next_to_it = own.empty() ? fs::path() : (own / places.from_bin);
-  for (const fs::path& place : {next_to_it.lexically_normal(), fs::path(places.installed)}) {
+  for (const fs::path& place : {host::normal_path(next_to_it), fs::path(places.installed)}) {
     if (place.empty()) continue;
     if (fs::is_directory(place, failure)) return place;
     tried += concat(tried.empty() ? "" : ", ", path_text(place));

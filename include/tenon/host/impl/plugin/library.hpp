@@ -15,6 +15,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/impl/binary/elf_dependencies.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/library_policy.hpp"
 #if defined(_WIN32)
@@ -43,7 +44,7 @@ inline bool keeps_libraries() {
       if (!entry.starts_with(origin)) continue;
       const std::string_view rest = entry.substr(origin.size());
       if (!rest.empty() && !rest.starts_with('/')) continue;
-      out.push_back(path_text((path.parent_path() / concat(".", rest)).lexically_normal()));
+      out.push_back(path_text(normal_path(path.parent_path() / concat(".", rest))));
     }
   }
   return out;

@@ -23,6 +23,7 @@
 #include "tenon/host/impl/registry/file_names.hpp"
 #include "tenon/host/impl/registry/glob.hpp"
 #include "tenon/host/impl/registry/manifest.hpp"
+#include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/plugin.hpp"
@@ -195,8 +196,7 @@ class Search {
       source.manifest = path;
       return refuse(source, std::move(manifest).status());
     }
-    const std::filesystem::path library =
-        (path.parent_path() / manifest->library).lexically_normal();
+    const std::filesystem::path library = normal_path(path.parent_path() / manifest->library);
     auto plugin = open_file(library, Trust::checked);
     if (plugin.ok() && is_repeated(library, plugin->identity)) {
       return keep_pin(plugin->identity, *manifest, path);
