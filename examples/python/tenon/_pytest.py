@@ -166,7 +166,22 @@ class KitPlugin:
 
     def __init__(self, kits: list[Kit]) -> None:
         self._kits = {kit.path: kit for kit in kits}
+        self._leading = {place for path in self._kits for place in (path, *path.parents)}
+        self._opened: set[pathlib.Path] = set()
         self._blocked = 0
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_ignore_collect(self, collection_path: pathlib.Path) -> Generator[None, Any, None]:
+        """Opens folders that pytest leaves out, such as build and a virtual environment's, for a plugin in them alone: since
+        version 9 the argument of a file counts for nothing beside that of a folder above it."""
+        made = yield
+        is_inside = collection_path.parent in self._opened
+        if collection_path not in self._leading:
+            if is_inside:
+                made.force_result(True)
+        elif is_inside or made.get_result():
+            self._opened.add(collection_path)
+            made.force_result(False)
 
     def pytest_collect_file(self, file_path: pathlib.Path, parent: pytest.Collector) -> KitFile | None:
         # Once: before pytest 8 the folder that has it collects it again.

@@ -99,6 +99,21 @@ class PytestPlugin(unittest.TestCase):
         self.assertIn("1 passed, 1 skipped", shown)
         self.run_pytest("--tenon-plugin", "acme.so", expect=OK, KIT_OUTCOMES="passed,expected_failure")
 
+    def test_a_plugin_in_a_folder_that_pytest_leaves_out_is_collected_alone(self):
+        inner = self.folder / "build" / "inner"
+        environment = self.folder / "environment"
+        for folder in (inner, environment):
+            folder.mkdir(parents=True)
+            (folder / "test_other.py").write_text("def test_other():\n    assert False\n")
+            (folder / "acme.so").write_bytes(b"\x7fELF")
+        (inner.parent / "test_beside.py").write_text("def test_beside():\n    assert False\n")
+        (environment / "pyvenv.cfg").write_text("")
+        for plugin in ("build/inner/acme.so", "environment/acme.so"):
+            for words in ([], ["."]):
+                shown = self.run_pytest("--tenon-plugin", plugin, *words, expect=OK, KIT_OUTCOMES="passed")
+                self.assertIn("collected 1 item", shown)
+                self.assertIn(f"PASSED {plugin}::suite/passed/Acme/a [case]*", shown)
+
     def test_collecting_lists_and_judges_nothing(self):
         shown = self.run_pytest("--tenon-plugin", "acme.so", "--collect-only", "-q", expect=OK)
         self.assertIn("acme.so::suite/kit-error/Acme/a [case]*", shown)
