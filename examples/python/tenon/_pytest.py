@@ -173,7 +173,7 @@ class KitPlugin:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_ignore_collect(self, collection_path: pathlib.Path) -> Generator[None, Any, None]:
         """Opens folders that pytest leaves out, such as build and a virtual environment's, for a plugin in them alone: since
-        version 9 the argument of a file counts for nothing beside that of a folder above it."""
+        version 9 a file's argument counts for nothing when a folder above it is an argument as well."""
         made = yield
         is_inside = collection_path.parent in self._opened
         if collection_path not in self._leading:
