@@ -7,7 +7,6 @@ Looks at the plugins that were built, and at the examples built anew by each com
 """
 
 import argparse
-import itertools
 import pathlib
 import re
 import shutil
@@ -59,7 +58,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--include", required=True)
     parser.add_argument("--source", action="append", type=pathlib.Path, default=[])
-    parser.add_argument("--optimization", action="append", required=True, help="a level: -O0")
+    parser.add_argument("--optimization", required=True, help="a level: -O0")
     parser.add_argument("built", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
     judged, failed = 0, 0
@@ -77,15 +76,15 @@ def main():
     flags = ["-std=c++20", "-fPIC", "-shared", f"-I{args.include}"]
     compilers = [path for name in ("g++", "clang++") if (path := shutil.which(name))]
     with tempfile.TemporaryDirectory() as folder:
-        for cxx, level in itertools.product(compilers, args.optimization):
+        for cxx in compilers:
             library, empty = f"{folder}/plugin.so", f"{folder}/empty.so"
             nothing = pathlib.Path(folder) / "empty.cpp"
             nothing.write_text("")
-            run(cxx, *flags, level, nothing, "-o", empty)
+            run(cxx, *flags, args.optimization, nothing, "-o", empty)
             for source in args.source:
                 exports = f"-Wl,--version-script={export_list}"
-                run(cxx, *flags, level, source, exports, "-Wl,-z,defs", "-o", library)
-                report(f"{source.name} by {cxx} {level}", judge(library, empty))
+                run(cxx, *flags, args.optimization, source, exports, "-Wl,-z,defs", "-o", library)
+                report(f"{source.name} by {cxx} {args.optimization}", judge(library, empty))
     print(f"{judged} plugins, {failed} with problems")
     sys.exit(1 if failed or not compilers else 0)
 
