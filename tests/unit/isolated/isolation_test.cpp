@@ -21,6 +21,7 @@
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/method/choose_variant.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/signatures.hpp"
 #include "unit/host/plugin/process.hpp"
 

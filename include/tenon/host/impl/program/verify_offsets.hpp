@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -25,21 +24,24 @@
 /// (`verify_flatbuffer`), so no file is refused by it.
 namespace tenon::inline TENON_RELEASE::host::detail {
 
+template <class... Tables>
+struct TableList {};
+
 /// The tables of a union, in the order of its enumerators from 1 on.
 template <class Enum>
 struct UnionTables;
 template <>
 struct UnionTables<schema::KernelTypes> {
-  using List = std::tuple<schema::Null, schema::Int, schema::Bool, schema::Double, schema::Tensor,
-                          schema::String, schema::IntList, schema::DoubleList, schema::BoolList,
-                          schema::TensorList, schema::OptionalTensorList>;
+  using List = TableList<schema::Null, schema::Int, schema::Bool, schema::Double, schema::Tensor,
+                         schema::String, schema::IntList, schema::DoubleList, schema::BoolList,
+                         schema::TensorList, schema::OptionalTensorList>;
   template <class Table>
   static constexpr auto number = schema::KernelTypesTraits<Table>::enum_value;
 };
 template <>
 struct UnionTables<schema::InstructionArguments> {
-  using List = std::tuple<schema::KernelCall, schema::DelegateCall, schema::MoveCall,
-                          schema::JumpFalseCall, schema::FreeCall>;
+  using List = TableList<schema::KernelCall, schema::DelegateCall, schema::MoveCall,
+                         schema::JumpFalseCall, schema::FreeCall>;
   template <class Table>
   static constexpr auto number = schema::InstructionArgumentsTraits<Table>::enum_value;
 };
@@ -47,7 +49,7 @@ struct UnionTables<schema::InstructionArguments> {
 template <class Enum, class List = typename UnionTables<Enum>::List>
 inline constexpr bool has_all_tables = false;
 template <class Enum, class... Tables>
-inline constexpr bool has_all_tables<Enum, std::tuple<Tables...>> = [] {
+inline constexpr bool has_all_tables<Enum, TableList<Tables...>> = [] {
   std::uint8_t last = 0;
   const bool in_order =
       ((static_cast<std::uint8_t>(UnionTables<Enum>::template number<Tables>) == ++last) && ...);
@@ -111,45 +113,44 @@ constexpr auto widths_of(std::index_sequence<I...>) {
 template <class Table>
 struct KnownTable;
 
-/// The type of what is known of the tables below a field.
-template <class Table, std::size_t I, FieldKind = FieldAt<Table, I>::kind>
-struct BelowField {
-  struct Type {};
+/// The known layouts of the tables of a union.
+template <class List>
+struct KnownUnion;
+template <class Table>
+struct KnownMember {
+  KnownTable<Table> known;
 };
+template <class... Tables>
+struct KnownUnion<TableList<Tables...>> : KnownMember<Tables>... {};
+
+/// The known layouts of the tables below a field.
+template <class Table, std::size_t I, FieldKind = FieldAt<Table, I>::kind>
+struct BelowField {};
 template <class Table, std::size_t I>
 struct BelowField<Table, I, FieldKind::table> {
-  using Type = KnownTable<typename FieldAt<Table, I>::Child>;
+  KnownTable<typename FieldAt<Table, I>::Child> known;
 };
 template <class Table, std::size_t I>
 struct BelowField<Table, I, FieldKind::tables> : BelowField<Table, I, FieldKind::table> {};
-template <class List>
-struct BelowUnion;
-template <class... Tables>
-struct BelowUnion<std::tuple<Tables...>> {
-  using Type = std::tuple<KnownTable<Tables>...>;
-};
 template <class Table, std::size_t I>
 struct BelowField<Table, I, FieldKind::union_value> {
   using Enum = StoredField<Table, I - 1>;
   static_assert(has_all_tables<Enum>);
-  using Type = typename BelowUnion<typename UnionTables<Enum>::List>::Type;
+  KnownUnion<typename UnionTables<Enum>::List> known;
 };
 
 template <class Table, class Numbers = FieldNumbers<Table>>
 struct BelowFields;
 template <class Table, std::size_t... I>
-struct BelowFields<Table, std::index_sequence<I...>> {
-  using Type = std::tuple<typename BelowField<Table, I>::Type...>;
-};
+struct BelowFields<Table, std::index_sequence<I...>> : BelowField<Table, I>... {};
 
 /// The layout of one kind of tables at its place in the schema, and of those below it.
 template <class Table>
-struct KnownTable : TableShape {
+struct KnownTable : TableShape, BelowFields<Table> {
   static constexpr std::size_t num_fields = Table::Traits::fields_number;
   static constexpr auto widths = widths_of<Table>(FieldNumbers<Table>());
 
   std::array<std::uint16_t, num_fields> places{};  ///< From the start of a table; 0: absent.
-  typename BelowFields<Table>::Type children{};
 };
 
 /// One check of one flatbuffer.
@@ -249,25 +250,25 @@ class OffsetCheck {
       const std::size_t to = follow(at + known.places[I]);
       if (to == 0) return false;
       [[maybe_unused]] std::size_t count = 0;
-      [[maybe_unused]] auto& below = std::get<I>(known.children);
+      [[maybe_unused]] BelowField<Table, I>& below = known;
       if constexpr (Field::kind == FieldKind::string) {
         return vector(to, 1, 1, count) && load<std::uint8_t>(to + 4 + count) == 0;
       } else if constexpr (Field::kind == FieldKind::scalars) {
         return vector(to, Field::element, 0, count);
       } else if constexpr (Field::kind == FieldKind::table) {
-        return table(to, below);
+        return table(to, below.known);
       } else if constexpr (Field::kind == FieldKind::tables) {
         if (!vector(to, 4, 0, count)) return false;
         for (std::size_t entry = to + 4; count != 0; --count, entry += 4) {
           const std::size_t element = follow(entry);
-          if (element == 0 || !table(element, below)) return false;
+          if (element == 0 || !table(element, below.known)) return false;
         }
         return true;
       } else {
         const std::uint8_t type = known.places[I - 1] == 0
                                       ? std::uint8_t{0}
                                       : load<std::uint8_t>(at + known.places[I - 1]);
-        return one_of(to, type, below);
+        return one_of(to, type, below.known);
       }
     }
   }
@@ -276,10 +277,11 @@ class OffsetCheck {
   /// the schema does not have; flatbuffers accepts it, too.
   template <class... Tables>
   [[nodiscard]] bool one_of(std::size_t at, std::uint8_t type,
-                            std::tuple<KnownTable<Tables>...>& below) noexcept {
+                            KnownUnion<TableList<Tables...>>& below) noexcept {
     bool good = true;
     std::uint8_t number = 0;
-    (void)((type == ++number && (good = table(at, std::get<KnownTable<Tables>>(below)), true)) ||
+    (void)((type == ++number &&
+            (good = table(at, static_cast<KnownMember<Tables>&>(below).known), true)) ||
            ...);
     return good;
   }
