@@ -25,7 +25,9 @@ import sizes_test  # noqa: E402  pylint: disable=wrong-import-position
 
 RECORD = SOURCE / "tests/package/wheel_sizes.json"
 DIGITS = SOURCE / "examples/applications/digits"
-PYTEST = "pytest==9.2.0"  # As in .ci/fetch-python-build.
+# By the name of an interpreter: versions that are in use, each of which collects in another way.
+PYTEST = {"3.10": "7.4.4", "3.11": "8.3.5"}
+NEWEST_PYTEST = "9.2.0"  # As in .ci/fetch-python-build.
 LOAD = f"""
 import os, sys, tenon
 assert sys.prefix in tenon.__file__ and "torch" not in sys.modules, tenon.__file__
@@ -96,13 +98,14 @@ class Tried:
         return "passed"
 
     def pytest(self):
-        run(self.bin / "pip", "install", "--quiet", PYTEST, cwd=self.folder)
+        version = PYTEST.get(".".join(self.python.name.split(".")[:2]), NEWEST_PYTEST)
+        run(self.bin / "pip", "install", "--quiet", f"pytest=={version}", cwd=self.folder)
         # pytest leaves out what is in an environment.
         plugin = shutil.copy2(self.folder / "venv/share/tenon/plugins-1/graph_backend.so", self.folder)
         shown = run(self.bin / "python", "-m", "pytest", "-q", "--tenon-plugin", plugin, "--tenon-level", "1",
                     cwd=self.folder)
         [passed] = [line.split()[0] for line in shown.splitlines() if " passed" in line]
-        return f"{passed} items"
+        return f"{passed} items (pytest {version})"
 
     CHECKS = (("install, pip check", install), ("`python -m tenon`", info), ("`tenon.load`", load),
               ("entry points", entry_points), ("`pytest --tenon-plugin`", pytest))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of notebooks: a `Trace` as lanes of bars."""
+"""Pictures of notebooks: a `Trace` as lanes of bars, the nodes of graphs as strips of cells."""
 
 from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ._tenon import Trace
@@ -12,6 +13,8 @@ from ._tenon import Trace
 WIDTH, LEFT, LANE = 900, 110, 22
 # Colours by what traces call their categories; others are grey.
 _COLOURS = {"load": "#c9b3dd", "method": "#9db8d9", "delegate": "#8cc79a", "instruction": "#e3b778", "backend": "#d99c9c"}
+_PARTITIONS = ("#8cc79a", "#c5e3cb")  # In turns, so that neighbours differ.
+_LEFT = "#dddddd"
 _STEPS = [factor * 10**power for power in range(-1, 9) for factor in (1, 2, 5)]
 
 
@@ -46,5 +49,28 @@ def trace_svg(trace: Trace) -> str:
         parts.append(f'<text x="8" y="{bottom + 32}">{trace.dropped} events more were dropped</text>')
     if not events:
         parts.append('<text x="8" y="22">no events</text>')
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{bottom + 40}" '
+    return _svg(bottom + 40, parts)
+
+
+def strips_svg(strips: Iterable[tuple[str, Sequence[tuple[int | None, str]], Sequence[str]]]) -> str:
+    """A strip for each graph: its title, a cell for each node with the number of its partition (None: left) and a
+    text that is shown when it is pointed at, and lines below."""
+    parts, y = [], 20
+    for title, cells, lines in strips:
+        parts.append(f'<text x="8" y="{y}" font-weight="bold">{html.escape(title)}</text>')
+        width = (WIDTH - 16) / max(len(cells), 1)
+        for number, (partition, text) in enumerate(cells):
+            fill = _LEFT if partition is None else _PARTITIONS[partition % len(_PARTITIONS)]
+            parts.append(f'<rect x="{8 + number * width:.2f}" y="{y + 8}" width="{width:.2f}" height="{LANE}" '
+                         f'fill="{fill}" stroke="#555" stroke-width="0.3"><title>{html.escape(text)}</title></rect>')
+        y += LANE + 26
+        for line in lines:
+            parts.append(f'<text x="8" y="{y}">{html.escape(line)}</text>')
+            y += 18
+        y += 14
+    return _svg(y, parts)
+
+
+def _svg(height: int, parts: Sequence[str]) -> str:
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
             f'font-family="sans-serif" font-size="12">{"".join(parts)}</svg>')

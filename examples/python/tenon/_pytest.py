@@ -11,13 +11,14 @@ selected. In a worker of pytest-xdist each item has a run of its own, as no work
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import subprocess
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from . import _programs
 # Path, rules and name; what its loads take is behind the rules, and in a line of its own for all tests.
 _LISTED = re.compile(r"(.*)  \(level \d+;([^;)]*)(?:;[^)]*)?\) (.*)")
 _SPECIAL = re.compile(r"([\\*?[])")
+_PROGRESS = re.compile(r"\[ *(\d+)/(\d+)\] ")
 _NOT_JUDGED = ("not_applicable", "unsupported", "blocked")
 # Of the kit: rules are broken or tests blocked, which the report says of each test.
 _JUDGED = (0, 1)
@@ -50,19 +52,44 @@ class Kit:
         return [(found[1], found[2].split(), found[3])
                 for found in map(_LISTED.fullmatch, done.stdout.splitlines()) if found]
 
-    def judge(self, *selection: str) -> dict[str, Any]:
-        """The report of a run of the kit."""
+    def judge(self, *selection: str, show: Callable[[str], object] | None = None) -> dict[str, Any]:
+        """The report of a run of the kit. `show` gets the text of the progress after each test."""
         with tempfile.TemporaryDirectory(prefix="tenon-pytest-") as folder:
             file = pathlib.Path(folder, "report.json")
-            done = subprocess.run([*self._command, *selection, f"--json={file}", "--color=never"],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  encoding="utf-8", errors="backslashreplace", check=False)
-            if done.returncode not in _JUDGED or not file.is_file():
-                raise KitError(done.stderr.strip() or f"tenon-conformance ended with {done.returncode} and no report")
+            words = [*self._command, *selection, f"--json={file}", "--color=never", *(["--progress"] if show else [])]
+            said = ""
+            with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  encoding="utf-8", errors="backslashreplace") as kit:
+                for line in kit.stderr or ():
+                    progress = _PROGRESS.match(line)
+                    if not progress:
+                        said += line
+                    elif show:
+                        show(f"{self.path.name}: {progress[1]} of {progress[2]} tests")
+            if kit.returncode not in _JUDGED or not file.is_file():
+                raise KitError(said.strip() or f"tenon-conformance ended with {kit.returncode} and no report")
             report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            if report["good"] and done.returncode != 0:  # Such as a declaration of the subject file that is not needed.
-                report |= {"good": False, "verdict": done.stderr.strip()}
+            if report["good"] and kit.returncode != 0:  # Such as a declaration of the subject file that is not needed.
+                report |= {"good": False, "verdict": said.strip()}
             return report
+
+
+@contextlib.contextmanager
+def _shown(item: pytest.Item) -> Iterator[Callable[[str], object] | None]:
+    """A function that shows a text in place of the item's line of a terminal until the end; None elsewhere."""
+    terminal = item.config.pluginmanager.getplugin("terminalreporter")
+    if terminal is None or not terminal.isatty:
+        yield None
+        return
+    capture = item.config.pluginmanager.getplugin("capturemanager")  # Else the output would be that of the first item.
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+        try:
+            yield lambda text: terminal.rewrite(text, erase=True, flush=True)
+        finally:
+            terminal.rewrite("", erase=True)
+            terminal.rewrite("")
+            terminal.ensure_newline()  # So that the line of the item is written again.
+            terminal.pytest_runtest_logstart(item.nodeid, item.location)
 
 
 class KitError(Exception):
@@ -73,6 +100,12 @@ class KitFile(pytest.File):
     """A plugin's file, or a subject file without one."""
 
     kit: Kit
+
+    @classmethod
+    def of(cls, kit: Kit, parent: pytest.Collector) -> KitFile:
+        file: KitFile = cls.from_parent(parent, path=kit.path)
+        file.kit = kit
+        return file
 
     def collect(self) -> Iterator[KitItem]:
         try:
@@ -90,13 +123,13 @@ class KitFile(pytest.File):
         if hasattr(self.config, "workerinput"):
             tests = _by_path(self.kit.judge(f"--test={item.name}", "--jobs=1"))
         else:
-            tests = self._judge_selected()
+            tests = self._judge_selected(item)
         try:
             return tests[item.name]
         except KeyError:
             raise KitError(f"the kit's report has no test {item.name}") from None
 
-    def _judge_selected(self) -> dict[str, dict[str, Any]]:
+    def _judge_selected(self, item: KitItem) -> dict[str, dict[str, Any]]:
         if self._failure:
             raise self._failure
         if self._results is None:
@@ -104,7 +137,8 @@ class KitFile(pytest.File):
             globs = [] if len(selected) == self._listed else [
                 "--only=" + _SPECIAL.sub(r"\\\1", name) for name in selected]
             try:
-                report = self.kit.judge(*globs)
+                with _shown(item) as show:
+                    report = self.kit.judge(*globs, show=show)
             except KitError as failure:
                 self._failure = failure
                 raise
@@ -164,33 +198,23 @@ class KitItem(pytest.Item):
 class KitPlugin:
     """The hooks, in a run with one of the options."""
 
-    def __init__(self, kits: list[Kit]) -> None:
+    def __init__(self, kits: list[Kit], given: set[pathlib.Path]) -> None:
+        """`given` are those kits' paths that are arguments of pytest, too, such as those with the path of a test."""
         self._kits = {kit.path: kit for kit in kits}
-        self._leading = {place for path in self._kits for place in (path, *path.parents)}
-        self._opened: set[pathlib.Path] = set()
+        self._given = given
         self._blocked = 0
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_ignore_collect(self, collection_path: pathlib.Path) -> Generator[None, Any, None]:
-        """Opens folders that pytest leaves out, such as build and a virtual environment's, for a plugin in them alone: since
-        version 9 a file's argument counts for nothing when a folder above it is an argument as well."""
-        made = yield
-        is_inside = collection_path.parent in self._opened
-        if collection_path not in self._leading:
-            if is_inside:
-                made.force_result(True)
-        elif is_inside or made.get_result():
-            self._opened.add(collection_path)
-            made.force_result(False)
 
     def pytest_collect_file(self, file_path: pathlib.Path, parent: pytest.Collector) -> KitFile | None:
         # Once: before pytest 8 the folder that has it collects it again.
-        kit = self._kits.pop(file_path, None)
-        if kit is None:
-            return None
-        file = KitFile.from_parent(parent, path=file_path)
-        file.kit = kit
-        return file
+        kit = self._kits.pop(file_path, None) if file_path in self._given else None
+        return KitFile.of(kit, parent) if kit else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Puts the others before the tests of the arguments. They are no arguments themselves: with that of a folder,
+        versions 8 and 9 leave out one of the two, or what is in folders such as build and a virtual environment's."""
+        files = [KitFile.of(kit, session) for kit in self._kits.values()]
+        items[:0] = [item for file in files for item in session.genitems(file)]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
@@ -259,6 +283,5 @@ def register(config: pytest.Config) -> None:
         kits += [Kit(path, [str(path), *common], str(program)) for path in plugins]
         kits += [Kit(path, [f"--subject={path}", *common], str(program)) for path in subjects]
     config.stash[_VERDICTS] = []
-    config.pluginmanager.register(KitPlugin(kits), "tenon-kit")
-    given = {os.path.abspath(base / str(each).partition("::")[0]) for each in config.args}
-    config.args[:0] = [str(kit.path) for kit in kits if str(kit.path) not in given]
+    given = {pathlib.Path(os.path.abspath(base / str(each).partition("::")[0])) for each in config.args}
+    config.pluginmanager.register(KitPlugin(kits, given & {kit.path for kit in kits}), "tenon-kit")

@@ -16,6 +16,7 @@ ADD = SOURCE / "tests/fixtures/bench/demo_add.pte"
 os.environ["TENON_PLUGIN_FILES"] = str(DEMO)
 
 import tenon  # noqa: E402
+from tenon._pictures import strips_svg  # noqa: E402
 
 
 class Reports(unittest.TestCase):
@@ -59,6 +60,19 @@ class Reports(unittest.TestCase):
         for bar in bars.values():
             self.assertLessEqual(float(bar.get("x")) + float(bar.get("width")), width)
             self.assertGreater(float(bar.get("width")), 0)
+
+    def test_graphs_are_strips_of_cells(self):
+        nodes = [(0, "a <b>"), (None, "c"), (1, "d")]
+        picture = xml.etree.ElementTree.fromstring(strips_svg([("graph 0", nodes, ["left: c"]), ("break", [], [])]))
+        svg = "{http://www.w3.org/2000/svg}"
+        cells = list(picture.iter(f"{svg}rect"))
+        self.assertEqual([cell.find(f"{svg}title").text for cell in cells], ["a <b>", "c", "d"])
+        self.assertEqual(len({cell.get("fill") for cell in cells}), 3)
+        for left, right in zip(cells, cells[1:]):
+            self.assertAlmostEqual(float(left.get("x")) + float(left.get("width")), float(right.get("x")), places=1)
+        last = max(float(text.get("y")) for text in picture.iter(f"{svg}text"))
+        self.assertLess(last, float(picture.get("height")))
+        self.assertEqual([text.text for text in picture.iter(f"{svg}text")], ["graph 0", "left: c", "break"])
 
     def test_inspect_describes_a_plugin(self):
         plugin = tenon.inspect(DEMO)

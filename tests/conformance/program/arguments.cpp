@@ -172,6 +172,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--verbose", arguments.verbose,
                "Also report tests that were not judged, all findings and outputs")
       ->envname("TENON_CONFORMANCE_VERBOSE");
+  app.add_flag("--progress", arguments.progress,
+               "Print a line for each test that has ended to standard error")
+      ->envname("TENON_CONFORMANCE_PROGRESS");
   add_color_option(app, arguments.color);
   app.add_option("--make-proxy", arguments.make_proxy,
                  "Write a proxy of PLUGIN for any application, without judging")

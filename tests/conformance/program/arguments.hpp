@@ -38,6 +38,7 @@ struct Arguments {
   bool list = false;
   bool in_process = false;
   bool verbose = false;
+  bool progress = false;  ///< A line for each test, also where there is no terminal.
   bool json_to_stdout = false;
   bool with_times = true;
   ColorWhen color = ColorWhen::automatic;

@@ -125,26 +125,29 @@ std::vector<std::string> planned_paths(Arguments arguments, const Subject& subje
   return out;
 }
 
-/// The progress on standard error: one line that is overwritten on a terminal, and elsewhere a line
-/// for each bad test.
+/// The progress on standard error: a line for each test where `all_lines` is set. Otherwise one
+/// line that is overwritten on a terminal, and elsewhere a line for each bad test.
 class Progress {
  public:
+  explicit Progress(bool all_lines)
+      : all_lines_(all_lines), overwrites_(!all_lines && is_terminal(stderr)) {}
+
   void show(const TestResult& result, std::size_t done, std::size_t total) {
     const std::string line = progress_line(done, total, result, false);
-    if (on_terminal_) {
+    if (overwrites_) {
       std::fprintf(stderr, "\r\x1b[K%.*s", columns, line.c_str());
-    } else if (is_bad(result.outcome)) {
+    } else if (all_lines_ || is_bad(result.outcome)) {
       std::fprintf(stderr, "%s\n", line.c_str());
     }
     std::fflush(stderr);
   }
   void finish() const {
-    if (on_terminal_) std::fputs("\r\x1b[K", stderr);
+    if (overwrites_) std::fputs("\r\x1b[K", stderr);
   }
 
  private:
   static constexpr int columns = 110;
-  bool on_terminal_ = is_terminal(stderr);
+  bool all_lines_, overwrites_;
 };
 
 /// Writes `report` wherever the arguments want it, and compares it with the baseline. `outdated` is
@@ -199,7 +202,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   report.all_tests = arguments.selects_all_tests();
   report.shard = {arguments.shard.part, arguments.shard.of, arguments.shards_have_all_tests()};
   const auto start = std::chrono::steady_clock::now();
-  Progress progress;
+  Progress progress(arguments.progress);
   std::string listed;
   std::size_t selected = 0, num_repros = 0;
   std::vector<CoverageMatrix> matrices;

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -68,9 +69,10 @@ class PytestPlugin(unittest.TestCase):
         self.assertIn("2 failed, ", shown)
         for line in ("PASSED acme.so::suite/passed/Acme/a [case]*", "FAILED acme.so::suite/failed/Acme/a [case]*",
                      "FAILED acme.so::suite/unexpected-pass/Acme/a [case]*",
-                     "XFAIL acme.so::suite/expected-failure/Acme/a [case]* - the reason of expected_failure",
                      "ERROR acme.so::suite/kit-error/Acme/a [case]*"):
             self.assertIn(line, shown)
+        self.assertRegex(shown, r"XFAIL acme\.so::suite/expected-failure/Acme/a \[case\]\*\s+(- )?"
+                                r"(reason: )?the reason of expected_failure")
         for text in ("it is failed: failed", "TN-EXE-2  it wrote to input 0", "signal: SIGSEGV", "printed by the plugin",
                      "it is unexpected_pass: unexpected pass", "the reason of unexpected_pass",
                      "an error of the kit itself: the reason of kit_error",
@@ -107,7 +109,9 @@ class PytestPlugin(unittest.TestCase):
             (folder / "test_other.py").write_text("def test_other():\n    assert False\n")
             (folder / "acme.so").write_bytes(b"\x7fELF")
         (inner.parent / "test_beside.py").write_text("def test_beside():\n    assert False\n")
-        (environment / "pyvenv.cfg").write_text("")
+        for path in (environment / "pyvenv.cfg", environment / "bin/activate"):  # The latter until pytest 8.2.
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("")
         for plugin in ("build/inner/acme.so", "environment/acme.so"):
             for words in ([], ["."]):
                 shown = self.run_pytest("--tenon-plugin", plugin, *words, expect=OK, KIT_OUTCOMES="passed")
@@ -149,6 +153,25 @@ class PytestPlugin(unittest.TestCase):
         both, alone = self.judged()
         self.assertEqual(both[:3], [str(self.folder / "acme.so"), f"--subject={subject}", f"--cases={self.folder / 'cases'}"])
         self.assertEqual(alone[0], f"--subject={subject}")
+
+    def test_a_terminal_shows_how_many_tests_have_ended(self):
+        terminal, end = pty.openpty()
+        with os.fdopen(terminal, "rb", buffering=0) as terminal:
+            done = subprocess.Popen([sys.executable, "-m", "pytest", "-p", "_tenon_pytest", "--tenon-plugin", "acme.so"],
+                                    stdin=end, stdout=end, stderr=end)
+            os.close(end)
+            shown = b""
+            with contextlib.suppress(OSError):  # The end of a terminal that nobody else has open.
+                while more := terminal.read(4096):
+                    shown += more
+            self.assertEqual(done.wait(), FAILED, shown)
+        text = shown.decode()
+        places = [text.index(f"\racme.so: {number} of 8 tests  ") for number in (1, 7, 8)]
+        self.assertEqual(places, sorted(places))
+        self.assertRegex(text[places[-1]:], r"\A\racme\.so: 8 of 8 tests +\r +\r\s+acme\.so \S")
+        self.assertNotIn("\racme.so: ", text[places[-1] + 1:])
+        [words] = self.judged()
+        self.assertIn("--progress", words)
 
     def test_what_cannot_begin_is_a_usage_error(self):
         shown = self.run_pytest("--tenon-plugin", "missing.so", expect=USAGE)

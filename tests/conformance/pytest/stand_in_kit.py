@@ -56,6 +56,9 @@ def main():
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"good": good, "verdict": f"{'PASS' if good else 'FAIL'}: {len(chosen)} tests",
                    "subjects": [{"tests": list(map(result, chosen))}]}, out)
+    if "--progress" in sys.argv:
+        for number, outcome in enumerate(chosen, 1):
+            print(f"[{number}/{len(chosen)}] {path_of(outcome)} ... {outcome}", file=sys.stderr)
     if good and refusal == "declaration":
         print("tenon-conformance: InvalidArgument (0x12): acme.json: nothing needs a declaration", file=sys.stderr)
         return 1

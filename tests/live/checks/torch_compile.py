@@ -419,6 +419,9 @@ class Explained(Case):
         self.assertIn("1 graph breaks", text)
         self.assertIn("break: ", text)
         self.assertEqual(len(values["graphs"]), 2)
+        picture = report._repr_svg_()
+        self.assertEqual(picture.count("<rect"), sum(len(graph["nodes"]) for graph in values["graphs"]))
+        self.assertIn(">break: ", picture)
         sine = tenon.dynamo.explain(lambda x: torch.sin(x) + 1, options=options())(torch.ones(3))
         self.assertIn("left: 1 x aten.sin.default: the backend did not choose it (torch_compile.py:", str(sine))
 

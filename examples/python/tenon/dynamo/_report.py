@@ -10,6 +10,7 @@ import re
 
 from torch.fx import GraphModule
 
+from .._pictures import strips_svg
 from ..executorch._operators import name_of
 
 SHARED = "the graph returns it as a view of another tensor that it returns or gets"
@@ -42,6 +43,11 @@ class NodeReport:
     partition: "int | None"
     reason: str
     source: str
+
+    def text(self) -> str:
+        """The node in words, for a picture."""
+        place = f"left: {self.reason}" if self.partition is None else f"partition {self.partition}"
+        return f"{self.name} ({self.operator}){f' at {self.source}' if self.source else ''}: {place}"
 
 
 @dataclasses.dataclass
@@ -134,6 +140,15 @@ class Report:
 
     def json(self) -> str:
         return json.dumps(dataclasses.asdict(self))
+
+    def _repr_svg_(self) -> str:
+        """A strip of cells for each graph, in the order of its nodes: green in a partition, grey where it is left."""
+        strips = []
+        for number, graph in enumerate(self.graphs):
+            head, *rest = graph.lines()
+            strips.append((f"graph {number}: {head}", [(node.partition, node.text()) for node in graph.nodes],
+                           [line.strip() for line in rest]))
+        return strips_svg([*strips, *((f"break: {text}", [], []) for text in self.breaks)])
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 from .. import _aot
 from .._error import Error
 from .._half import load_half, option_bytes, to_bytes
+from .._progress import Progress
 from ._edge import describe, not_supported, whole_operators
 from ._operators import name_of
 
@@ -85,8 +86,10 @@ class PluginPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes, and the weights that their delegates keep. Nothing else is changed."""
         described = describe(exported_program, "forward", whole=False)
-        specs, node_tags, value_tags = self._native.partition(described.program,
-                                                              _pairs(self.compile_specs))
+        with Progress(self.backend_id) as progress:
+            progress.step(f"chooses among {len(described.nodes)} nodes")
+            specs, node_tags, value_tags = self._native.partition(described.program,
+                                                                  _pairs(self.compile_specs))
         for number, tag in node_tags.items():
             node = described.nodes[number]
             if number in described.opaque:
@@ -153,7 +156,10 @@ def _preprocess(native: _aot.Backend,
     given = [(describe(program, method, whole=True).program, _pairs(specs))
              for method, program, specs in parts]
     out = []
-    for blob, debug_handles, named_data, info in native.preprocess(given):
+    with Progress(native.id) as progress:
+        progress.step(f"compiles {len(parts)} partition{'' if len(parts) == 1 else 's'}")
+        compiled = native.preprocess(given)
+    for blob, debug_handles, named_data, info in compiled:
         store = NamedDataStore()
         for key, data, alignment, tag, layout in named_data:
             store.add_named_data(key, data, alignment, tag, _layout(layout))
