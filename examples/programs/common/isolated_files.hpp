@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -45,6 +46,13 @@ namespace tenon::inline TENON_RELEASE {
     if (found.ok()) return *std::move(found);
   }
   return host::installed_worker();
+}
+
+/// `host::environment_isolation` for a program of Tenon. Without the variable no worker is looked
+/// for.
+[[nodiscard]] inline std::shared_ptr<const host::PluginIsolation> tool_isolation() {
+  const bool is_set = host::environment_variable("TENON_ISOLATE").has_value();
+  return is_set ? host::environment_isolation(worker_program()) : nullptr;
 }
 
 }  // namespace tenon::inline TENON_RELEASE

@@ -46,7 +46,7 @@ class Doctor {
         registry_({"tenon-doctor " TENON_VERSION_STRING,
                    {},
                    host::environment_library_policy(),
-                   host::environment_isolation(worker_program())},
+                   tool_isolation()},
                   &cpu_) {
     registry_.add_search(std::move(search));
   }

@@ -122,11 +122,9 @@ void read(Report& report, const host::OpenedFile& file) {
 }
 
 void load(Report& report, host::OpenedFile file) {
-  auto plugin = host::Plugin::load(std::move(file), nullptr,
-                                   {"tenon-inspect",
-                                    {},
-                                    host::environment_library_policy(),
-                                    host::environment_isolation(worker_program())});
+  auto plugin = host::Plugin::load(
+      std::move(file), nullptr,
+      {"tenon-inspect", {}, host::environment_library_policy(), tool_isolation()});
   report.loaded = plugin.ok() ? ok() : std::move(plugin).status();
   if (!report.loaded->ok()) {
     report.code = ExitCode::no_backend;

@@ -93,11 +93,10 @@ std::string pattern_of(std::string_view name) {
 
 /// The plugins that are named run as --isolate says, others as the variable.
 std::shared_ptr<const host::PluginIsolation> isolation_of(const Arguments& arguments) {
-  auto of_variable = host::environment_isolation(worker_program());
-  if (arguments.isolate.empty()) return of_variable;
+  if (arguments.isolate.empty()) return tool_isolation();
   auto others =
       host::parse_isolation_rules(host::environment_variable("TENON_ISOLATE").value_or(""));
-  if (!others.ok()) return of_variable;
+  if (!others.ok()) return tool_isolation();  // Says why.
   std::vector<host::IsolationRule> rules;
   for (const std::string& plugin : arguments.plugins) {
     const std::string name = host::path_text(host::path_of(plugin).filename());
