@@ -17,11 +17,11 @@ public final class Method implements AutoCloseable {
   private static final long DL = Native.offset(Native.TENSOR, "dl");
 
   private final Arena arena = Arena.ofShared();
-  // Of what the library reads, until the method is destroyed.
   private final Arena memory = Arena.ofShared();
   private final MemorySegment handle;
   private final MemorySegment error = memory.allocate(ADDRESS);
   private final MemorySegment[] inputs;
+  private final Arena[] copies; // Of inputs that were arrays.
 
   Method(Program program, String name, Registry registry) {
     try (Arena words = Arena.ofConfined()) {
@@ -41,6 +41,7 @@ public final class Method implements AutoCloseable {
       throw failure;
     }
     inputs = new MemorySegment[Math.toIntExact(numInputs())];
+    copies = new Arena[inputs.length];
   }
 
   public long numInputs() {
@@ -53,12 +54,24 @@ public final class Method implements AutoCloseable {
 
   /** Copies values to memory of the method, and sets the input to them. */
   public void setInput(int index, float[] values, long... sizes) {
-    MemorySegment held = index >= 0 && index < inputs.length ? inputs[index] : null;
     long nbytes = 4L * values.length;
-    boolean fits = held != null && held.scope().equals(memory.scope()) && held.byteSize() == nbytes;
-    MemorySegment bytes = fits ? held : memory.allocate(nbytes, 16);
-    MemorySegment.copy(values, 0, bytes, JAVA_FLOAT, 0, values.length);
-    setInput(index, bytes, Tensor.Type.FLOAT32, sizes);
+    boolean isInput = index >= 0 && index < inputs.length;
+    Arena held = isInput ? copies[index] : null;
+    boolean fits = held != null && held.scope().equals(inputs[index].scope())
+        && inputs[index].byteSize() == nbytes;
+    Arena copy = fits ? held : Arena.ofShared();
+    try {
+      MemorySegment bytes = fits ? inputs[index] : copy.allocate(nbytes, 16);
+      MemorySegment.copy(values, 0, bytes, JAVA_FLOAT, 0, values.length);
+      setInput(index, bytes, Tensor.Type.FLOAT32, sizes);
+    } catch (RuntimeException | Error failure) {
+      if (!fits)
+        copy.close();
+      throw failure;
+    }
+    copies[index] = copy;
+    if (held != null && !fits)
+      held.close();
   }
 
   /**
@@ -151,7 +164,12 @@ public final class Method implements AutoCloseable {
   @Override
   public void close() {
     arena.close();
-    if (memory.scope().isAlive())
-      memory.close();
+    if (!memory.scope().isAlive())
+      return;
+    memory.close();
+    for (Arena copy : copies) {
+      if (copy != null)
+        copy.close();
+    }
   }
 }
