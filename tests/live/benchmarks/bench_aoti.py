@@ -85,11 +85,15 @@ def input_files(case: Path) -> list[str]:
     return out
 
 
-def pinned(command: list[str], threads: int) -> str:
-    """Output of a command that runs on the last processors, one for each thread where there are as many."""
+def pin(command: list[str], threads: int) -> list[str]:
+    """A command that runs another one on the last processors, one for each thread where there are as many."""
     count = os.cpu_count() or 1
-    processors = f"{max(count - threads, 0)}-{count - 1}"
-    run = subprocess.run(["taskset", "-c", processors, *command], capture_output=True, text=True)
+    return ["taskset", "-c", f"{max(count - threads, 0)}-{count - 1}", *command]
+
+
+def pinned(command: list[str], threads: int) -> str:
+    """Output of a command on pinned processors."""
+    run = subprocess.run(pin(command, threads), capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {run.stderr.strip()}")
     return run.stdout
