@@ -28,7 +28,7 @@ DIST = SOURCE / "build/wheel/dist"
 LIVE = SOURCE / "build/live/venv/bin/python"
 DIGITS = SOURCE / "examples/applications/digits"
 PROGRAMS = ["compile", "conformance", "doctor", "inspect", "list", "new", "run"]
-EMPTY_DIRECTORIES = {"share", "lib/cmake"}
+EMPTY_DIRECTORIES = {"share", "lib/cmake", "libexec"}
 DIGITS_MB = 45  # Resident after running examples/applications/digits: 41 with oneDNN 3.7, that of Debian 13.
 SKIPPED = 77
 
