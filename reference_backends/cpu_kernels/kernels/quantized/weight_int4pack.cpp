@@ -116,12 +116,86 @@ void multiply_anywhere(const Int4Weights& w, const float* x, const float* group_
 
 #if defined(__x86_64__)
 
+/// Eight weights q - 8 of the low four bits of each byte.
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 weights_avx2(__m256i bytes) noexcept {
+  const __m256i q = _mm256_and_si256(bytes, _mm256_set1_epi32(15));
+  return _mm256_cvtepi32_ps(_mm256_sub_epi32(q, _mm256_set1_epi32(8)));
+}
+
+/// A full block of 32 columns, in halves, for `rows` rows of `x`: a weight is converted once for
+/// all of them.
+template <int rows, class T>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
+    const Int4Weights& w, const float* x, const float* group_sums, float* out,
+    std::int64_t column) noexcept {
+  constexpr int quarters = 4, columns = 32;
+  const std::uint8_t* const block = w.data + column * (w.inner / 2);
+  const std::int64_t groups = w.inner / w.group;
+  float total[rows][columns] = {};
+  for (std::int64_t g = 0; g < groups; ++g) {
+    __m256 sums[rows][quarters];
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < quarters; ++j) sums[i][j] = _mm256_setzero_ps();
+    }
+    const std::int64_t end = (g + 1) * w.group;
+    for (std::int64_t k = g * w.group; k < end; ++k) {
+      const auto* const bytes = reinterpret_cast<const __m128i*>(block + k * (columns / 2));
+      const __m128i both = _mm_loadu_si128(bytes);
+      const __m256i first = _mm256_cvtepu8_epi32(both);
+      const __m256i second = _mm256_cvtepu8_epi32(_mm_srli_si128(both, 8));
+      const __m256 q[quarters] = {weights_avx2(first), weights_avx2(second),
+                                  weights_avx2(_mm256_srli_epi32(first, 4)),
+                                  weights_avx2(_mm256_srli_epi32(second, 4))};
+      TENON_CPU_AOTI_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        const __m256 factor = _mm256_broadcast_ss(x + i * w.inner + k);
+        TENON_CPU_AOTI_UNROLL
+        for (int j = 0; j < quarters; ++j) sums[i][j] = _mm256_fmadd_ps(factor, q[j], sums[i][j]);
+      }
+    }
+    const T* const scales = static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
+    for (int i = 0; i < rows; ++i) {
+      float of_group[columns];
+      for (int j = 0; j < quarters; ++j) _mm256_storeu_ps(of_group + 8 * j, sums[i][j]);
+      const float sum = group_sums[i * groups + g];
+      for (int n = 0; n < columns; ++n) {
+        total[i][n] += of_group[n] * widen(scales[2 * n]) + sum * widen(scales[2 * n + 1]);
+      }
+    }
+  }
+  for (int i = 0; i < rows; ++i) {
+    const auto is_finite = [](float result) { return std::isfinite(result); };
+    if (!std::all_of(total[i], total[i] + columns, is_finite)) {
+      correct_row<columns / 2, T>(w, x + i * w.inner, total[i], column, false);
+    }
+    std::copy_n(total[i], columns, out + i * w.columns + column);
+  }
+}
+
 template <class T>
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
                                        const float* group_sums, std::int64_t rows, float* out,
                                        Int4Layout layout, std::int64_t begin,
                                        std::int64_t end) noexcept {
-  multiply_columns<T>(w, x, group_sums, rows, out, layout, begin, end);
+  if (layout != Int4Layout::halves32) {
+    return multiply_columns<T>(w, x, group_sums, rows, out, layout, begin, end);
+  }
+  const std::int64_t groups = w.inner / w.group;
+  std::int64_t column = begin;
+  for (; column + 32 <= end; column += 32) {
+    std::int64_t i = 0;
+    for (; i + 2 <= rows; i += 2) {
+      multiply_block_avx2<2, T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
+                                column);
+    }
+    if (i < rows) {
+      multiply_block_avx2<1, T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
+                                column);
+    }
+  }
+  if (column < end) multiply_last<T>(w, x, group_sums, rows, out, column);
 }
 
 /// Scales and zeros of 16 columns.
