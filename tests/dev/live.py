@@ -107,7 +107,8 @@ def _four_ways(part):
     if not os.path.isdir(f"{folder}/torchvision"):
         part.run([PYTHON, *PIP, "--no-deps", "--target", folder, *TORCHVISION])
     part.check("live: the examples of a program in four ways give eager PyTorch's numbers",
-               [PYTHON, "tests/live/checks/four_ways_examples.py", GCC], env={"PYTHONPATH": folder})
+               [PYTHON, "tests/live/checks/four_ways_examples.py", GCC],
+               env={"PYTHONPATH": os.path.abspath(folder)})  # It runs the examples in their own folder.
 
 
 def programs(part):
