@@ -98,7 +98,7 @@ class Tried:
         return "passed"
 
     def pytest(self):
-        version = PYTEST.get(".".join(self.python.name.split(".")[:2]), NEWEST_PYTEST)
+        version = PYTEST.get(self.python.name, NEWEST_PYTEST)
         run(self.bin / "pip", "install", "--quiet", f"pytest=={version}", cwd=self.folder)
         # pytest leaves out what is in an environment.
         plugin = shutil.copy2(self.folder / "venv/share/tenon/plugins-1/graph_backend.so", self.folder)

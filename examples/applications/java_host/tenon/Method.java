@@ -83,9 +83,7 @@ public final class Method implements AutoCloseable {
       throw new IllegalArgumentException(
           "input " + index + ": expected memory outside of the heap");
     }
-    if (!bytes.scope().isAlive()) {
-      throw new IllegalStateException("input " + index + ": its arena was closed");
-    }
+    checkOpen(index, bytes);
     if (bytes.byteSize() != nbytesOf(type, sizes)) {
       throw new IllegalArgumentException("input " + index + ": " + bytes.byteSize()
           + " bytes for the sizes " + Arrays.toString(sizes));
@@ -107,6 +105,12 @@ public final class Method implements AutoCloseable {
     inputs[index] = bytes;
   }
 
+  private static void checkOpen(int index, MemorySegment input) {
+    if (!input.scope().isAlive()) {
+      throw new IllegalStateException("input " + index + ": its arena was closed");
+    }
+  }
+
   /** -1 when no tensor has these sizes. */
   private static long nbytesOf(Tensor.Type type, long[] sizes) {
     try {
@@ -120,9 +124,8 @@ public final class Method implements AutoCloseable {
   /** Runs the method once. After a failure it may be run again. */
   public void execute() {
     for (int i = 0; i < inputs.length; ++i) {
-      if (inputs[i] != null && !inputs[i].scope().isAlive()) {
-        throw new IllegalStateException("input " + i + ": its arena was closed");
-      }
+      if (inputs[i] != null)
+        checkOpen(i, inputs[i]);
     }
     Native.check(error, failure -> (int) Native.METHOD_EXECUTE.invokeExact(handle, failure));
   }

@@ -90,10 +90,8 @@ final class Native {
     return LINKER.downcallHandle(LIBRARY.findOrThrow(name), FunctionDescriptor.ofVoid(ADDRESS));
   }
 
-  static long offset(StructLayout layout, String... members) {
-    PathElement[] path = new PathElement[members.length];
-    for (int i = 0; i < members.length; ++i) path[i] = PathElement.groupElement(members[i]);
-    return layout.byteOffset(path);
+  static long offset(StructLayout layout, String member) {
+    return layout.byteOffset(PathElement.groupElement(member));
   }
 
   /** A call of a function of C. */

@@ -37,6 +37,16 @@ template <int half, class T>
   }
 }
 
+/// Stores the numbers of a row of a block, after a correction of those that are not finite.
+template <int half, class T>
+[[gnu::always_inline]] inline void store_row(const Int4Weights& w, const float* x, float* total,
+                                             float* out, std::int64_t column, bool pairs) noexcept {
+  if (!std::all_of(total, total + 2 * half, [](float sum) { return std::isfinite(sum); })) {
+    correct_row<half, T>(w, x, total, column, pairs);
+  }
+  std::copy_n(total, 2 * half, out + column);
+}
+
 /// Columns [column, column + 2 * half) of the result. `pairs` says which two columns a byte has.
 /// Within a group the numbers q - 8 are summed without scale and zero, which the end of the group
 /// applies.
@@ -67,10 +77,7 @@ template <int half, class T>
             (is_low ? low : high)[d] * widen(scales[2 * n]) + sum * widen(scales[2 * n + 1]);
       }
     }
-    if (!std::all_of(total, total + 2 * half, [](float sum) { return std::isfinite(sum); })) {
-      correct_row<half, T>(w, x + i * w.inner, total, column, pairs);
-    }
-    std::copy_n(total, 2 * half, out + i * w.columns + column);
+    store_row<half, T>(w, x + i * w.inner, total, out + i * w.columns, column, pairs);
   }
 }
 
@@ -166,11 +173,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
     }
   }
   for (int i = 0; i < rows; ++i) {
-    const auto is_finite = [](float result) { return std::isfinite(result); };
-    if (!std::all_of(total[i], total[i] + columns, is_finite)) {
-      correct_row<columns / 2, T>(w, x + i * w.inner, total[i], column, false);
-    }
-    std::copy_n(total[i], columns, out + i * w.columns + column);
+    store_row<columns / 2, T>(w, x + i * w.inner, total[i], out + i * w.columns, column, false);
   }
 }
 
