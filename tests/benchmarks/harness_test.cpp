@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "harness.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include "support/catch.hpp"
 
+using tenon::bench::keep;
+using tenon::bench::measure;
 using tenon::bench::summarize;
 using tenon::bench::Value;
 
@@ -19,4 +25,17 @@ TEST_CASE("the minimum and the median of rounds do not depend on their order") {
   const Value value = summarize({9, 1, 5});
   CHECK(value.minimum == 1);
   CHECK(value.median == 5);
+}
+
+TEST_CASE("a slow first run does not make the batches after it short") {
+  bool is_first = true;
+  std::uint64_t most = 0;
+  static_cast<void>(measure({2}, {[&](std::uint64_t repeats) {
+                              if (is_first)
+                                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                              is_first = false;
+                              most = std::max(most, repeats);
+                              for (std::uint64_t i = 0; i < repeats; ++i) keep(i);
+                            }}));
+  CHECK(most > 1000);
 }
