@@ -177,6 +177,20 @@ class ArgumentMirror {
     return ok();
   }
 
+  /// What `remember` took, until the next `update` or `clear`.
+  [[nodiscard]] const Remembered& remembered() const noexcept { return remembered_; }
+
+  /// Ends a call that succeeded and changed something: writes back, and counts it in `changes`, if
+  /// the host has them.
+  [[nodiscard, gnu::noinline]] Status finish_written(const tenon_host* host, tenon_changes* changes,
+                                                     bool allow_views) {
+    TENON_RETURN_IF_ERROR(write_back(host, allow_views));
+    if (!changes) return ok();
+    ++changes->count;
+    changes->counted = 1;
+    return ok();
+  }
+
   /// Copies the results of a call to the host: new sizes of tensors, integers, doubles and
   /// booleans. With `allow_views` the data of a tensor may be inside another argument afterwards,
   /// as for the output of a view.
@@ -227,15 +241,6 @@ class ArgumentMirror {
 
   using Node = MirroredValue;
 
-  [[nodiscard, gnu::noinline]] Status finish_written(const tenon_host* host, tenon_changes* changes,
-                                                     bool allow_views) {
-    TENON_RETURN_IF_ERROR(write_back(host, allow_views));
-    if (!changes) return ok();
-    ++changes->count;
-    changes->counted = 1;
-    return ok();
-  }
-
   /// Releases the arguments.
   void drop() noexcept {
     list_ = {};
@@ -283,9 +288,12 @@ class ArgumentMirror {
       if (is_span(node->kind)) watched_.sizes.push_back({node->source, node->span.size});
     }
     for (const auto& tensor : tensors_) watched_.add(*tensor->watched);
-    call_ = pointers_;
-    call_.resize(pointers_.size() + guards, &guard_);
-    list_ = {call_.data(), pointers_.size()};
+    constexpr std::size_t in_line = cache_line / sizeof(et::EValue*);
+    call_.assign(in_line + pointers_.size() + guards, &guard_);
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(call_.data()) / sizeof(et::EValue*);
+    et::EValue** const first = call_.data() + (in_line - past % in_line) % in_line;
+    std::copy(pointers_.begin(), pointers_.end(), first);
+    list_ = {first, pointers_.size()};
     sources_.assign(args.begin(), args.end());
     return ok();
   }
@@ -547,8 +555,8 @@ class ArgumentMirror {
 
   // What each call reads, then the rest.
   Remembered remembered_;
-  et::Span<et::EValue*> list_;  // In `call_`.
-  std::vector<et::EValue*> call_;
+  et::Span<et::EValue*> list_;     // In `call_`.
+  std::vector<et::EValue*> call_;  // From a line of the cache on: most lists are in one.
   std::vector<et::EValue*> pointers_;
   WatchedArguments watched_;
   std::shared_ptr<SharedMirrors> mirrors_;

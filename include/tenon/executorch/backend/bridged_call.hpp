@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -46,7 +47,7 @@ class BridgedCall {
 
   /// Runs `body`, which returns a Status. A check of ExecuTorch's that fails in it on this thread,
   /// which would end the process, becomes an `aborted` with the text of the check.
-  /// `what` is a text, which is only looked at then.
+  /// `what` is a text, or a function that returns one, which is only called then.
   template <class What, class Body>
   [[gnu::always_inline]] inline Status run(const What& what, Body&& body,
                                            Error aborted = Error::Internal) {
@@ -54,7 +55,11 @@ class BridgedCall {
       const Raising raising(can_raise_, true);
       return body();
     } catch (const Aborted&) {
-      return failure(aborted, what);
+      if constexpr (std::invocable<const What&>) {
+        return failure(aborted, what());
+      } else {
+        return failure(aborted, what);
+      }
     }
   }
 

@@ -31,14 +31,14 @@ namespace tenon::inline TENON_RELEASE::bridge {
 
 namespace detail {
 
-/// One operator call with a kernel of ExecuTorch's.
-class BridgedKernel {
+/// The kernel of ExecuTorch's for one operator call, and the mirrors of its arguments.
+class ResolvedKernel {
  public:
   /// `mirrors` are those of all kernels of the backend.
-  BridgedKernel(const tenon_host* host, std::shared_ptr<SharedMirrors> mirrors) noexcept
-      : host_(host), mirror_(std::move(mirrors)) {}
-  BridgedKernel(const BridgedKernel&) = delete;
-  BridgedKernel& operator=(const BridgedKernel&) = delete;
+  explicit ResolvedKernel(std::shared_ptr<SharedMirrors> mirrors) noexcept
+      : mirror_(std::move(mirrors)) {}
+  ResolvedKernel(const ResolvedKernel&) = delete;
+  ResolvedKernel& operator=(const ResolvedKernel&) = delete;
 
   /// Finds the kernel for the dtypes and dim orders of the tensors among the arguments, as
   /// ExecuTorch does (Method::resolve_operator). Once.
@@ -46,10 +46,11 @@ class BridgedKernel {
   /// `args` is the list of each run, too: hosts keep it where it is ("tenon.kernels/1").
   ///
   /// errors: OperatorMissing, and those of ArgumentMirror::update.
-  [[nodiscard]] Status resolve(std::string_view op, std::span<tenon_value* const> args) {
+  [[nodiscard]] Status resolve(const tenon_host* host, std::string_view op,
+                               std::span<tenon_value* const> args) {
     op_ = op;
     args_ = args;
-    BridgedCall call(host_);
+    BridgedCall call(host);
     return call.run(
         op_,
         [&]() -> Status {
@@ -73,48 +74,35 @@ class BridgedKernel {
         Error::InvalidArgument);
   }
 
-  /// Runs it once. Allocates nothing itself as long as the arguments are those of `resolve`.
-  ///
-  /// Inlined into the function that the host calls; what is rare is not inlined into this one.
-  [[nodiscard, gnu::always_inline]] inline Status run(const tenon_execution_context& context) {
-    temp_allocator_.use(context.temp_allocator);
-    if (context.tracer) [[unlikely]]
-      tracer_.use(context.tracer);
-    et::KernelRuntimeContext kernel_context(context.tracer ? &tracer_ : nullptr, &temp_allocator_);
-    tenon_changes* const changes = changes_.get();
-    BridgedCall call(host_);
-    // A check of a kernel's is about its arguments: their kinds, above all.
-    Status outcome = call.run(
-        op_,
-        [&]() -> Status {
-          if (!changes || !mirror_.is_remembered(*changes)) [[unlikely]]
-            return run_changed(call, kernel_context, context);
-          function_(kernel_context, mirror_.values());
-          if (kernel_context.failure_state() != et::Error::Ok) [[unlikely]]
-            return failure(call, kernel_context.failure_state());
-          return mirror_.finish_remembered(context.host, *changes, true);
-        },
-        Error::InvalidArgument);
-    if (!outcome.ok()) [[unlikely]]
-      mirror_.clear();
-    return outcome;
-  }
+  [[nodiscard]] const std::string& op() const noexcept { return op_; }
+  [[nodiscard]] et::OpFunction function() const noexcept { return function_; }
+  [[nodiscard]] ArgumentMirror& mirror() noexcept { return mirror_; }
+  /// Null before the first `run`, and for a host that counts none.
+  [[nodiscard]] tenon_changes* changes() const noexcept { return changes_.get(); }
 
- private:
-  /// Runs it with arguments that may have changed.
-  [[nodiscard, gnu::noinline]] Status run_changed(const BridgedCall& call,
-                                                  et::KernelRuntimeContext& kernel_context,
-                                                  const tenon_execution_context& context) {
+  /// Runs it once, with arguments that may have changed. Allocates nothing itself as long as each
+  /// still is of its kind.
+  [[nodiscard]] Status run(const BridgedCall& call, et::KernelRuntimeContext& kernel_context,
+                           const tenon_execution_context& context) {
     tenon_changes* const changes = changes_.find(context);
-    if (!mirror_.is_current()) TENON_RETURN_IF_ERROR(mirror_.update(args_));
-    if (!mirror_.is_judged) TENON_RETURN_IF_ERROR(judge(args_));
-    if (changes) mirror_.remember(*changes);
+    if (!changes || !mirror_.is_remembered(*changes)) {
+      if (!mirror_.is_current()) TENON_RETURN_IF_ERROR(mirror_.update(args_));
+      if (!mirror_.is_judged) TENON_RETURN_IF_ERROR(judge(args_));
+      if (changes) mirror_.remember(*changes);
+    }
     function_(kernel_context, mirror_.values());
     if (kernel_context.failure_state() != et::Error::Ok) [[unlikely]]
       return failure(call, kernel_context.failure_state());
     return mirror_.finish(context.host, changes, true);
   }
 
+  /// Kernels call a wrong number of arguments an invalid program.
+  [[gnu::cold]] Status failure(const BridgedCall& call, et::Error failed) const {
+    if (failed == et::Error::InvalidProgram) return call.failure(Error::InvalidArgument, op_);
+    return call.failure(failed, op_);
+  }
+
+ private:
   /// Operators write to the tensor that they return, their last argument, which is also the one
   /// before it; operators in place and `et_copy_index` write to their first. Kernels check the
   /// number of arguments themselves.
@@ -140,22 +128,114 @@ class BridgedKernel {
     return error(Error::InvalidProgram, op_, ": an output is a constant of the program");
   }
 
-  /// Kernels call a wrong number of arguments an invalid program.
-  [[gnu::cold]] Status failure(const BridgedCall& call, et::Error failed) const {
-    if (failed == et::Error::InvalidProgram) return call.failure(Error::InvalidArgument, op_);
-    return call.failure(failed, op_);
-  }
-
-  // In the order in which a call reads them.
-  HostAllocator temp_allocator_;
-  const tenon_host* host_;
   et::OpFunction function_ = nullptr;
   HostChanges changes_;
   ArgumentMirror mirror_;
   std::string op_;
   std::span<tenon_value* const> args_;
   bool is_in_place_ = false;
-  HostEventTracer tracer_;
+};
+
+/// One operator call with a kernel of ExecuTorch's.
+///
+/// What a call reads is in one line of the processor's cache, where nothing has changed since the
+/// call before and the kernel writes to one tensor alone: a method of a hundred kernels whose
+/// calls read eight lines each does not fit into the first cache.
+class alignas(cache_line) BridgedKernel {
+ public:
+  /// The kernel for an operator call, as ResolvedKernel::resolve finds it.
+  [[nodiscard]] static Result<BridgedKernel> of(const tenon_host* host, std::string_view op,
+                                                std::span<tenon_value* const> args,
+                                                std::shared_ptr<SharedMirrors> mirrors) {
+    BridgedKernel out;
+    out.resolved_ = std::make_unique<ResolvedKernel>(std::move(mirrors));
+    TENON_RETURN_IF_ERROR(out.resolved_->resolve(host, op, args));
+    out.function_ = out.resolved_->function();
+    return out;
+  }
+
+  /// Runs it once. Allocates nothing itself as long as the arguments are those of `of`.
+  ///
+  /// Inlined into the function that the host calls; what is rare is not inlined into this one.
+  [[nodiscard, gnu::always_inline]] inline Status run(const tenon_execution_context& context) {
+    if (context.tracer) [[unlikely]]
+      return run_traced(context);
+    return run(context, nullptr);
+  }
+
+ private:
+  [[nodiscard, gnu::noinline]] Status run_traced(const tenon_execution_context& context) {
+    HostEventTracer tracer;
+    tracer.use(context.tracer);
+    return run(context, &tracer);
+  }
+
+  [[nodiscard, gnu::always_inline]] inline Status run(const tenon_execution_context& context,
+                                                      et::EventTracer* tracer) {
+    HostAllocator temp_allocator(context.temp_allocator);
+    et::KernelRuntimeContext kernel_context(tracer, &temp_allocator);
+    BridgedCall call(context.host);
+    // A check of a kernel's is about its arguments: their kinds, above all.
+    Status outcome =
+        call.run([&]() -> std::string_view { return resolved_->op(); },
+                 [&]() -> Status {
+                   if (!changes_ || count_ != changes_->count) [[unlikely]]
+                     return run_changed(call, kernel_context, context);
+                   function_(kernel_context, {values_, num_values_});
+                   if (kernel_context.failure_state() != et::Error::Ok) [[unlikely]]
+                     return resolved_->failure(call, kernel_context.failure_state());
+                   if (was_written()) [[unlikely]]
+                     return resolved_->mirror().finish_written(context.host, changes_, true);
+                   changes_->counted = 1;
+                   return ok();
+                 },
+                 Error::InvalidArgument);
+    if (!outcome.ok()) [[unlikely]] {
+      count_ = Remembered::nothing;
+      resolved_->mirror().clear();
+    }
+    return outcome;
+  }
+
+  /// Runs it with arguments that may have changed, or that it may write several of.
+  [[nodiscard, gnu::noinline]] Status run_changed(const BridgedCall& call,
+                                                  et::KernelRuntimeContext& kernel_context,
+                                                  const tenon_execution_context& context) {
+    count_ = Remembered::nothing;
+    TENON_RETURN_IF_ERROR(resolved_->run(call, kernel_context, context));
+    const Remembered& remembered = resolved_->mirror().remembered();
+    const RememberedTensor* const tensor = remembered.one_tensor();
+    if (!tensor) return ok();
+    changes_ = resolved_->changes();
+    count_ = remembered.count;
+    values_ = resolved_->mirror().values().data();
+    num_values_ = static_cast<std::uint32_t>(resolved_->mirror().values().size());
+    tensor_ = *tensor;
+    num_sizes_ = static_cast<std::uint32_t>(remembered.sizes().size());
+    sizes_ = remembered.sizes().data();
+    return ok();
+  }
+
+  [[nodiscard, gnu::always_inline]] inline bool was_written() const noexcept {
+    if (tensor_.was_written()) [[unlikely]]
+      return true;
+    for (std::uint32_t i = 0; i < num_sizes_; ++i) {
+      if (sizes_[i].was_written()) [[unlikely]]
+        return true;
+    }
+    return false;
+  }
+
+  et::OpFunction function_ = nullptr;
+  tenon_changes* changes_ = nullptr;
+  std::uint64_t count_ = Remembered::nothing;  ///< At which the following are right.
+  et::EValue** values_ = nullptr;
+  std::uint32_t num_values_ = 0;
+  std::uint32_t num_sizes_ = 0;
+  RememberedTensor tensor_{};
+  // From here on in the next line.
+  const RememberedSizes* sizes_ = nullptr;
+  std::unique_ptr<ResolvedKernel> resolved_;
 };
 
 }  // namespace detail
@@ -170,10 +250,10 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
                              public WithKernels<BridgedKernels<About>> {
  public:
   struct Kernel {
-    std::unique_ptr<detail::BridgedKernel> bridged;
+    detail::BridgedKernel bridged;
 
     [[gnu::always_inline]] inline Status run(ExecutionContext& context, Args) {
-      return bridged->run(context.raw());
+      return bridged.run(context.raw());
     }
   };
 
@@ -197,8 +277,7 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
   }
 
   Result<Kernel> create_kernel(std::string_view op, Args args) {
-    auto bridged = std::make_unique<detail::BridgedKernel>(host(), mirrors_);
-    TENON_RETURN_IF_ERROR(bridged->resolve(op, args.raw()));
+    TENON_TRY(auto bridged, detail::BridgedKernel::of(host(), op, args.raw(), mirrors_));
     return Kernel{std::move(bridged)};
   }
 

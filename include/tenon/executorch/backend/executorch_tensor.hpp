@@ -27,12 +27,15 @@
 
 namespace tenon::inline TENON_RELEASE::bridge::detail {
 
+/// Bytes of a line of the cache, of x86-64 and most processors of Arm. It decides about time alone.
+inline constexpr std::size_t cache_line = 64;
+
 /// A tensor of the host's as ExecuTorch's TensorImpl: built once, updated before each call and read
 /// after it. Not movable, because its address must not change.
 ///
 /// ExecuTorch takes the sizes with which a TensorImpl is made for the largest that it may ever
 /// have, so it is made with the bounds and then resized.
-class alignas(64) ExecutorchTensor {
+class alignas(cache_line) ExecutorchTensor {
  public:
   using Impl = ::executorch::runtime::etensor::TensorImpl;
 

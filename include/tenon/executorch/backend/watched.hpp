@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "tenon/abi/tensor.h"
@@ -242,6 +243,37 @@ struct WatchedArguments {
   }
 };
 
+/// A tensor that a call may move, and the value that it is in: most operators write to one.
+struct RememberedTensor {
+  const et::EValue* value;
+  const ExecutorchTensor::Impl* impl;
+  const void* data;
+
+  /// Whether the kind or the tensor of the value, or the address of its data, is another one.
+  [[nodiscard]] bool was_written() const noexcept {
+    return value->tag != et::Tag::Tensor ||
+           value->payload.as_tensor.unsafeGetTensorImpl() != impl || impl->data() != data;
+  }
+};
+
+/// Two sizes of a mirror, which are compared at once. The one behind those of an odd rank does not
+/// change.
+struct RememberedSizes {
+  using Size = ExecutorchTensor::Impl::SizesType;
+  static constexpr std::size_t step = sizeof(std::uint64_t) / sizeof(Size);
+  static_assert(max_rank % step == 0);
+
+  const Size* mirror;
+  std::uint64_t sizes;
+
+  [[nodiscard]] static std::uint64_t at(const Size* sizes) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, sizes, sizeof bits);
+    return bits;
+  }
+  [[nodiscard]] bool was_written() const noexcept { return at(mirror) != sizes; }
+};
+
 /// The mirrors of one call's arguments as they were at a count of changes (tenon_changes): as long
 /// as the count is the same, neither the host nor another call has touched them.
 class Remembered {
@@ -272,8 +304,8 @@ class Remembered {
   void add_sizes(const ExecutorchTensor& tensor) {
     if (tensor.source()->shape_dynamism == TENON_SHAPE_STATIC) return;
     const auto rank = static_cast<std::size_t>(tensor.source()->dl.ndim);
-    for (std::size_t d = 0; d < rank; d += Sizes::step) {
-      sizes_.push_back({tensor.sizes() + d, Sizes::at(tensor.sizes() + d)});
+    for (std::size_t d = 0; d < rank; d += RememberedSizes::step) {
+      sizes_.push_back({tensor.sizes() + d, RememberedSizes::at(tensor.sizes() + d)});
     }
   }
 
@@ -281,20 +313,24 @@ class Remembered {
   /// another one.
   [[nodiscard]] bool was_written() const noexcept {
     if (is_one_tensor_) [[likely]] {
-      if (value_->tag != et::Tag::Tensor ||
-          value_->payload.as_tensor.unsafeGetTensorImpl() != one_.impl ||
-          one_.impl->data() != one_.data) [[unlikely]] {
+      if (one_.was_written()) [[unlikely]]
         return true;
-      }
     } else if (others_were_written()) {
       return true;
     }
-    for (const Sizes& each : sizes_) {
-      if (Sizes::at(each.mirror) != each.sizes) [[unlikely]]
+    for (const RememberedSizes& each : sizes_) {
+      if (each.was_written()) [[unlikely]]
         return true;
     }
     return false;
   }
+
+  /// The only tensor that the call may move, when it may write to no other value; otherwise null.
+  [[nodiscard]] const RememberedTensor* one_tensor() const noexcept {
+    return is_one_tensor_ ? &one_ : nullptr;
+  }
+  /// Until the next `clear` or `add_sizes`.
+  [[nodiscard]] std::span<const RememberedSizes> sizes() const noexcept { return sizes_; }
 
  private:
   struct Tensor {
@@ -302,31 +338,12 @@ class Remembered {
     const void* data;
   };
 
-  /// Two sizes of a mirror, which are compared at once. The one behind those of an odd rank does
-  /// not change.
-  struct Sizes {
-    using Size = ExecutorchTensor::Impl::SizesType;
-    static constexpr std::size_t step = sizeof(std::uint64_t) / sizeof(Size);
-    static_assert(max_rank % step == 0);
-
-    const Size* mirror;
-    std::uint64_t sizes;
-
-    static std::uint64_t at(const Size* sizes) noexcept {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, sizes, sizeof bits);
-      return bits;
-    }
-  };
-
   /// Most operators write to one tensor, whose mirror is looked at without the two lists.
   void find_one_tensor() noexcept {
     is_one_tensor_ = values_.size() == 1 && tensors_.size() == 1;
     if (!is_one_tensor_) return;
-    value_ = values_[0].value;
-    one_ = tensors_[0];
-    is_one_tensor_ = value_->tag == et::Tag::Tensor &&
-                     value_->payload.as_tensor.unsafeGetTensorImpl() == one_.impl;
+    one_ = {values_[0].value, tensors_[0].impl, tensors_[0].data};
+    is_one_tensor_ = !one_.was_written();
   }
 
   [[nodiscard]] bool others_were_written() const noexcept {
@@ -340,9 +357,8 @@ class Remembered {
 
   // After `count`, in the order in which a call reads them.
   bool is_one_tensor_ = false;
-  const et::EValue* value_ = nullptr;
-  Tensor one_{};
-  std::vector<Sizes> sizes_;
+  RememberedTensor one_{};
+  std::vector<RememberedSizes> sizes_;
   std::vector<WatchedValue::Mirror> values_;
   std::vector<Tensor> tensors_;
 };
