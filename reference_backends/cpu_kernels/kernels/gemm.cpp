@@ -43,8 +43,15 @@ struct Operand {
   return {matrix.data, matrix.cols, matrix.rows, matrix.col_stride, matrix.row_stride};
 }
 
-/// A copy of `from` in rows, as floats.
+/// A copy of `from` without gaps, as floats: in columns when `from` has them without gaps, since
+/// an element after the other is converted many times as fast.
 Result<Scratch> packed_floats(const MatrixView& from, ScalarType type, MatrixView& to) {
+  if (from.row_stride == 1 && from.col_stride != 1) {
+    MatrixView copy;
+    TENON_TRY(Scratch scratch, packed_floats(transposed(from), type, copy));
+    to = transposed(copy);
+    return scratch;
+  }
   TENON_TRY(Scratch scratch, Scratch::of(from.rows * from.cols * std::int64_t{sizeof(float)}));
   const std::int64_t sizes[] = {from.rows, from.cols};
   const std::int64_t strides[] = {from.row_stride, from.col_stride};
@@ -156,9 +163,10 @@ Status through_floats(const Product& p) {
   TENON_TRY(const Scratch b_copy, packed_floats(p.b, p.type, b));
   TENON_TRY(const Scratch c_copy, packed_floats(p.c, p.type, c));
   TENON_RETURN_IF_ERROR(sgemm(a, b, c, static_cast<float>(p.alpha), static_cast<float>(p.beta)));
-  const std::int64_t sizes[] = {p.c.rows, p.c.cols};
-  const std::int64_t strides[] = {p.c.row_stride, p.c.col_stride};
-  from_floats(sizes, p.type, c.as<float>(), {p.c.data, strides});
+  const MatrixView to = c.col_stride == 1 ? p.c : transposed(p.c);
+  const std::int64_t sizes[] = {to.rows, to.cols};
+  const std::int64_t strides[] = {to.row_stride, to.col_stride};
+  from_floats(sizes, p.type, c.as<float>(), {to.data, strides});
   return ok();
 }
 

@@ -208,7 +208,7 @@ TEST_CASE("mm_out: few rows by more weights than the caches hold, on all threads
   for (const ScalarType type : {ScalarType::BFloat16, ScalarType::Half}) {
     for (const Shape& strides : {Shape{1, k}, Shape{n, 1}}) {
       const Handle b = random(source, {k, n}, type, strides);
-      for (const std::int64_t rows : {1, 3}) {
+      for (const std::int64_t rows : {1, 3, 7, 70}) {
         const Handle a = random(source, {rows, k}, type);
         Handle out = make({rows, n}, type);
         const auto expected = reference(a, b, {}, 0, 1);

@@ -346,7 +346,7 @@ TEST_CASE("products with weights of 8 bits on each kind of processor", "[cpu_aot
   Random source;
   for (const VectorLevel level : levels()) {
     for (const std::int64_t inner : {1, 16, 47, 64}) {
-      for (const std::int64_t rows : {1, 4, 6}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 9}) {
         for (const std::int64_t columns : {1, 4, 7}) {
           const auto x = random_floats(source, rows * inner);
           const auto weights = random_bytes<std::int8_t>(source, columns * (inner + 5));
@@ -405,16 +405,16 @@ TEST_CASE("products with weights of 4 bits, in every layout on each kind of proc
           "[cpu_aoti]") {
   Fixture fixture;
   Random source;
-  const std::int64_t rows = 5, inner = 128;
+  const std::int64_t most_rows = 5, inner = 256;
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
     for (const std::int64_t columns : {16, 32, 48, 64, 112, 192}) {
-      const std::int64_t group = std::int64_t{32} << source.below(3);
+      const std::int64_t group = std::int64_t{32} << source.below(4);
       const std::int64_t groups = inner / group;
       std::vector<int> q;
       for (std::int64_t i = 0; i < columns * inner; ++i) {
         q.push_back(static_cast<int>(source.below(16)));
       }
-      const auto x = random_floats(source, rows * inner);
+      const auto x = random_floats(source, most_rows * inner);
       const Handle scales = random(source, {groups, columns, 2}, type);
       std::vector<float> sums;
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -422,7 +422,7 @@ TEST_CASE("products with weights of 4 bits, in every layout on each kind of proc
         sums.back() += x[i];
       }
       std::vector<double> expected;
-      for (std::int64_t i = 0; i < rows * columns; ++i) {
+      for (std::int64_t i = 0; i < most_rows * columns; ++i) {
         const std::int64_t column = i % columns;
         double sum = 0;
         for (std::int64_t k = 0; k < inner; ++k) {
@@ -437,13 +437,17 @@ TEST_CASE("products with weights of 4 bits, in every layout on each kind of proc
            {Int4Layout::pairs32, Int4Layout::halves32, Int4Layout::halves64}) {
         const auto packed = pack(q, columns, inner, layout);
         for (const VectorLevel level : levels()) {
-          std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
-          multiply({packed.data(), columns, inner, group, scales->data, type}, x.data(),
-                   sums.data(), rows, found.data(), layout, level);
-          INFO("level " << static_cast<int>(level) << ", layout " << static_cast<int>(layout)
-                        << ", columns " << columns << ", groups of " << group);
-          CHECK(difference({found.begin(), found.end()}, expected,
-                           8 * tolerance(ScalarType::Float, inner)) == "");
+          for (const std::int64_t rows : {std::int64_t{3}, most_rows}) {
+            std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
+            multiply({packed.data(), columns, inner, group, scales->data, type}, x.data(),
+                     sums.data(), rows, found.data(), layout, level);
+            INFO("level " << static_cast<int>(level) << ", layout " << static_cast<int>(layout)
+                          << ", " << rows << " rows, columns " << columns << ", groups of "
+                          << group);
+            const std::vector<double> wanted(expected.begin(), expected.begin() + rows * columns);
+            CHECK(difference({found.begin(), found.end()}, wanted,
+                             8 * tolerance(ScalarType::Float, inner)) == "");
+          }
         }
       }
     }

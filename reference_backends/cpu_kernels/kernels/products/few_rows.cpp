@@ -96,7 +96,7 @@ TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* 
 template <class T, int rows, int cols>
 TENON_CPU_AOTI_AVX2 inline void multiply_columns(const float* a, std::int64_t step,
                                                  const MatrixView& b, std::int64_t column,
-                                                 float* sums) noexcept {
+                                                 float* sums, std::int64_t sums_step) noexcept {
   Pair sum[rows][cols];
   const T* from[cols];
   TENON_CPU_AOTI_UNROLL
@@ -124,21 +124,29 @@ TENON_CPU_AOTI_AVX2 inline void multiply_columns(const float* a, std::int64_t st
     }
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) {
-      sums[i * padded(b.cols) + column + j] =
-          sum_of(_mm256_add_ps(sum[i][j].first, sum[i][j].second));
+      sums[i * sums_step + column + j] = sum_of(_mm256_add_ps(sum[i][j].first, sum[i][j].second));
     }
   }
 }
 
+/// Columns `begin` to `end` of a matrix of elements of `size` bytes.
+[[nodiscard]] MatrixView columns(MatrixView m, std::int64_t begin, std::int64_t end,
+                                 std::size_t size) noexcept {
+  m.data += begin * m.col_stride * static_cast<std::int64_t>(size);
+  m.cols = end - begin;
+  return m;
+}
+
 template <class T, int rows, int cols>
-TENON_CPU_AOTI_AVX2 void multiply_all_columns(const float* a, const MatrixView& b,
-                                              float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 void multiply_all_columns(const float* a, const MatrixView& b, float* sums,
+                                              std::int64_t sums_step) noexcept {
   const std::int64_t step = padded(b.rows);
   std::int64_t column = 0;
   for (; column + cols <= b.cols; column += cols) {
-    multiply_columns<T, rows, cols>(a, step, b, column, sums);
+    multiply_columns<T, rows, cols>(a, step, b, column, sums, sums_step);
   }
-  for (; column < b.cols; ++column) multiply_columns<T, rows, 1>(a, step, b, column, sums);
+  for (; column < b.cols; ++column)
+    multiply_columns<T, rows, 1>(a, step, b, column, sums, sums_step);
 }
 
 // One row of A with 512 bits: the processor then has twice as many bytes of B under way.
@@ -335,15 +343,25 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
   if (is_wide_row(p)) return multiply_row<T>(p.b, packed, sums);
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
-  std::int64_t row = 0;
-  for (; row + 4 <= p.a.rows; row += 4) {
-    multiply_all_columns<T, 4, 1>(packed + row * step, p.b, sums + row * sums_step);
-  }
-  for (; row + 2 <= p.a.rows; row += 2) {
-    multiply_all_columns<T, 2, 2>(packed + row * step, p.b, sums + row * sums_step);
-  }
-  if (row < p.a.rows) {
-    multiply_all_columns<T, 1, 4>(packed + row * step, p.b, sums + row * sums_step);
+  // Columns that stay in the second-level cache for all rows.
+  constexpr std::int64_t most_bytes = 1 << 17;
+  const std::int64_t at_once = std::max<std::int64_t>(
+      most_bytes / (std::max<std::int64_t>(p.b.rows, 1) * std::int64_t{sizeof(T)}), 4);
+  for (std::int64_t begin = 0; begin < p.b.cols; begin += at_once) {
+    const MatrixView b =
+        p.a.rows <= 4 ? p.b : columns(p.b, begin, std::min(begin + at_once, p.b.cols), sizeof(T));
+    float* const out = sums + begin;
+    std::int64_t row = 0;
+    for (; row + 4 <= p.a.rows; row += 4) {
+      multiply_all_columns<T, 4, 1>(packed + row * step, b, out + row * sums_step, sums_step);
+    }
+    for (; row + 2 <= p.a.rows; row += 2) {
+      multiply_all_columns<T, 2, 2>(packed + row * step, b, out + row * sums_step, sums_step);
+    }
+    if (row < p.a.rows) {
+      multiply_all_columns<T, 1, 4>(packed + row * step, b, out + row * sums_step, sums_step);
+    }
+    if (p.a.rows <= 4) return;
   }
 }
 
@@ -428,14 +446,6 @@ TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
   }
 }
 
-/// Columns `begin` to `end` of a matrix of elements of `size` bytes.
-[[nodiscard]] MatrixView columns(MatrixView m, std::int64_t begin, std::int64_t end,
-                                 std::size_t size) noexcept {
-  m.data += begin * m.col_stride * static_cast<std::int64_t>(size);
-  m.cols = end - begin;
-  return m;
-}
-
 template <class T>
 void multiply_part(const Product& p, const float* packed, float* sums) noexcept {
   if (p.b.row_stride == 1) {
@@ -466,9 +476,16 @@ Status multiply_as(const Product& p) {
 
 }  // namespace
 
+/// The most rows for which a B in columns is not converted as a whole before.
+constexpr std::int64_t most_by_columns = 64;
+
 bool has_few_rows(const Product& p) noexcept {
-  // Where oneDNN becomes faster; for Half it has nothing but a product of floats.
-  const std::int64_t most = p.type == ScalarType::Half ? 16 : p.b.row_stride == 1 ? 1 : 4;
+  // Where oneDNN becomes faster. For Half, and for BFloat16 on processors without AVX-512, it has
+  // nothing but a product of floats, for which all of B is converted.
+  const bool has_product = p.type == ScalarType::BFloat16 && vector_level() >= VectorLevel::avx512;
+  const std::int64_t most = has_product           ? (p.b.row_stride == 1 ? 1 : 4)
+                            : p.b.row_stride == 1 ? most_by_columns
+                                                  : 16;
   return (p.type == ScalarType::BFloat16 || p.type == ScalarType::Half) && p.a.rows <= most &&
          p.a.cols > 0 && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
          vector_level() >= VectorLevel::avx2;

@@ -177,6 +177,108 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
   }
 }
 
+/// Weights of a full block of 32 columns as floats, of some numbers of one group: a tile that stays
+/// in the first cache for all rows.
+struct Tile {
+  static constexpr std::int64_t columns = 32, most = 128;
+  alignas(32) float at[most * columns];
+};
+
+/// Weights [begin, begin + count) of a block, scale and zero of their group applied, as by PyTorch.
+template <class T>
+TENON_CPU_AOTI_AVX2 inline void fill(Tile& tile, const Int4Weights& w, std::int64_t column,
+                                     std::int64_t begin, std::int64_t count) noexcept {
+  constexpr int quarters = 4;
+  const T* const from =
+      static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2;
+  alignas(32) float scales[Tile::columns];
+  alignas(32) float zeros[Tile::columns];
+  for (std::int64_t n = 0; n < Tile::columns; ++n) {
+    scales[n] = widen(from[2 * n]);
+    zeros[n] = widen(from[2 * n + 1]);
+  }
+  __m256 scale[quarters], zero[quarters];
+  TENON_CPU_AOTI_UNROLL
+  for (int j = 0; j < quarters; ++j) {
+    scale[j] = _mm256_load_ps(scales + 8 * j);
+    zero[j] = _mm256_load_ps(zeros + 8 * j);
+  }
+  const std::uint8_t* const block = w.data + column * (w.inner / 2);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto* const bytes =
+        reinterpret_cast<const __m128i*>(block + (begin + k) * (Tile::columns / 2));
+    const __m128i both = _mm_loadu_si128(bytes);
+    const __m256i first = _mm256_cvtepu8_epi32(both);
+    const __m256i second = _mm256_cvtepu8_epi32(_mm_srli_si128(both, 8));
+    const __m256 q[quarters] = {weights_avx2(first), weights_avx2(second),
+                                weights_avx2(_mm256_srli_epi32(first, 4)),
+                                weights_avx2(_mm256_srli_epi32(second, 4))};
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < quarters; ++j) {
+      _mm256_store_ps(tile.at + k * Tile::columns + 8 * j,
+                      _mm256_fmadd_ps(q[j], scale[j], zero[j]));
+    }
+  }
+}
+
+/// Adds the products of `count` numbers of each of `rows` rows of `x`, `w.inner` apart, with half
+/// of the columns of a tile to `out`.
+template <int rows>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const float* tile,
+                                                                    const Int4Weights& w,
+                                                                    const float* x,
+                                                                    std::int64_t count,
+                                                                    float* out) noexcept {
+  constexpr int vectors = 2;
+  __m256 sums[rows][vectors];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_loadu_ps(out + i * w.columns + 8 * j);
+  }
+  for (std::int64_t k = 0; k < count; ++k) {
+    const __m256 right[vectors] = {_mm256_load_ps(tile + k * Tile::columns),
+                                   _mm256_load_ps(tile + k * Tile::columns + 8)};
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      const __m256 left = _mm256_broadcast_ss(x + i * w.inner + k);
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_fmadd_ps(left, right[j], sums[i][j]);
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < vectors; ++j) _mm256_storeu_ps(out + i * w.columns + 8 * j, sums[i][j]);
+  }
+}
+
+/// A full block of 32 columns for all rows: a weight is converted once.
+template <class T>
+TENON_CPU_AOTI_AVX2 void multiply_tiles_avx2(const Int4Weights& w, const float* x,
+                                             std::int64_t rows, float* out,
+                                             std::int64_t column) noexcept {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::fill_n(out + i * w.columns + column, Tile::columns, 0.0f);
+  }
+  Tile tile;
+  const std::int64_t count = std::min(w.group, Tile::most);
+  for (std::int64_t k = 0; k < w.inner; k += count) {
+    fill<T>(tile, w, column, k, count);
+    for (std::int64_t half = 0; half < Tile::columns; half += Tile::columns / 2) {
+      std::int64_t i = 0;
+      for (; i + 4 <= rows; i += 4) {
+        add_products<4>(tile.at + half, w, x + i * w.inner + k, count,
+                        out + i * w.columns + column + half);
+      }
+      for (; i < rows; ++i) {
+        add_products<1>(tile.at + half, w, x + i * w.inner + k, count,
+                        out + i * w.columns + column + half);
+      }
+    }
+  }
+}
+
 template <class T>
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
                                        const float* group_sums, std::int64_t rows, float* out,
@@ -188,6 +290,10 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
   const std::int64_t groups = w.inner / w.group;
   std::int64_t column = begin;
   for (; column + 32 <= end; column += 32) {
+    if (rows >= 4) {
+      multiply_tiles_avx2<T>(w, x, rows, out, column);
+      continue;
+    }
     std::int64_t i = 0;
     for (; i + 2 <= rows; i += 2) {
       multiply_block_avx2<2, T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,

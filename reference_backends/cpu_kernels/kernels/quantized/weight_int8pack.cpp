@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "kernels/products/in_parts.hpp"
@@ -11,9 +13,8 @@ namespace {
 
 using aoti::shim_call;
 
-[[gnu::always_inline]] inline void by_loops(const Int8Weights& w, const float* x, std::int64_t rows,
-                                            float* out, std::int64_t begin,
-                                            std::int64_t end) noexcept {
+void multiply_anywhere(const Int8Weights& w, const float* x, std::int64_t rows, float* out,
+                       std::int64_t begin, std::int64_t end) noexcept {
   // Several sums, so that compilers vectorise the loop: they may not reorder one sum of floats.
   constexpr std::int64_t lanes = 16;
   for (std::int64_t j = begin; j < end; ++j) {
@@ -34,16 +35,120 @@ using aoti::shim_call;
   }
 }
 
-void multiply_anywhere(const Int8Weights& w, const float* x, std::int64_t rows, float* out,
-                       std::int64_t begin, std::int64_t end) noexcept {
-  by_loops(w, x, rows, out, begin, end);
+#if defined(__x86_64__)
+
+/// Weights of a block of columns that stay in the second-level cache for all rows.
+[[nodiscard]] constexpr std::int64_t columns_in_cache(const Int8Weights& w) noexcept {
+  constexpr std::int64_t most_bytes = 1 << 17;
+  return std::max<std::int64_t>(most_bytes / std::max<std::int64_t>(w.inner, 1) / 12, 1) * 12;
 }
 
-#if defined(__x86_64__)
+/// Eight weights as floats.
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 weights_avx2(
+    const std::int8_t* from) noexcept {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
+
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline float sum_of(__m256 x) noexcept {
+  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
+  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
+}
+
+/// As `multiply_block` for AVX-512.
+template <int rows, int columns>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
+    const Int8Weights& w, const float* x, float* out, std::int64_t column) noexcept {
+  constexpr std::int64_t lanes = 8;
+  const std::int8_t* const weight = w.data + column * w.stride;
+  __m256 sums[rows][columns];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < columns; ++j) sums[i][j] = _mm256_setzero_ps();
+  }
+  std::int64_t k = 0;
+  for (; k + lanes <= w.inner; k += lanes) {
+    __m256 right[columns];
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < columns; ++j) right[j] = weights_avx2(weight + j * w.stride + k);
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      const __m256 left = _mm256_loadu_ps(x + i * w.inner + k);
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < columns; ++j) sums[i][j] = _mm256_fmadd_ps(left, right[j], sums[i][j]);
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < columns; ++j) {
+      float sum = sum_of(sums[i][j]);
+      for (std::int64_t rest = k; rest < w.inner; ++rest) {
+        sum += x[i * w.inner + rest] * static_cast<float>(weight[j * w.stride + rest]);
+      }
+      out[i * w.columns + column + j] = sum;
+    }
+  }
+}
+
+/// As `multiply_column` for AVX-512.
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_column_avx2(
+    const Int8Weights& w, const float* x, float* out, std::int64_t column) noexcept {
+  constexpr std::int64_t lanes = 8;
+  constexpr int parts = 8;
+  const std::int8_t* const weight = w.data + column * w.stride;
+  __m256 sums[parts];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < parts; ++i) sums[i] = _mm256_setzero_ps();
+  std::int64_t k = 0;
+  for (; k + parts * lanes <= w.inner; k += parts * lanes) {
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < parts; ++i) {
+      const std::int64_t at = k + i * lanes;
+      sums[i] = _mm256_fmadd_ps(_mm256_loadu_ps(x + at), weights_avx2(weight + at), sums[i]);
+    }
+  }
+  for (; k + lanes <= w.inner; k += lanes) {
+    sums[0] = _mm256_fmadd_ps(_mm256_loadu_ps(x + k), weights_avx2(weight + k), sums[0]);
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int distance = parts / 2; distance > 0; distance /= 2) {
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < distance; ++i) sums[i] = _mm256_add_ps(sums[i], sums[i + distance]);
+  }
+  float sum = sum_of(sums[0]);
+  for (; k < w.inner; ++k) sum += x[k] * static_cast<float>(weight[k]);
+  out[column] = sum;
+}
+
+template <int rows, int columns>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
+    const Int8Weights& w, const float* x, float* out, std::int64_t begin,
+    std::int64_t end) noexcept {
+  std::int64_t j = begin;
+  for (; j + columns <= end; j += columns) multiply_block_avx2<rows, columns>(w, x, out, j);
+  for (; j < end; ++j) multiply_block_avx2<rows, 1>(w, x, out, j);
+}
 
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std::int64_t rows,
                                        float* out, std::int64_t begin, std::int64_t end) noexcept {
-  by_loops(w, x, rows, out, begin, end);
+  const std::int64_t step = rows == 1 ? end - begin : columns_in_cache(w);
+  for (; begin < end; begin += step) {
+    const std::int64_t last = std::min(begin + step, end);
+    std::int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      multiply_rows_avx2<4, 3>(w, x + i * w.inner, out + i * w.columns, begin, last);
+    }
+    for (; i + 2 <= rows; i += 2) {
+      multiply_rows_avx2<2, 4>(w, x + i * w.inner, out + i * w.columns, begin, last);
+    }
+    if (i == rows) continue;
+    for (std::int64_t j = begin; j < last; ++j) {
+      multiply_column_avx2(w, x + i * w.inner, out + i * w.columns, j);
+    }
+  }
 }
 
 /// Products of `rows` rows with `columns` columns of weights: a weight is converted once for all
