@@ -177,7 +177,7 @@ class ArgumentMirror {
     return ok();
   }
 
-  /// What `remember` took, until the next `update` or `clear`.
+  /// The result of `remember`, until the next `update` or `clear`.
   [[nodiscard]] const Remembered& remembered() const noexcept { return remembered_; }
 
   /// Ends a call that succeeded and changed something: writes back, and counts it in `changes`, if

@@ -138,9 +138,9 @@ class ResolvedKernel {
 
 /// One operator call with a kernel of ExecuTorch's.
 ///
-/// What a call reads is in one line of the processor's cache, where nothing has changed since the
-/// call before and the kernel writes to one tensor alone: a method of a hundred kernels whose
-/// calls read eight lines each does not fit into the first cache.
+/// Where nothing has changed since the call before, and the kernel writes to one tensor alone, a
+/// call reads this object's first line of the cache and the list of arguments: a method of a
+/// hundred kernels whose calls read eight lines each does not fit into the first cache.
 class alignas(cache_line) BridgedKernel {
  public:
   /// The kernel for an operator call, as ResolvedKernel::resolve finds it.
