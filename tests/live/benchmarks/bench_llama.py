@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Tokens a second of a Llama: CpuAotiBackend, ExecuTorch's XNNPACK in its stock runtime, and torch.compile.
+"""Tokens a second of a Llama: CpuAotiBackend, ExecuTorch's XNNPACK in its stock runtime, torch.compile, and llama.cpp.
 
 A decoder of --layers layers of --width channels with random weights; keys and values stay in buffers of the program. A run
 has --tokens places of --batch sequences: 1 is a step of generation, more are a prompt, of which the last place has logits.
 `int8` and `int4` have PyTorch's own products of float32 with weights of 8 bits, a scale for each channel, and of 4 bits in
 groups; `float32` and `bfloat16` have plain linear layers. XNNPACK has no such products: its programs are those of
 torchao's dynamic quantisation, which also rounds activations to 8 bits, so they compute something else. `inductor_...` is
-the model of the same name, compiled by torch.compile with frozen weights, in one process for all turns.
+the model of the same name, compiled by torch.compile with frozen weights, in one process for all turns. `llamacpp_...` needs
+--llama-cpp (llama_cpp.py); its `q8_0` and `q4_0` have a scale for each 32 weights and round activations to 8 bits.
 
 Each side runs in a process of its own on --threads pinned threads, in turns; the least time counts. The bound is the time
 that this machine takes to read the bytes of the linear layers' weights, scales and zeros once, by the best rate at which
@@ -31,7 +32,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
-from benchmarks import bench_aoti
+from benchmarks import bench_aoti, llama_cpp
 from exporters import export_models
 from exporters.case_folder import write_case
 from exporters.export_models import CpuAotiBackend, KernelTable
@@ -42,6 +43,7 @@ WORDS, PLACES, HEAD, GROUP = 8192, 128, 64, 128
 OURS = ("float32", "bfloat16", "int8", "int4")
 XNNPACK = ("xnnpack_float32", "xnnpack_8da8w", "xnnpack_8da4w")
 INDUCTOR = tuple(f"inductor_{name}" for name in OURS)
+LLAMA_CPP = tuple(llama_cpp.TYPES)
 
 STOCK = """
 import sys, time
@@ -166,6 +168,8 @@ def weight_bytes(name: str, options: argparse.Namespace) -> int:
     """The bytes of the weights, scales and zeros of all linear layers."""
     numbers = options.layers * options.width**2 * (4 + 3 * 11 / 4) + options.width * WORDS
     outputs = options.layers * options.width * (5 + 2 * 11 / 4) + WORDS
+    if name in LLAMA_CPP:
+        return int(numbers * llama_cpp.bytes_of_number(name))
     name = name.removeprefix("inductor_")
     each = {"float32": numbers * 4, "8": numbers + 4 * outputs, "4": numbers / 2}
     if name.endswith("float32"):
@@ -244,6 +248,9 @@ def serve(options: argparse.Namespace) -> None:
 def time_of(name: str, options: argparse.Namespace) -> float:
     """The fewest nanoseconds of a run, of one turn, of a program."""
     seconds, threads, folder = str(options.seconds), str(options.threads), options.cache / name
+    if name in LLAMA_CPP:
+        return llama_cpp.time_of(options.llama_cpp, folder / "model.gguf", options.batch, options.tokens, options.threads,
+                                 options.seconds)
     if name in OURS:
         plugin = str(options.plugin or options.build / "reference_backends/cpu_aoti/cpu_aoti.so")
         command = [str(options.build / "tests/live/benchmarks/bench-tenon"), plugin, str(folder), seconds, threads]
@@ -258,7 +265,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, required=True, metavar="DIR", help="folder for the programs")
     parser.add_argument("--build", type=Path, required=True, metavar="DIR", help="a build folder of Tenon")
     parser.add_argument("--plugin", type=Path, metavar="FILE", help="cpu_aoti.so of another build")
-    parser.add_argument("--only", action="append", metavar="NAME", choices=OURS + XNNPACK + INDUCTOR, help="repeatable")
+    parser.add_argument("--only", action="append", metavar="NAME", choices=OURS + XNNPACK + INDUCTOR + LLAMA_CPP, help="repeatable")
+    parser.add_argument("--llama-cpp", type=Path, metavar="DIR", help="folder with llama.cpp's llama-bench")
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--width", type=int, default=1024, help="a multiple of 512 (default: 1024)")
     parser.add_argument("--batch", type=int, default=1, help="sequences (default: 1)")
@@ -277,7 +285,9 @@ def main() -> int:
     if options.serve:
         serve(options)
         return 0
-    names = options.only or OURS + XNNPACK + INDUCTOR
+    names = options.only or OURS + XNNPACK + INDUCTOR + (LLAMA_CPP if options.llama_cpp else ())
+    if not options.llama_cpp and set(names) & set(LLAMA_CPP):
+        sys.exit("bench_llama: a side of llama.cpp: expected --llama-cpp with the folder of llama-bench, found none")
     sizes = {key: getattr(options, key) for key in ("layers", "width", "batch", "tokens")}
     for name in names:
         folder = options.cache / name
@@ -286,7 +296,10 @@ def main() -> int:
                                 and json.loads(about.read_text(encoding="utf-8")) == sizes):
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        (export_ours if name in OURS else export_xnnpack)(name, folder, options)
+        if name in LLAMA_CPP:
+            llama_cpp.write_model(name, folder / "model.gguf", options.layers, options.width, HEAD, WORDS, PLACES)
+        else:
+            (export_ours if name in OURS else export_xnnpack)(name, folder, options)
         about.write_text(json.dumps(sizes), encoding="utf-8")
         print(f"exported {name}", file=sys.stderr, flush=True)
     meter = options.cache / "read-bandwidth"
