@@ -149,6 +149,43 @@ TENON_CPU_AOTI_AVX2 void multiply_all_columns(const float* a, const MatrixView& 
     multiply_columns<T, rows, 1>(a, step, b, column, sums, sums_step);
 }
 
+/// The sum of a packed row with one column, which is read in order: the processor then fetches it
+/// ahead from memory, with several columns at once poorly.
+template <class T>
+TENON_CPU_AOTI_AVX2 inline float multiply_column(const float* a, const T* from,
+                                                 std::int64_t count) noexcept {
+  constexpr int steps = 4;  // Independent sums hide the latency of an addition.
+  Pair sum[steps];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < steps; ++i) sum[i] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  std::int64_t k = 0;
+  for (; k + steps * block <= count; k += steps * block) {
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < steps; ++i) {
+      const std::int64_t at = k + i * block;
+      add_product(a + at, load(from + at), sum[i]);
+    }
+  }
+  for (; k + block <= count; k += block) add_product(a + k, load(from + k), sum[0]);
+  if (k < count) {
+    const Padded<T> rest(from + k, count - k);
+    add_product(a + k, load(rest.at), sum[1]);
+  }
+  const __m256 first = _mm256_add_ps(_mm256_add_ps(sum[0].first, sum[0].second),
+                                     _mm256_add_ps(sum[1].first, sum[1].second));
+  const __m256 second = _mm256_add_ps(_mm256_add_ps(sum[2].first, sum[2].second),
+                                      _mm256_add_ps(sum[3].first, sum[3].second));
+  return sum_of(_mm256_add_ps(first, second));
+}
+
+/// Bytes of B that do not fit into the second-level cache.
+constexpr std::int64_t large = 1 << 20;
+
+template <class T>
+[[nodiscard]] bool is_large(const MatrixView& b) noexcept {
+  return b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large;
+}
+
 // One row of A with 512 bits: the processor then has twice as many bytes of B under way.
 
 struct WidePair {
@@ -261,11 +298,10 @@ TENON_CPU_AOTI_BFLOAT16 void multiply_bfloat16_row(const MatrixView& b, const BF
   }
 }
 
-/// The sum of the row with one column. A column alone is read in order, which the processor fetches
-/// ahead from memory; with two or four at once it does so poorly.
+/// As `multiply_column`.
 template <class T>
-TENON_CPU_AOTI_AVX512 inline float multiply_column(const float* a, const T* from,
-                                                   std::int64_t count) noexcept {
+TENON_CPU_AOTI_AVX512 inline float multiply_wide_column(const float* a, const T* from,
+                                                        std::int64_t count) noexcept {
   constexpr int steps = 4;  // Independent sums hide the latency of an addition.
   WidePair sum[steps];
   TENON_CPU_AOTI_UNROLL
@@ -296,12 +332,10 @@ TENON_CPU_AOTI_AVX512 inline float multiply_column(const float* a, const T* from
 template <class T>
 TENON_CPU_AOTI_AVX512 void multiply_row(const MatrixView& b, const float* packed,
                                         float* sums) noexcept {
-  // What does not fit into the second-level cache.
-  constexpr std::int64_t large = 1 << 20;
   std::int64_t column = 0;
-  if (b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large) {
+  if (is_large<T>(b)) {
     for (; column < b.cols; ++column) {
-      sums[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
+      sums[column] = multiply_wide_column(packed, b.at<const T>(0, column), b.rows);
     }
     return;
   }
@@ -358,7 +392,11 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
     for (; row + 2 <= p.a.rows; row += 2) {
       multiply_all_columns<T, 2, 2>(packed + row * step, b, out + row * sums_step, sums_step);
     }
-    if (row < p.a.rows) {
+    if (p.a.rows == 1 && is_large<T>(b)) {
+      for (std::int64_t column = 0; column < b.cols; ++column) {
+        out[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
+      }
+    } else if (row < p.a.rows) {
       multiply_all_columns<T, 1, 4>(packed + row * step, b, out + row * sums_step, sums_step);
     }
     if (p.a.rows <= 4) return;
