@@ -17,9 +17,10 @@ namespace tenon::cpu_aoti {
 
 namespace {
 
-// Elements of B are read 16 at a time, as two vectors of eight floats. Both vectors of a Half have
-// its order; of BFloat16 one has the even elements and the other the odd ones, because that takes
-// one instruction for each. So 16 floats that meet them are stored in the order of the two.
+// Elements of B are read 16 at a time, as two vectors of eight floats. Both vectors of Float and
+// Half have their order; of BFloat16 one has the even elements and the other the odd ones, because
+// that takes one instruction for each. So 16 floats that meet them are stored in the order of the
+// two.
 constexpr std::int64_t block = 16;
 
 constexpr std::int64_t wide_block = 32;
@@ -35,7 +36,9 @@ struct Pair {
 
 template <class T>
 TENON_CPU_AOTI_AVX2 inline Pair load(const T* from) noexcept {
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (std::is_same_v<T, float>) {
+    return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)};
+  } else if constexpr (std::is_same_v<T, Half>) {
     const auto* const halves = reinterpret_cast<const __m128i*>(from);
     return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
   } else {
@@ -43,6 +46,18 @@ TENON_CPU_AOTI_AVX2 inline Pair load(const T* from) noexcept {
     const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
     return {_mm256_castsi256_ps(_mm256_slli_epi32(words, 16)),
             _mm256_castsi256_ps(_mm256_and_si256(words, high))};
+  }
+}
+
+/// Stores 16 floats in the order of the elements, rounded to them.
+template <class T>
+TENON_CPU_AOTI_AVX2 inline void store(const Pair& x, T* to) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    _mm256_storeu_ps(to, x.first);
+    _mm256_storeu_ps(to + 8, x.second);
+  } else {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), rounded<T>(x.first));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 8), rounded<T>(x.second));
   }
 }
 
@@ -357,7 +372,9 @@ template <class T>
 template <class T>
 void pack(const Product& p, float* packed) noexcept {
   if (is_bfloat16_row<T>(p)) return pack_bfloat16_row(p.a, reinterpret_cast<BFloat16*>(packed));
-  if (is_wide_row(p)) return pack_wide_row<T>(p.a, packed);
+  if constexpr (!std::is_same_v<T, float>) {
+    if (is_wide_row(p)) return pack_wide_row<T>(p.a, packed);
+  }
   for (std::int64_t row = 0; row < p.a.rows; ++row) {
     float* const to = packed + row * padded(p.a.cols);
     if (p.b.row_stride == 1) {
@@ -374,7 +391,9 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
   if (is_bfloat16_row<T>(p)) {
     return multiply_bfloat16_row(p.b, reinterpret_cast<const BFloat16*>(packed), sums);
   }
-  if (is_wide_row(p)) return multiply_row<T>(p.b, packed, sums);
+  if constexpr (!std::is_same_v<T, float>) {
+    if (is_wide_row(p)) return multiply_row<T>(p.b, packed, sums);
+  }
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
   // Columns that stay in the second-level cache for all rows.
@@ -477,8 +496,7 @@ TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
         sum.first = _mm256_fmadd_ps(before.first, _mm256_set1_ps(beta), sum.first);
         sum.second = _mm256_fmadd_ps(before.second, _mm256_set1_ps(beta), sum.second);
       }
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(elements), rounded<T>(sum.first));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(elements + 8), rounded<T>(sum.second));
+      store(sum, elements);
       for (std::int64_t i = 0; i < count; ++i) to[i * p.c.col_stride] = elements[i];
     }
   }
@@ -518,19 +536,37 @@ Status multiply_as(const Product& p) {
 constexpr std::int64_t most_by_columns = 64;
 
 bool has_few_rows(const Product& p) noexcept {
-  // Where oneDNN becomes faster. For Half, and for BFloat16 on processors without AVX-512, it has
-  // nothing but a product of floats, for which all of B is converted.
-  const bool has_product = p.type == ScalarType::BFloat16 && vector_level() >= VectorLevel::avx512;
-  const std::int64_t most = has_product           ? (p.b.row_stride == 1 ? 1 : 4)
-                            : p.b.row_stride == 1 ? most_by_columns
-                                                  : 16;
-  return (p.type == ScalarType::BFloat16 || p.type == ScalarType::Half) && p.a.rows <= most &&
-         p.a.cols > 0 && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
-         vector_level() >= VectorLevel::avx2;
+  const VectorLevel level = vector_level();
+  if (level < VectorLevel::avx2 || p.a.cols == 0 || (p.b.row_stride != 1 && p.b.col_stride != 1)) {
+    return false;
+  }
+  const bool is_in_columns = p.b.row_stride == 1;
+  switch (p.type) {
+    case ScalarType::Float:
+      // oneDNN's product of a single row reads B at the rate of the memory, and with AVX-512 the
+      // others are faster, too.
+      return level < VectorLevel::avx512 && is_in_columns && p.is_b_fixed && p.a.rows > 1 &&
+             p.a.rows <= most_by_columns && p.b.cols > 1 && is_large<float>(p.b);
+    case ScalarType::BFloat16:
+      if (level >= VectorLevel::avx512) return p.a.rows <= (is_in_columns ? 1 : 4);
+      [[fallthrough]];
+    case ScalarType::Half:
+      // oneDNN has nothing but a product of floats, for which all of B is converted.
+      return p.a.rows <= (is_in_columns ? most_by_columns : 16);
+    default:
+      return false;
+  }
 }
 
 Status multiply_few_rows(const Product& p) {
-  return p.type == ScalarType::Half ? multiply_as<Half>(p) : multiply_as<BFloat16>(p);
+  switch (p.type) {
+    case ScalarType::Float:
+      return multiply_as<float>(p);
+    case ScalarType::Half:
+      return multiply_as<Half>(p);
+    default:
+      return multiply_as<BFloat16>(p);
+  }
 }
 
 #else

@@ -125,6 +125,16 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 weights_avx2(__m256i by
   return _mm256_cvtepi32_ps(_mm256_sub_epi32(q, _mm256_set1_epi32(8)));
 }
 
+/// Has the processor fetch `count` elements from memory.
+template <class T>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch(const T* from,
+                                                                std::int64_t count) noexcept {
+  constexpr std::int64_t in_line = 64 / sizeof(T);
+  for (std::int64_t i = 0; i < count; i += in_line) {
+    _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T0);
+  }
+}
+
 /// A full block of 32 columns, in halves, for one row of `x`: the product that reads weights at the
 /// rate of the memory. 32 bytes are the weights of `k` and k + 1, and one of their eight halves of
 /// bytes is read in each 32-bit lane, so no byte is widened.
@@ -140,7 +150,16 @@ TENON_CPU_AOTI_AVX2 void multiply_row_avx2(const Int4Weights& w, const float* x,
   const __m256i first_bits = _mm256_set1_epi32(static_cast<int>(0xf0000000u));
   const __m128 unit = _mm_set1_ps(0x1p-28f);
   float total[columns] = {};
-  for (std::int64_t g = 0; g * w.group < w.inner; ++g) {
+  const std::int64_t groups = w.inner / w.group;
+  const auto scales_of = [&](std::int64_t g) {
+    return static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
+  };
+  for (std::int64_t g = 0; g < groups; ++g) {
+    // Those of the next group are in another page, where no processor looks ahead; after the last
+    // group comes the first of the next columns.
+    const bool has_next = g + 1 < groups || column + columns < w.columns;
+    if (has_next)
+      prefetch(g + 1 < groups ? scales_of(g + 1) : scales_of(0) + 2 * columns, 2 * columns);
     __m256 sums[halves];
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < halves; ++i) sums[i] = _mm256_setzero_ps();
@@ -173,7 +192,7 @@ TENON_CPU_AOTI_AVX2 void multiply_row_avx2(const Int4Weights& w, const float* x,
         _mm_store_ps(of_group + 16 * odd + 4 * lane, folded[2 * lane + odd]);
       }
     }
-    const T* const scales = static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
+    const T* const scales = scales_of(g);
     const float sum = group_sums[g];
     for (int n = 0; n < columns; ++n) {
       total[n] += of_group[n] * widen(scales[2 * n]) + sum * widen(scales[2 * n + 1]);
