@@ -253,7 +253,7 @@ def time_of(name: str, options: argparse.Namespace) -> float:
                                  options.seconds)
     if name in OURS:
         plugin = str(options.plugin or options.build / "reference_backends/cpu_aoti/cpu_aoti.so")
-        command = [str(options.build / "tests/live/benchmarks/bench-tenon"), plugin, str(folder), seconds, threads]
+        command = [str(options.build / "tests/live/benchmarks/bench-tenon"), plugin, str(folder), seconds, "1", threads]
     else:
         command = [sys.executable, "-c", STOCK, f"{folder}/model.pte", seconds, threads, str(options.batch),
                    str(options.tokens)]
