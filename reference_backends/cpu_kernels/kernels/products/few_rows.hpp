@@ -11,8 +11,8 @@ namespace tenon::cpu_aoti {
 [[nodiscard]] bool has_few_rows(const Product& p) noexcept;
 
 /// C = alpha A B + beta C for a product for which `has_few_rows` is true. Reads each element of B
-/// once for four rows, without a copy of B as floats; the sums are floats, and each result is rounded once.
-/// errors: MemoryAllocationFailed, for the sums.
+/// once for four rows, without a copy of B as floats; the sums are floats, and each result is
+/// rounded once. errors: MemoryAllocationFailed, for the sums.
 Status multiply_few_rows(const Product& p);
 
 }  // namespace tenon::cpu_aoti
