@@ -169,7 +169,7 @@ def weight_bytes(name: str, options: argparse.Namespace) -> int:
     numbers = options.layers * options.width**2 * (4 + 3 * 11 / 4) + options.width * WORDS
     outputs = options.layers * options.width * (5 + 2 * 11 / 4) + WORDS
     if name in LLAMA_CPP:
-        return int(numbers * llama_cpp.bytes_of_number(name))
+        return int(numbers * llama_cpp.TYPES[name][1])
     name = name.removeprefix("inductor_")
     each = {"float32": numbers * 4, "8": numbers + 4 * outputs, "4": numbers / 2}
     if name.endswith("float32"):

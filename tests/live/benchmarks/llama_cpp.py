@@ -12,14 +12,16 @@ import numpy as np
 
 from benchmarks import bench_aoti
 
-TYPES = {"llamacpp_float32": "F32", "llamacpp_bfloat16": "BF16", "llamacpp_q8_0": "Q8_0", "llamacpp_q4_0": "Q4_0"}
+# The bytes of a weight have its share of the scales: blocks of 32 have one of two bytes.
+TYPES = {"llamacpp_float32": ("F32", 4.0), "llamacpp_bfloat16": ("BF16", 2.0),
+         "llamacpp_q8_0": ("Q8_0", 34 / 32), "llamacpp_q4_0": ("Q4_0", 18 / 32)}
 STEPS = 16  # Of generation in one measurement.
 
 
 def write_model(name: str, file: Path, layers: int, width: int, head: int, words: int, places: int) -> None:
     import gguf
 
-    quantization = gguf.GGMLQuantizationType[TYPES[name]]
+    quantization = gguf.GGMLQuantizationType[TYPES[name][0]]
     hidden = width * 11 // 4
     source = np.random.default_rng(1)
     writer = gguf.GGUFWriter(file, "llama")
@@ -59,17 +61,12 @@ def write_model(name: str, file: Path, layers: int, width: int, head: int, words
     writer.close()
 
 
-def bytes_of_number(name: str) -> float:
-    """Of a weight, with its share of the scales: blocks of 32 have one of two bytes."""
-    return {"llamacpp_float32": 4, "llamacpp_bfloat16": 2, "llamacpp_q8_0": 34 / 32, "llamacpp_q4_0": 18 / 32}[name]
-
-
 def time_of(programs: Path, file: Path, batch: int, tokens: int, threads: int, seconds: float) -> float:
     """The fewest nanoseconds of a run of `tokens` places of `batch` sequences."""
     common = ["-m", str(file), "-t", str(threads), "-ngl", "0"]
     if batch > 1:
         # It measures once, after a run to warm up, STEPS tokens of each sequence after a prompt of `tokens` places.
-        command = [str(programs / "llama-batched-bench"), *common, "-c", "4096", "-npp", "1" if tokens == 1 else str(tokens),
+        command = [str(programs / "llama-batched-bench"), *common, "-c", "4096", "-npp", str(tokens),
                    "-ntg", str(STEPS), "-npl", str(batch), "--output-format", "jsonl"]
         lines = [json.loads(line) for line in bench_aoti.pinned(command, threads).splitlines() if line.startswith("{")]
         return float(lines[-1]["t_tg"] / STEPS if tokens == 1 else lines[-1]["t_pp"]) * 1e9

@@ -9,6 +9,7 @@
 #include "kernels/elements.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/vectors/rounded.hpp"
+#include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti {
@@ -69,12 +70,6 @@ TENON_CPU_AOTI_AVX2 inline void put_in_order(Pair& x) noexcept {
     const __m256 high = _mm256_unpackhi_ps(x.first, x.second);
     x = {_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
   }
-}
-
-TENON_CPU_AOTI_AVX2 inline float sum_of(__m256 x) noexcept {
-  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
-  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
 /// Adds 16 products to the sum of each lane.
@@ -396,13 +391,11 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
   }
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
-  // Columns that stay in the second-level cache for all rows.
-  constexpr std::int64_t most_bytes = 1 << 17;
-  const std::int64_t at_once = std::max<std::int64_t>(
-      most_bytes / (std::max<std::int64_t>(p.b.rows, 1) * std::int64_t{sizeof(T)}), 4);
+  // Up to four rows read B once.
+  const std::int64_t at_once =
+      p.a.rows <= 4 ? p.b.cols : columns_in_cache(p.b.rows * std::int64_t{sizeof(T)}, 4);
   for (std::int64_t begin = 0; begin < p.b.cols; begin += at_once) {
-    const MatrixView b =
-        p.a.rows <= 4 ? p.b : columns(p.b, begin, std::min(begin + at_once, p.b.cols), sizeof(T));
+    const MatrixView b = columns(p.b, begin, std::min(begin + at_once, p.b.cols), sizeof(T));
     float* const out = sums + begin;
     std::int64_t row = 0;
     for (; row + 4 <= p.a.rows; row += 4) {
@@ -418,7 +411,6 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
     } else if (row < p.a.rows) {
       multiply_all_columns<T, 1, 4>(packed + row * step, b, out + row * sums_step, sums_step);
     }
-    if (p.a.rows <= 4) return;
   }
 }
 

@@ -19,6 +19,14 @@ namespace tenon::cpu_aoti {
                                                      : out;
 }
 
+/// The number of columns of `nbytes` each, a multiple of `step`, that stay in the second-level
+/// cache while several rows are multiplied with them.
+[[nodiscard]] constexpr std::int64_t columns_in_cache(std::int64_t nbytes,
+                                                      std::int64_t step) noexcept {
+  constexpr std::int64_t most_bytes = 1 << 17;
+  return std::max<std::int64_t>(most_bytes / std::max<std::int64_t>(nbytes, 1) / step, 1) * step;
+}
+
 /// Calls `work(begin, end)` for parts of [0, count), on as many threads as a model may use when
 /// `cost`, the number of bytes to read, is worth it, else on the calling thread. Each part but the
 /// last is a multiple of `step`. Of a run that can be cancelled large parts are divided further,

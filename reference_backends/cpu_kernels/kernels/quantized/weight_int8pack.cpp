@@ -5,6 +5,7 @@
 #include "kernels/kernel_list.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/quantized/weight_products.hpp"
+#include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -37,23 +38,11 @@ void multiply_anywhere(const Int8Weights& w, const float* x, std::int64_t rows, 
 
 #if defined(__x86_64__)
 
-/// Weights of a block of columns that stay in the second-level cache for all rows.
-[[nodiscard]] constexpr std::int64_t columns_in_cache(const Int8Weights& w) noexcept {
-  constexpr std::int64_t most_bytes = 1 << 17;
-  return std::max<std::int64_t>(most_bytes / std::max<std::int64_t>(w.inner, 1) / 12, 1) * 12;
-}
-
 /// Eight weights as floats.
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 weights_avx2(
     const std::int8_t* from) noexcept {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-}
-
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline float sum_of(__m256 x) noexcept {
-  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
-  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
 /// As `multiply_block` for AVX-512.
@@ -134,7 +123,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
 
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std::int64_t rows,
                                        float* out, std::int64_t begin, std::int64_t end) noexcept {
-  const std::int64_t step = rows == 1 ? end - begin : columns_in_cache(w);
+  const std::int64_t step = rows == 1 ? end - begin : columns_in_cache(w.inner, 12);
   for (; begin < end; begin += step) {
     const std::int64_t last = std::min(begin + step, end);
     std::int64_t i = 0;
