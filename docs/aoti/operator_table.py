@@ -61,16 +61,22 @@ def read_names(header: str) -> list[str]:
     return sorted(re.findall(rf"AOTITorchError {PREFIX}(\w+)\(", header))
 
 
-def read_served(kernel_list: str) -> set[str]:
-    """The functions that the plugin's list declares."""
-    return set(re.findall(rf"X\({PREFIX}(\w+),", kernel_list))
+def read_served(kernel_list: str) -> dict[str, str]:
+    """The functions that the plugin's lists declare, each with the group of its list."""
+    served, group = {}, ""
+    for line in kernel_list.splitlines():
+        if found := re.match(r"#define TENON_CPU_AOTI_(\w+)\(X\)", line):
+            group = found[1].lower()
+        if found := re.search(rf"X\({PREFIX}(\w+),", line):
+            served[found[1]] = group
+    return served
 
 
 def reason_of(name: str) -> str | None:
     return TRAINING if name.endswith("_backward") else REASONS.get(name)
 
 
-def make_table(names: list[str], served: set[str]) -> tuple[str, list[str]]:
+def make_table(names: list[str], served: dict[str, str]) -> tuple[str, list[str]]:
     """The table and what is wrong."""
     problems = [f"{name}: served, and has a reason not to be" for name in sorted(served) if reason_of(name)]
     problems += [f"{name}: has a reason, and is in no header" for name in REASONS if name not in names]
@@ -79,11 +85,11 @@ def make_table(names: list[str], served: set[str]) -> tuple[str, list[str]]:
         reason = "" if name in served else reason_of(name)
         if reason is None:
             problems.append(f"{name}: expected a kernel or a reason in operator_table.py")
-        rows.append(f"| `{name}` | {'yes' if name in served else 'no'} | {reason or ''} |\n")
+        rows.append(f"| `{name}` | {f'`{served[name]}`' if name in served else 'no'} | {reason or ''} |\n")
     forward = [name for name in names if not name.endswith("_backward")]
     known = sum(name in served for name in forward)
     text = (f"Of {len(names)} functions {len(names) - len(forward)} compute gradients. Of the other {len(forward)} the "
-            f"plugin has {known}.\n\n| function | served | why not |\n|---|---|---|\n{''.join(rows)}")
+            f"plugin has {known}.\n\n| function | group of kernels | why not |\n|---|---|---|\n{''.join(rows)}")
     return text, problems
 
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/products/few_rows.hpp"
+#include "kernels/products/vector_product.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
 #include "onednn/primitive_desc.hpp"
@@ -268,14 +268,14 @@ MatrixView matrix_of(const ModelTensor& tensor, std::int64_t batch) noexcept {
 
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return ok();
-  if (has_few_rows(p)) return multiply_few_rows(p);
+  if (has_vector_product(p)) return multiply_by_vectors(p);
   Product other = p;
   other.a = transposed(p.b);
   other.b = transposed(p.a);
   other.c = transposed(p.c);
   other.is_b_fixed = false;
-  if (has_few_rows(other)) {
-    return multiply_few_rows(other);
+  if (has_vector_product(other)) {
+    return multiply_by_vectors(other);
   }
   switch (p.type) {
     case ScalarType::Float:

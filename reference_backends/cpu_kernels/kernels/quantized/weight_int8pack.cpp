@@ -4,6 +4,7 @@
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "kernels/products/in_parts.hpp"
+#include "kernels/products/tile.hpp"
 #include "kernels/quantized/weight_products.hpp"
 #include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
@@ -38,46 +39,21 @@ void multiply_anywhere(const Int8Weights& w, const float* x, std::int64_t rows, 
 
 #if defined(__x86_64__)
 
-/// Eight weights as floats.
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 weights_avx2(
-    const std::int8_t* from) noexcept {
-  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-}
-
 /// As `multiply_block` for AVX-512.
 template <int rows, int columns>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
     const Int8Weights& w, const float* x, float* out, std::int64_t column) noexcept {
-  constexpr std::int64_t lanes = 8;
+  const std::int64_t whole = w.inner / tile_step * tile_step;
   const std::int8_t* const weight = w.data + column * w.stride;
-  __m256 sums[rows][columns];
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < rows; ++i) {
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < columns; ++j) sums[i][j] = _mm256_setzero_ps();
-  }
-  std::int64_t k = 0;
-  for (; k + lanes <= w.inner; k += lanes) {
-    __m256 right[columns];
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < columns; ++j) right[j] = weights_avx2(weight + j * w.stride + k);
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      const __m256 left = _mm256_loadu_ps(x + i * w.inner + k);
-      TENON_CPU_AOTI_UNROLL
-      for (int j = 0; j < columns; ++j) sums[i][j] = _mm256_fmadd_ps(left, right[j], sums[i][j]);
-    }
-  }
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < rows; ++i) {
-    TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) std::fill_n(out + i * w.columns + column, columns, 0.0f);
+  add_tile<rows, columns>(
+      Tile<std::int8_t>{x, w.inner, weight, w.stride, whole, out + column, w.columns});
+  for (int i = 0; whole < w.inner && i < rows; ++i) {
     for (int j = 0; j < columns; ++j) {
-      float sum = sum_of(sums[i][j]);
-      for (std::int64_t rest = k; rest < w.inner; ++rest) {
-        sum += x[i * w.inner + rest] * static_cast<float>(weight[j * w.stride + rest]);
+      for (std::int64_t k = whole; k < w.inner; ++k) {
+        out[i * w.columns + column + j] +=
+            x[i * w.inner + k] * static_cast<float>(weight[j * w.stride + k]);
       }
-      out[i * w.columns + column + j] = sum;
     }
   }
 }
@@ -96,11 +72,11 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_column_avx2(
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < parts; ++i) {
       const std::int64_t at = k + i * lanes;
-      sums[i] = _mm256_fmadd_ps(_mm256_loadu_ps(x + at), weights_avx2(weight + at), sums[i]);
+      sums[i] = _mm256_fmadd_ps(_mm256_loadu_ps(x + at), tile_elements(weight + at, 0), sums[i]);
     }
   }
   for (; k + lanes <= w.inner; k += lanes) {
-    sums[0] = _mm256_fmadd_ps(_mm256_loadu_ps(x + k), weights_avx2(weight + k), sums[0]);
+    sums[0] = _mm256_fmadd_ps(_mm256_loadu_ps(x + k), tile_elements(weight + k, 0), sums[0]);
   }
   TENON_CPU_AOTI_UNROLL
   for (int distance = parts / 2; distance > 0; distance /= 2) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/products/few_rows.hpp"
+#include "kernels/products/vector_product.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/products/in_parts.hpp"
+#include "kernels/products/tile.hpp"
 #include "kernels/vectors/rounded.hpp"
 #include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
@@ -18,11 +19,8 @@ namespace tenon::cpu_aoti {
 
 namespace {
 
-// Elements of B are read 16 at a time, as two vectors of eight floats. Both vectors of Float and
-// Half have their order; of BFloat16 one has the even elements and the other the odd ones, because
-// that takes one instruction for each. So 16 floats that meet them are stored in the order of the
-// two.
-constexpr std::int64_t block = 16;
+// Sixteen floats that meet elements of B are stored in the order of `tile_elements`.
+constexpr std::int64_t block = tile_step;
 
 constexpr std::int64_t wide_block = 32;
 
@@ -37,17 +35,7 @@ struct Pair {
 
 template <class T>
 TENON_CPU_AOTI_AVX2 inline Pair load(const T* from) noexcept {
-  if constexpr (std::is_same_v<T, float>) {
-    return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)};
-  } else if constexpr (std::is_same_v<T, Half>) {
-    const auto* const halves = reinterpret_cast<const __m128i*>(from);
-    return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
-  } else {
-    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
-    return {_mm256_castsi256_ps(_mm256_slli_epi32(words, 16)),
-            _mm256_castsi256_ps(_mm256_and_si256(words, high))};
-  }
+  return {tile_elements(from, 0), tile_elements(from, 1)};
 }
 
 /// Stores 16 floats in the order of the elements, rounded to them.
@@ -91,51 +79,18 @@ struct Padded {
 template <class T, bool in_order>
 TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* to) noexcept {
   for (std::int64_t k = 0; k < a.cols; k += block) {
-    T elements[block] = {};
     const std::int64_t count = std::min(block, a.cols - k);
-    for (std::int64_t i = 0; i < count; ++i) elements[i] = *a.at<T>(row, k + i);
-    Pair pair = load(elements);
+    T elements[block] = {};
+    const T* from = elements;
+    if (count == block && a.col_stride == 1) {
+      from = a.at<const T>(row, k);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) elements[i] = *a.at<T>(row, k + i);
+    }
+    Pair pair = load(from);
     if constexpr (in_order) put_in_order<T>(pair);
     _mm256_storeu_ps(to + k, pair.first);
     _mm256_storeu_ps(to + k + 8, pair.second);
-  }
-}
-
-/// Sums of `rows` packed rows of A, `step` apart, with `cols` columns of B from `column`: eight
-/// vectors of sums side by side hide the latency of an addition.
-template <class T, int rows, int cols>
-TENON_CPU_AOTI_AVX2 inline void multiply_columns(const float* a, std::int64_t step,
-                                                 const MatrixView& b, std::int64_t column,
-                                                 float* sums, std::int64_t sums_step) noexcept {
-  Pair sum[rows][cols];
-  const T* from[cols];
-  TENON_CPU_AOTI_UNROLL
-  for (int j = 0; j < cols; ++j) {
-    from[j] = b.at<const T>(0, column + j);
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < rows; ++i) sum[i][j] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-  }
-  std::int64_t k = 0;
-  for (; k + block <= b.rows; k += block) {
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < cols; ++j) {
-      const Pair pair = load(from[j] + k);
-      TENON_CPU_AOTI_UNROLL
-      for (int i = 0; i < rows; ++i) add_product(a + i * step + k, pair, sum[i][j]);
-    }
-  }
-  TENON_CPU_AOTI_UNROLL
-  for (int j = 0; j < cols; ++j) {
-    if (k < b.rows) {
-      const Padded<T> rest(from[j] + k, b.rows - k);
-      const Pair pair = load(rest.at);
-      TENON_CPU_AOTI_UNROLL
-      for (int i = 0; i < rows; ++i) add_product(a + i * step + k, pair, sum[i][j]);
-    }
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      sums[i * sums_step + column + j] = sum_of(_mm256_add_ps(sum[i][j].first, sum[i][j].second));
-    }
   }
 }
 
@@ -147,16 +102,49 @@ TENON_CPU_AOTI_AVX2 inline void multiply_columns(const float* a, std::int64_t st
   return m;
 }
 
+/// Adds the sums of `rows` packed rows of A, `step` apart, with `cols` columns of B from `column`,
+/// of the elements from `first` to `end`.
 template <class T, int rows, int cols>
-TENON_CPU_AOTI_AVX2 void multiply_all_columns(const float* a, const MatrixView& b, float* sums,
-                                              std::int64_t sums_step) noexcept {
-  const std::int64_t step = padded(b.rows);
-  std::int64_t column = 0;
-  for (; column + cols <= b.cols; column += cols) {
-    multiply_columns<T, rows, cols>(a, step, b, column, sums, sums_step);
+TENON_CPU_AOTI_AVX2 inline void add_columns(const float* a, std::int64_t step, const MatrixView& b,
+                                            std::int64_t column, std::int64_t first,
+                                            std::int64_t end, float* sums,
+                                            std::int64_t sums_step) noexcept {
+  const std::int64_t last = first + (end - first) / block * block;
+  add_tile<rows, cols>(Tile<T>{a + first, step, b.at<const T>(first, column), b.col_stride,
+                               last - first, sums + column, sums_step});
+  if (last == end) return;
+  T rest[cols][block] = {};
+  for (int j = 0; j < cols; ++j) {
+    std::memcpy(rest[j], b.at<const T>(last, column + j),
+                static_cast<std::size_t>(end - last) * sizeof(T));
   }
-  for (; column < b.cols; ++column)
-    multiply_columns<T, rows, 1>(a, step, b, column, sums, sums_step);
+  add_tile<rows, cols>(Tile<T>{a + last, step, rest[0], block, block, sums + column, sums_step});
+}
+
+/// Sums of `count` packed rows, a multiple of `rows`, with all columns of B, `cols` at once. A part
+/// of the rows of B that the first-level cache holds with those of A is multiplied with each
+/// before the next.
+template <class T, int rows, int cols>
+TENON_CPU_AOTI_AVX2 void multiply_rows(const float* a, std::int64_t count, const MatrixView& b,
+                                       float* sums, std::int64_t sums_step) noexcept {
+  constexpr std::int64_t most_at_once = 1024;
+  const std::int64_t step = padded(b.rows);
+  const std::int64_t at_once = count <= rows ? b.rows : most_at_once;
+  for (std::int64_t row = 0; row < count; ++row) std::fill_n(sums + row * sums_step, b.cols, 0.0f);
+  for (std::int64_t first = 0; first < b.rows; first += at_once) {
+    const std::int64_t end = std::min(first + at_once, b.rows);
+    for (std::int64_t row = 0; row < count; row += rows) {
+      const float* const from = a + row * step;
+      float* const to = sums + row * sums_step;
+      std::int64_t column = 0;
+      for (; column + cols <= b.cols; column += cols) {
+        add_columns<T, rows, cols>(from, step, b, column, first, end, to, sums_step);
+      }
+      for (; column < b.cols; ++column) {
+        add_columns<T, rows, 1>(from, step, b, column, first, end, to, sums_step);
+      }
+    }
+  }
 }
 
 /// The sum of a packed row with one column, which is read in order: the processor then fetches it
@@ -393,23 +381,21 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
   const std::int64_t sums_step = padded(p.c.cols);
   // Up to four rows read B once.
   const std::int64_t at_once =
-      p.a.rows <= 4 ? p.b.cols : columns_in_cache(p.b.rows * std::int64_t{sizeof(T)}, 4);
+      p.a.rows <= 4 ? p.b.cols : columns_in_cache(p.b.rows * std::int64_t{sizeof(T)}, 12);
   for (std::int64_t begin = 0; begin < p.b.cols; begin += at_once) {
     const MatrixView b = columns(p.b, begin, std::min(begin + at_once, p.b.cols), sizeof(T));
     float* const out = sums + begin;
-    std::int64_t row = 0;
-    for (; row + 4 <= p.a.rows; row += 4) {
-      multiply_all_columns<T, 4, 1>(packed + row * step, b, out + row * sums_step, sums_step);
-    }
-    for (; row + 2 <= p.a.rows; row += 2) {
-      multiply_all_columns<T, 2, 2>(packed + row * step, b, out + row * sums_step, sums_step);
-    }
+    const std::int64_t fours = p.a.rows / 4 * 4;
+    const std::int64_t pairs = p.a.rows / 2 * 2;
+    multiply_rows<T, 4, 3>(packed, fours, b, out, sums_step);
+    multiply_rows<T, 2, 4>(packed + fours * step, pairs - fours, b, out + fours * sums_step,
+                           sums_step);
     if (p.a.rows == 1 && is_large<T>(b)) {
       for (std::int64_t column = 0; column < b.cols; ++column) {
         out[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
       }
-    } else if (row < p.a.rows) {
-      multiply_all_columns<T, 1, 4>(packed + row * step, b, out + row * sums_step, sums_step);
+    } else if (pairs < p.a.rows) {
+      multiply_rows<T, 1, 8>(packed + pairs * step, 1, b, out + pairs * sums_step, sums_step);
     }
   }
 }
@@ -505,7 +491,7 @@ void multiply_part(const Product& p, const float* packed, float* sums) noexcept 
 }
 
 template <class T>
-Status multiply_as(const Product& p) {
+Status multiply_panel(const Product& p) {
   const std::int64_t packed_count = p.a.rows * padded(p.a.cols);
   const std::int64_t sum_count = p.a.rows * padded(p.c.cols);
   TENON_TRY(const Scratch scratch,
@@ -513,44 +499,66 @@ Status multiply_as(const Product& p) {
   auto* const packed = scratch.as<float>();
   pack<T>(p, packed);
   const std::int64_t nbytes = p.b.rows * p.b.cols * static_cast<std::int64_t>(sizeof(T));
-  in_parts(p.c.cols, wide_block, nbytes, [&](std::int64_t begin, std::int64_t end) {
-    Product part = p;
-    part.b = columns(p.b, begin, end, sizeof(T));
-    part.c = columns(p.c, begin, end, sizeof(T));
-    multiply_part<T>(part, packed, packed + packed_count + begin * p.a.rows);
-  });
+  in_parts(p.c.cols, wide_block, bytes_read(nbytes, p.a.rows),
+           [&](std::int64_t begin, std::int64_t end) {
+             Product part = p;
+             part.b = columns(p.b, begin, end, sizeof(T));
+             part.c = columns(p.c, begin, end, sizeof(T));
+             multiply_part<T>(part, packed, packed + packed_count + begin * p.a.rows);
+           });
   return aoti::cancel_flag().check();
+}
+
+/// Rows `begin` to `end` of a matrix of elements of `size` bytes.
+[[nodiscard]] MatrixView rows_of(MatrixView m, std::int64_t begin, std::int64_t end,
+                                 std::size_t size) noexcept {
+  m.data += begin * m.row_stride * static_cast<std::int64_t>(size);
+  m.rows = end - begin;
+  return m;
+}
+
+template <class T>
+Status multiply_as(const Product& p) {
+  // The copies of more rows would take the place of B in the caches.
+  constexpr std::int64_t most_at_once = 256;
+  for (std::int64_t begin = 0; begin < p.a.rows; begin += most_at_once) {
+    const std::int64_t end = std::min(begin + most_at_once, p.a.rows);
+    Product panel = p;
+    panel.a = rows_of(p.a, begin, end, sizeof(T));
+    panel.c = rows_of(p.c, begin, end, sizeof(T));
+    TENON_RETURN_IF_ERROR(multiply_panel<T>(panel));
+  }
+  return ok();
 }
 
 }  // namespace
 
-/// The most rows for which a B in columns is not converted as a whole before.
-constexpr std::int64_t most_by_columns = 64;
-
-bool has_few_rows(const Product& p) noexcept {
+bool has_vector_product(const Product& p) noexcept {
   const VectorLevel level = vector_level();
   if (level < VectorLevel::avx2 || p.a.cols == 0 || (p.b.row_stride != 1 && p.b.col_stride != 1)) {
     return false;
   }
   const bool is_in_columns = p.b.row_stride == 1;
+  // Weights in columns are multiplied as they are, with any number of rows; oneDNN's products with
+  // AVX-512 are faster than this with more.
+  const bool takes_all = level < VectorLevel::avx512 && is_in_columns && p.is_b_fixed;
+  constexpr std::int64_t most_by_columns = 64;
   switch (p.type) {
     case ScalarType::Float:
-      // oneDNN's product of a single row reads B at the rate of the memory, and with AVX-512 the
-      // others are faster, too.
-      return level < VectorLevel::avx512 && is_in_columns && p.is_b_fixed && p.a.rows > 1 &&
-             p.a.rows <= most_by_columns && p.b.cols > 1 && is_large<float>(p.b);
+      // oneDNN's product of a single row reads B at the rate of the memory.
+      return takes_all && p.a.rows > 1 && p.b.cols > 1 && is_large<float>(p.b);
     case ScalarType::BFloat16:
       if (level >= VectorLevel::avx512) return p.a.rows <= (is_in_columns ? 1 : 4);
       [[fallthrough]];
     case ScalarType::Half:
       // oneDNN has nothing but a product of floats, for which all of B is converted.
-      return p.a.rows <= (is_in_columns ? most_by_columns : 16);
+      return takes_all || p.a.rows <= (is_in_columns ? most_by_columns : 16);
     default:
       return false;
   }
 }
 
-Status multiply_few_rows(const Product& p) {
+Status multiply_by_vectors(const Product& p) {
   switch (p.type) {
     case ScalarType::Float:
       return multiply_as<float>(p);
@@ -563,10 +571,10 @@ Status multiply_few_rows(const Product& p) {
 
 #else
 
-bool has_few_rows(const Product&) noexcept { return false; }
+bool has_vector_product(const Product&) noexcept { return false; }
 
-Status multiply_few_rows(const Product&) {
-  return error(Error::NotSupported, "products of few rows: expected a processor with AVX2");
+Status multiply_by_vectors(const Product&) {
+  return error(Error::NotSupported, "products by vectors: expected a processor with AVX2");
 }
 
 #endif
