@@ -35,6 +35,7 @@ struct Arguments {
   std::vector<std::string> forbidden;
   std::vector<std::string> cases;
   int rounds = 1;
+  std::int64_t threads = 0;  ///< Of CpuAotiBackend; 0: as many as it takes unasked.
 };
 
 /// The result of one case: the largest difference, or why it failed.
@@ -45,9 +46,11 @@ struct Outcome {
 };
 
 tenon::Result<CaseRunner> load_case(const Case& of_case,
-                                    const tenon::host::BackendRegistry& registry) {
+                                    const tenon::host::BackendRegistry& registry,
+                                    std::int64_t threads) {
   tenon::host::MethodOptions options;
   options.registry = &registry;
+  if (threads > 0) options.backend_options.push_back({"CpuAotiBackend", "threads", threads});
   return CaseRunner::load(of_case, std::move(options));
 }
 
@@ -68,11 +71,12 @@ Status run_case(const Case& of_case, CaseRunner method, Outcome& outcome) {
 /// Loads a case, and the same one through another plugin if there is one, and runs
 /// both.
 Status run_case(const fs::path& directory, const tenon::host::BackendRegistry& registry,
-                const tenon::host::BackendRegistry* beside, Outcome& outcome) {
+                const tenon::host::BackendRegistry* beside, std::int64_t threads,
+                Outcome& outcome) {
   TENON_TRY(const Case of_case, tenon::conformance::read_case(directory));
-  TENON_TRY(auto method, load_case(of_case, registry));
+  TENON_TRY(auto method, load_case(of_case, registry, threads));
   if (!beside) return run_case(of_case, std::move(method), outcome);
-  TENON_TRY(auto other, load_case(of_case, *beside));
+  TENON_TRY(auto other, load_case(of_case, *beside, threads));
   TENON_RETURN_IF_ERROR(run_case(of_case, std::move(method), outcome));
   return run_case(of_case, std::move(other), outcome);
 }
@@ -95,7 +99,7 @@ int run_cases(const Arguments& arguments, const tenon::host::BackendRegistry& re
   int failed = 0;
   for (const std::string& directory : arguments.cases) {
     Outcome outcome;
-    outcome.status = run_case(directory, registry, beside, outcome);
+    outcome.status = run_case(directory, registry, beside, arguments.threads, outcome);
     const std::string name = fs::path(directory).filename();
     if (outcome.status.ok()) {
       std::printf("ok      %-20s %2zu outputs, largest difference %.3g\n", name.c_str(),
@@ -195,6 +199,7 @@ int main(int argc, char** argv) {
   app.add_option("--forbid", arguments.forbidden, "text that no mapping of the process may have")
       ->allow_extra_args(false);
   app.add_option("--rounds", arguments.rounds, "how often each case is loaded and run");
+  app.add_option("--threads", arguments.threads, "threads that a run of CpuAotiBackend may use");
   app.add_option("CASE", arguments.cases, "directory of a case")->required();
   CLI11_PARSE(app, argc, argv);
   return run(arguments);

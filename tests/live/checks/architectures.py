@@ -5,8 +5,8 @@ The models are those of architecture_models.py, with random weights: nothing but
 eager PyTorch on two sets of inputs or more and compiled as export_models.py compiles, whatever operators it asks for.
 CACHE/NAME/ is its case (docs/tools/cases.md) with model.pt2, a package of the same library for libtorch's loader; a
 second run with the same packages and options only runs. aoti-cases runs the case by the plugin, without libtorch in
-the process, and compares all outputs with eager's. --speed times both loaders on that library, in turns, as
-bench_aoti.py does.
+the process, and compares all outputs with eager's, with each number of --threads. --speed times both loaders on that
+library, in turns, as bench_aoti.py does.
 
     PYTHONPATH=build/live/architecture_packages build/live/venv/bin/python tests/live/checks/architectures.py \\
         --cache build/live/architectures --build build/gcc
@@ -73,9 +73,19 @@ def facts_of(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_model(name: str, options: argparse.Namespace) -> tuple[str, str]:
-    """The verdict on a model that was exported, and the reason or the largest difference."""
+    """The verdict on a model that was exported with each number of threads, and the reason or the largest difference: of
+    the first number with which it is not right, else of the last."""
+    for threads in options.threads:
+        verdict, reason = run_with(threads, name, options)
+        if verdict != "right":
+            break
+    return verdict, reason
+
+
+def run_with(threads: int, name: str, options: argparse.Namespace) -> tuple[str, str]:
+    """The verdict with a number of threads."""
     command = [options.build / "tests/live/checks/aoti-cases", "--plugin", plugin_of(options), "--forbid", "libtorch",
-               "--forbid", "libc10", options.cache / name]
+               "--forbid", "libc10", "--threads", str(threads), options.cache / name]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
@@ -98,7 +108,7 @@ def time_models(names: list[str], options: argparse.Namespace) -> None:
     print(f"load of the machine: {os.getloadavg()}, {os.cpu_count()} processors")
     bench_aoti.speed(argparse.Namespace(
         cache=options.cache, plugin=str(plugin_of(options)), rounds=options.rounds, seconds=options.seconds,
-        bench_tenon=str(options.build / "tests/live/benchmarks/bench-tenon"), threads=[1], processor_time=False),
+        bench_tenon=str(options.build / "tests/live/benchmarks/bench-tenon"), threads=options.threads, processor_time=False),
         [options.cache / name for name in names])
 
 
@@ -111,6 +121,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--speed", action="store_true", help="then time those that are right, and libtorch's loader")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each side (default: 3)")
     parser.add_argument("--seconds", type=float, default=0.5, help="length of a turn (default: 0.5)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers of threads (default: 1 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write verdicts, reasons and facts there")
     return parser.parse_args()
 
