@@ -50,6 +50,10 @@ struct Tile {
   std::int64_t count;  ///< Of a row of A and a column of B; a multiple of `tile_step`.
   float* sums;
   std::int64_t sums_step;
+  /// Elements of `num_next` columns, `b_step` apart, that the processor fetches into its caches
+  /// meanwhile: as many as `count` of each.
+  const T* next = nullptr;
+  int num_next = 0;
 };
 
 /// Adds the products of `rows` rows with `columns` columns: an element of B becomes a float once
@@ -64,6 +68,12 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_tile(const Tile<T>& t
     for (int j = 0; j < columns; ++j) sums[i][j] = _mm256_setzero_ps();
   }
   for (std::int64_t k = 0; k < tile.count; k += tile_step) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < columns; ++j) {
+      if (j < tile.num_next) {
+        _mm_prefetch(reinterpret_cast<const char*>(tile.next + j * tile.b_step + k), _MM_HINT_T1);
+      }
+    }
     TENON_CPU_AOTI_UNROLL
     for (int part = 0; part < 2; ++part) {
       __m256 right[columns];

@@ -9,6 +9,7 @@
 #include "kernels/elements.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/products/tile.hpp"
+#include "kernels/products/wide_row.hpp"
 #include "kernels/vectors/rounded.hpp"
 #include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
@@ -21,13 +22,6 @@ namespace {
 
 // Sixteen floats that meet elements of B are stored in the order of `tile_elements`.
 constexpr std::int64_t block = tile_step;
-
-constexpr std::int64_t wide_block = 32;
-
-/// The place of a packed row of A, or of a row of sums.
-[[nodiscard]] constexpr std::int64_t padded(std::int64_t count) noexcept {
-  return (count + wide_block - 1) / wide_block * wide_block;
-}
 
 struct Pair {
   __m256 first, second;
@@ -66,15 +60,6 @@ TENON_CPU_AOTI_AVX2 inline void add_product(const float* a, const Pair& b, Pair&
   sum.second = _mm256_fmadd_ps(_mm256_loadu_ps(a + 8), b.second, sum.second);
 }
 
-/// Adjacent elements with zeros behind the last of them.
-template <class T, std::int64_t most = block>
-struct Padded {
-  T at[most] = {};
-  Padded(const T* from, std::int64_t count) noexcept {
-    std::memcpy(at, from, static_cast<std::size_t>(count) * sizeof(T));
-  }
-};
-
 /// Row `row` of A as floats, in the order of `load` or of the elements, with zeros behind the last.
 template <class T, bool in_order>
 TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* to) noexcept {
@@ -102,16 +87,23 @@ TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* 
   return m;
 }
 
+/// The elements of B that a tile has fetched: `count` columns from `from`.
+template <class T>
+struct Next {
+  const T* from = nullptr;
+  int count = 0;
+};
+
 /// Adds the sums of `rows` packed rows of A, `step` apart, with `cols` columns of B from `column`,
 /// of the elements from `first` to `end`.
 template <class T, int rows, int cols>
 TENON_CPU_AOTI_AVX2 inline void add_columns(const float* a, std::int64_t step, const MatrixView& b,
                                             std::int64_t column, std::int64_t first,
-                                            std::int64_t end, float* sums,
-                                            std::int64_t sums_step) noexcept {
+                                            std::int64_t end, float* sums, std::int64_t sums_step,
+                                            Next<T> next) noexcept {
   const std::int64_t last = first + (end - first) / block * block;
   add_tile<rows, cols>(Tile<T>{a + first, step, b.at<const T>(first, column), b.col_stride,
-                               last - first, sums + column, sums_step});
+                               last - first, sums + column, sums_step, next.from, next.count});
   if (last == end) return;
   T rest[cols][block] = {};
   for (int j = 0; j < cols; ++j) {
@@ -123,25 +115,36 @@ TENON_CPU_AOTI_AVX2 inline void add_columns(const float* a, std::int64_t step, c
 
 /// Sums of `count` packed rows, a multiple of `rows`, with all columns of B, `cols` at once. A part
 /// of the rows of B that the first-level cache holds with those of A is multiplied with each
-/// before the next.
+/// before the next. `later` columns follow those of B in memory: while the first rows are
+/// multiplied with these, the processor fetches as many of those, a third with each of three.
 template <class T, int rows, int cols>
 TENON_CPU_AOTI_AVX2 void multiply_rows(const float* a, std::int64_t count, const MatrixView& b,
-                                       float* sums, std::int64_t sums_step) noexcept {
+                                       std::int64_t later, float* sums,
+                                       std::int64_t sums_step) noexcept {
   constexpr std::int64_t most_at_once = 1024;
   const std::int64_t step = padded(b.rows);
   const std::int64_t at_once = count <= rows ? b.rows : most_at_once;
+  const std::int64_t times = std::min<std::int64_t>(count / rows, cols);
   for (std::int64_t row = 0; row < count; ++row) std::fill_n(sums + row * sums_step, b.cols, 0.0f);
   for (std::int64_t first = 0; first < b.rows; first += at_once) {
     const std::int64_t end = std::min(first + at_once, b.rows);
     for (std::int64_t row = 0; row < count; row += rows) {
       const float* const from = a + row * step;
       float* const to = sums + row * sums_step;
+      const std::int64_t turn = row / rows;
+      const std::int64_t skipped = cols * turn / times;
+      const std::int64_t fetched = turn < times ? cols * (turn + 1) / times - skipped : 0;
       std::int64_t column = 0;
       for (; column + cols <= b.cols; column += cols) {
-        add_columns<T, rows, cols>(from, step, b, column, first, end, to, sums_step);
+        const bool has_next = fetched > 0 && column + cols <= later;
+        add_columns<T, rows, cols>(from, step, b, column, first, end, to, sums_step,
+                                   has_next
+                                       ? Next<T>{b.at<const T>(first, b.cols + column + skipped),
+                                                 static_cast<int>(fetched)}
+                                       : Next<T>{});
       }
       for (; column < b.cols; ++column) {
-        add_columns<T, rows, 1>(from, step, b, column, first, end, to, sums_step);
+        add_columns<T, rows, 1>(from, step, b, column, first, end, to, sums_step, {});
       }
     }
   }
@@ -174,171 +177,6 @@ TENON_CPU_AOTI_AVX2 inline float multiply_column(const float* a, const T* from,
   const __m256 second = _mm256_add_ps(_mm256_add_ps(sum[2].first, sum[2].second),
                                       _mm256_add_ps(sum[3].first, sum[3].second));
   return sum_of(_mm256_add_ps(first, second));
-}
-
-/// Bytes of B that do not fit into the second-level cache.
-constexpr std::int64_t large = 1 << 20;
-
-template <class T>
-[[nodiscard]] bool is_large(const MatrixView& b) noexcept {
-  return b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large;
-}
-
-// One row of A with 512 bits: the processor then has twice as many bytes of B under way.
-
-struct WidePair {
-  __m512 first, second;
-};
-
-template <class T>
-TENON_CPU_AOTI_AVX512 inline WidePair load_wide(const T* from) noexcept {
-  const __m512i words = _mm512_loadu_si512(from);
-  if constexpr (std::is_same_v<T, Half>) {
-    return {_mm512_cvtph_ps(_mm512_castsi512_si256(words)),
-            _mm512_cvtph_ps(_mm512_extracti64x4_epi64(words, 1))};
-  } else {
-    const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
-    return {_mm512_castsi512_ps(_mm512_slli_epi32(words, 16)),
-            _mm512_castsi512_ps(_mm512_and_si512(words, high))};
-  }
-}
-
-TENON_CPU_AOTI_AVX512 inline void add_product(const float* a, const WidePair& b,
-                                              WidePair& sum) noexcept {
-  sum.first = _mm512_fmadd_ps(_mm512_loadu_ps(a), b.first, sum.first);
-  sum.second = _mm512_fmadd_ps(_mm512_loadu_ps(a + 16), b.second, sum.second);
-}
-
-/// Sums of a row of A, packed in the order of `load_wide`, with `cols` columns of B.
-template <class T, int cols>
-TENON_CPU_AOTI_AVX512 inline void multiply_wide(const float* a, const MatrixView& b,
-                                                std::int64_t column, float* sums) noexcept {
-  WidePair sum[cols];
-  const T* from[cols];
-  TENON_CPU_AOTI_UNROLL
-  for (int j = 0; j < cols; ++j) {
-    from[j] = b.at<const T>(0, column + j);
-    sum[j] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-  }
-  std::int64_t k = 0;
-  for (; k + wide_block <= b.rows; k += wide_block) {
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < cols; ++j) add_product(a + k, load_wide(from[j] + k), sum[j]);
-  }
-  TENON_CPU_AOTI_UNROLL
-  for (int j = 0; j < cols; ++j) {
-    if (k < b.rows) {
-      const Padded<T, wide_block> rest(from[j] + k, b.rows - k);
-      add_product(a + k, load_wide(rest.at), sum[j]);
-    }
-    sums[column + j] = _mm512_reduce_add_ps(_mm512_add_ps(sum[j].first, sum[j].second));
-  }
-}
-
-/// The only row of A as floats, in the order of `load_wide`, with zeros behind the last.
-template <class T>
-TENON_CPU_AOTI_AVX512 void pack_wide_row(const MatrixView& a, float* to) noexcept {
-  for (std::int64_t k = 0; k < a.cols; k += wide_block) {
-    T elements[wide_block] = {};
-    const std::int64_t count = std::min(wide_block, a.cols - k);
-    for (std::int64_t i = 0; i < count; ++i) elements[i] = *a.at<T>(0, k + i);
-    const WidePair pair = load_wide(elements);
-    _mm512_storeu_ps(to + k, pair.first);
-    _mm512_storeu_ps(to + k + 16, pair.second);
-  }
-}
-
-/// The only row of A as it is, with zeros behind the last.
-void pack_bfloat16_row(const MatrixView& a, BFloat16* to) noexcept {
-  for (std::int64_t k = 0; k < a.cols; ++k) to[k] = *a.at<BFloat16>(0, k);
-  std::fill(to + a.cols, to + padded(a.cols), BFloat16{});
-}
-
-TENON_CPU_AOTI_BFLOAT16 [[gnu::always_inline]] inline __m512bh load_bfloat16(
-    const BFloat16* from) noexcept {
-  __m512bh out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
-
-/// The sum of a packed row of BFloat16 with one column, by the instruction for it: of half the
-/// loads, as nothing becomes floats. It takes numbers below the smallest normal one as 0, which
-/// oneDNN's products do, too.
-TENON_CPU_AOTI_BFLOAT16 [[gnu::always_inline]] inline float multiply_bfloat16_column(
-    const BFloat16* a, const BFloat16* from, std::int64_t count) noexcept {
-  constexpr int steps = 4;
-  __m512 sum[steps];
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < steps; ++i) sum[i] = _mm512_setzero_ps();
-  std::int64_t k = 0;
-  for (; k + steps * wide_block <= count; k += steps * wide_block) {
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < steps; ++i) {
-      const std::int64_t at = k + i * wide_block;
-      sum[i] = _mm512_dpbf16_ps(sum[i], load_bfloat16(a + at), load_bfloat16(from + at));
-    }
-  }
-  for (; k + wide_block <= count; k += wide_block) {
-    sum[0] = _mm512_dpbf16_ps(sum[0], load_bfloat16(a + k), load_bfloat16(from + k));
-  }
-  if (k < count) {
-    const Padded<BFloat16, wide_block> rest(from + k, count - k);
-    sum[1] = _mm512_dpbf16_ps(sum[1], load_bfloat16(a + k), load_bfloat16(rest.at));
-  }
-  return _mm512_reduce_add_ps(
-      _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3])));
-}
-
-TENON_CPU_AOTI_BFLOAT16 void multiply_bfloat16_row(const MatrixView& b, const BFloat16* packed,
-                                                   float* sums) noexcept {
-  for (std::int64_t column = 0; column < b.cols; ++column) {
-    sums[column] = multiply_bfloat16_column(packed, b.at<const BFloat16>(0, column), b.rows);
-  }
-}
-
-/// As `multiply_column`.
-template <class T>
-TENON_CPU_AOTI_AVX512 inline float multiply_wide_column(const float* a, const T* from,
-                                                        std::int64_t count) noexcept {
-  constexpr int steps = 4;  // Independent sums hide the latency of an addition.
-  WidePair sum[steps];
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < steps; ++i) sum[i] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-  std::int64_t k = 0;
-  for (; k + steps * wide_block <= count; k += steps * wide_block) {
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < steps; ++i) {
-      const std::int64_t at = k + i * wide_block;
-      add_product(a + at, load_wide(from + at), sum[i]);
-    }
-  }
-  for (; k + wide_block <= count; k += wide_block) {
-    add_product(a + k, load_wide(from + k), sum[0]);
-  }
-  if (k < count) {
-    const Padded<T, wide_block> rest(from + k, count - k);
-    add_product(a + k, load_wide(rest.at), sum[1]);
-  }
-  __m512 total = _mm512_setzero_ps();
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < steps; ++i) {
-    total = _mm512_add_ps(total, _mm512_add_ps(sum[i].first, sum[i].second));
-  }
-  return _mm512_reduce_add_ps(total);
-}
-
-template <class T>
-TENON_CPU_AOTI_AVX512 void multiply_row(const MatrixView& b, const float* packed,
-                                        float* sums) noexcept {
-  std::int64_t column = 0;
-  if (is_large<T>(b)) {
-    for (; column < b.cols; ++column) {
-      sums[column] = multiply_wide_column(packed, b.at<const T>(0, column), b.rows);
-    }
-    return;
-  }
-  for (; column + 4 <= b.cols; column += 4) multiply_wide<T, 4>(packed, b, column, sums);
-  for (; column < b.cols; ++column) multiply_wide<T, 1>(packed, b, column, sums);
 }
 
 [[nodiscard]] bool is_wide_row(const Product& p) noexcept {
@@ -387,15 +225,16 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
     float* const out = sums + begin;
     const std::int64_t fours = p.a.rows / 4 * 4;
     const std::int64_t pairs = p.a.rows / 2 * 2;
-    multiply_rows<T, 4, 3>(packed, fours, b, out, sums_step);
-    multiply_rows<T, 2, 4>(packed + fours * step, pairs - fours, b, out + fours * sums_step,
+    const std::int64_t later = p.b.cols - begin - b.cols;
+    multiply_rows<T, 4, 3>(packed, fours, b, later, out, sums_step);
+    multiply_rows<T, 2, 4>(packed + fours * step, pairs - fours, b, 0, out + fours * sums_step,
                            sums_step);
     if (p.a.rows == 1 && is_large<T>(b)) {
       for (std::int64_t column = 0; column < b.cols; ++column) {
         out[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
       }
     } else if (pairs < p.a.rows) {
-      multiply_rows<T, 1, 8>(packed + pairs * step, 1, b, out + pairs * sums_step, sums_step);
+      multiply_rows<T, 1, 8>(packed + pairs * step, 1, b, 0, out + pairs * sums_step, sums_step);
     }
   }
 }
