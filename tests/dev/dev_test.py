@@ -179,11 +179,12 @@ class Compiled(InFolder):
         self.program("ninja", 'echo "ninja $*" >>log')
         for _ in range(2):
             builds.configure(self.part, builds.ASAN)
-        made, again, regenerated = pathlib.Path("log").read_text(encoding="utf-8").splitlines()
+        made, known, again, regenerated = pathlib.Path("log").read_text(encoding="utf-8").splitlines()
         self.assertTrue(made.startswith("clang clang++ lld: setup build/asan --werror -Dbuildtype=debug "
                                         "-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true "), made)
         self.assertIn(": configure build/asan -Dbuildtype=debug -Db_sanitize=address,undefined", again)
-        self.assertEqual(regenerated, "ninja -C build/asan --quiet build.ninja")
+        # Before it an option that is new since the build was made is unknown; after it targets have other names.
+        self.assertEqual([known, regenerated], ["ninja -C build/asan --quiet build.ninja"] * 2)
 
     def test_a_build_that_is_not_made_fails_with_what_meson_printed(self):
         self.program("meson", "echo no compiler; exit 1")
