@@ -133,7 +133,9 @@ class Options(unittest.TestCase):
                               ("-Dhost=disabled -Dpython=enabled", "the Python package needs -Dprograms=enabled"),
                               ("-Dprograms=disabled -Dtests=enabled", "tests need the programs: -Dprograms=enabled"),
                               ("-Dconformance=disabled -Dtests=enabled", "tests need the conformance kit: -Dconformance=enabled"),
-                              ("-Dexamples=disabled -Dtests=enabled", "tests need the example plugins: -Dexamples=enabled")):
+                              ("-Dexamples=disabled -Dtests=enabled", "tests need the example plugins: -Dexamples=enabled"),
+                              ("-Dcpu_kernels=products -Dtests=enabled", "tests need all kernels of CpuAotiBackend"),
+                              ("-Dcpu_kernels=", "cpu_kernels: expected at least one group of kernels")):
             with self.subTest(options):
                 self.assertIn(text, self.configure(options.split(), environment, expect=1))
 
