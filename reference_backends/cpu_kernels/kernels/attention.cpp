@@ -8,6 +8,7 @@
 
 #include "kernels/gemm.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/products/one_query.hpp"
 #include "kernels/softmax_rows.hpp"
 #include "onednn/onednn.hpp"
 #include "parallel.hpp"
@@ -34,11 +35,14 @@ struct Rows {
   }
 };
 
-/// The operands of one call, in `T` after narrow types were widened.
-template <class T>
+/// The operands of one call, in `T` after narrow types were widened; keys and values of a single
+/// query are read in their own type, `K`.
+template <class T, class K>
 struct Attention {
   std::int64_t batches, heads, queries, keys, size, heads_per_key;
-  Rows<T> query, key, value, mask;
+  Rows<T> query, mask;
+  Rows<K> key, value;
+  bool is_one_query;  ///< `has_one_query`; always when K is not T.
   bool causal;
   T scale;
   const ModelTensor* out;
@@ -71,6 +75,40 @@ bool multiply_block(bool transposed, std::int64_t m, std::int64_t n, std::int64_
       .ok();
 }
 
+/// Scores of `count` queries with `width` keys, in rows of `key_block`.
+template <class T, class K>
+bool multiply_keys(const Attention<T, K>& a, std::int64_t count, std::int64_t width, const T* query,
+                   const K* keys, T* scores) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (a.is_one_query) {
+      score_keys(query, keys, a.key.row, width, a.size, a.scale, scores);
+      return true;
+    }
+  }
+  if constexpr (std::is_same_v<T, K>) {
+    return multiply_block(true, count, width, a.size, a.scale, query, a.query.row, keys, a.key.row,
+                          T{0}, scores, key_block);
+  }
+  return false;
+}
+
+/// Adds the products of scores with `width` values to `sums`, which are 0 in the `first` block.
+template <class T, class K>
+bool multiply_values(const Attention<T, K>& a, std::int64_t count, std::int64_t width,
+                     const T* scores, const K* values, bool first, T* sums) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (a.is_one_query) {
+      add_values(scores, values, a.value.row, width, a.size, sums);
+      return true;
+    }
+  }
+  if constexpr (std::is_same_v<T, K>) {
+    return multiply_block(false, count, a.size, width, T{1}, scores, key_block, values, a.value.row,
+                          first ? T{0} : T{1}, sums, a.size);
+  }
+  return false;
+}
+
 /// The memory of one thread, from one allocation.
 template <class T>
 struct Block {
@@ -88,8 +126,8 @@ struct Block {
 };
 
 /// The rows from `first` on, for one head.
-template <class T>
-bool attend(const Attention<T>& a, const Block<T>& block, std::int64_t b, std::int64_t h,
+template <class T, class K>
+bool attend(const Attention<T, K>& a, const Block<T>& block, std::int64_t b, std::int64_t h,
             std::int64_t first) noexcept {
   const std::int64_t count = std::min(query_block, a.queries - first);
   const std::int64_t kv = h / a.heads_per_key;
@@ -102,8 +140,8 @@ bool attend(const Attention<T>& a, const Block<T>& block, std::int64_t b, std::i
   for (std::int64_t start = 0; start < keys; start += key_block) {
     if (a.cancelled.is_set()) return true;
     const std::int64_t width = std::min(key_block, keys - start);
-    if (!multiply_block(true, count, width, a.size, a.scale, a.query.at(b, h, first), a.query.row,
-                        a.key.at(b, kv, start), a.key.row, T{0}, block.scores, key_block)) {
+    if (!multiply_keys(a, count, width, a.query.at(b, h, first), a.key.at(b, kv, start),
+                       block.scores)) {
       return false;
     }
     for (std::int64_t r = 0; r < count; ++r) {
@@ -118,9 +156,8 @@ bool attend(const Attention<T>& a, const Block<T>& block, std::int64_t b, std::i
         for (std::int64_t i = 0; i < a.size; ++i) sums[i] *= factor;
       }
     }
-    if (!multiply_block(false, count, a.size, width, T{1}, block.scores, key_block,
-                        a.value.at(b, kv, start), a.value.row, start > 0 ? T{1} : T{0}, block.sums,
-                        a.size)) {
+    if (!multiply_values(a, count, width, block.scores, a.value.at(b, kv, start), start == 0,
+                         block.sums)) {
       return false;
     }
   }
@@ -151,8 +188,8 @@ bool attend(const Attention<T>& a, const Block<T>& block, std::int64_t b, std::i
   return true;
 }
 
-template <class T>
-Status attend_all(const Attention<T>& a) {
+template <class T, class K>
+Status attend_all(const Attention<T, K>& a) {
   const std::int64_t blocks = (a.queries + query_block - 1) / query_block;
   const std::int64_t items = a.batches * a.heads * blocks;
   const std::int64_t threads =
@@ -283,14 +320,14 @@ Status check_arguments(const ModelTensor& query, const ModelTensor& key, const M
   return ok();
 }
 
-template <class T>
-Status run(const ModelTensor& query, const ModelTensor& key, const ModelTensor& value,
-           const ModelTensor* mask, bool causal, const double* scale, const ModelTensor& out,
-           const ModelTensor& logsumexp) {
+template <class T, class K>
+Status run_with(const ModelTensor& query, const ModelTensor& key, const ModelTensor& value,
+                const ModelTensor* mask, bool causal, const double* scale, const ModelTensor& out,
+                const ModelTensor& logsumexp, bool is_one_query) {
   std::optional<Scratch> query_copy, key_copy, value_copy, mask_copy;
   TENON_TRY(const Rows<T> q, rows_of<T>(query, query_copy));
-  TENON_TRY(const Rows<T> k, rows_of<T>(key, key_copy));
-  TENON_TRY(const Rows<T> v, rows_of<T>(value, value_copy));
+  TENON_TRY(const Rows<K> k, rows_of<K>(key, key_copy));
+  TENON_TRY(const Rows<K> v, rows_of<K>(value, value_copy));
   Rows<T> m;
   if (mask) {
     TENON_TRY(m, mask_of<T>(*mask, query, key, mask_copy));
@@ -298,8 +335,21 @@ Status run(const ModelTensor& query, const ModelTensor& key, const ModelTensor& 
   const auto& z = query.sizes;
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(z[3]));
   const std::int64_t shared = key.sizes[1] == 0 ? 1 : z[1] / key.sizes[1];
-  return attend_all(Attention<T>{z[0], z[1], z[2], key.sizes[2], z[3], shared, q, k, v, m, causal,
-                                 static_cast<T>(factor), &out, &logsumexp, aoti::cancel_flag()});
+  return attend_all(Attention<T, K>{z[0], z[1], z[2], key.sizes[2], z[3], shared, q, m, k, v,
+                                    is_one_query, causal, static_cast<T>(factor), &out, &logsumexp,
+                                    aoti::cancel_flag()});
+}
+
+Status run(const ModelTensor& query, const ModelTensor& key, const ModelTensor& value,
+           const ModelTensor* mask, bool causal, const double* scale, const ModelTensor& out,
+           const ModelTensor& logsumexp) {
+  const ScalarType type = query.scalar_type;
+  const bool is_one_query = query.sizes[2] == 1 && has_one_query(type, query.sizes[3]);
+  auto* chosen = run_with<float, float>;
+  if (type == ScalarType::Double) chosen = run_with<double, double>;
+  if (is_one_query && type == ScalarType::Half) chosen = run_with<float, Half>;
+  if (is_one_query && type == ScalarType::BFloat16) chosen = run_with<float, BFloat16>;
+  return chosen(query, key, value, mask, causal, scale, out, logsumexp, is_one_query);
 }
 
 }  // namespace
@@ -318,13 +368,7 @@ ShimError aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
     TENON_TRY(OwnedTensor logsumexp,
               new_tensor(Sizes(z).first(3), order, wide ? ScalarType::Double : ScalarType::Float));
     const ModelTensor* mask = attn_mask ? *attn_mask : nullptr;
-    if (wide) {
-      TENON_RETURN_IF_ERROR(
-          run<double>(*query, *key, *value, mask, is_causal != 0, scale, *out, *logsumexp));
-    } else {
-      TENON_RETURN_IF_ERROR(
-          run<float>(*query, *key, *value, mask, is_causal != 0, scale, *out, *logsumexp));
-    }
+    TENON_RETURN_IF_ERROR(run(*query, *key, *value, mask, is_causal != 0, scale, *out, *logsumexp));
     *ret0 = out.take();
     *ret1 = logsumexp.take();
     return ok();

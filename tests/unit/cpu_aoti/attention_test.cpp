@@ -104,9 +104,10 @@ TEST_CASE("attention: shapes, types, causal, and fewer heads of keys", "[cpu_aot
   struct Case {
     std::int64_t batches, heads, key_heads, queries, keys, size;
   };
-  const Case cases[] = {{1, 1, 1, 1, 1, 1},     {2, 3, 3, 5, 7, 8},      {2, 4, 2, 65, 130, 16},
-                        {1, 6, 1, 1, 513, 64},  {1, 2, 2, 70, 1100, 32}, {1, 2, 2, 600, 20, 5},
-                        {1, 1, 1, 130, 700, 40}};
+  const Case cases[] = {{1, 1, 1, 1, 1, 1},      {2, 3, 3, 5, 7, 8},      {2, 4, 2, 65, 130, 16},
+                        {1, 6, 1, 1, 513, 64},   {1, 2, 2, 70, 1100, 32}, {1, 2, 2, 600, 20, 5},
+                        {1, 1, 1, 130, 700, 40}, {2, 4, 2, 1, 23, 16},    {1, 2, 1, 1, 7, 80},
+                        {1, 1, 1, 1, 40, 256},   {1, 2, 2, 1, 9, 272}};
   for (const ScalarType type :
        {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half, ScalarType::Double}) {
     for (const Case& c : cases) {
@@ -147,6 +148,27 @@ TEST_CASE("attention: the result has the query's layout", "[cpu_aoti]") {
       REQUIRE(attend(made, q, k, v) == 0);
       CHECK(made.out.strides() == expected);
       check(made, reference(q, k, v, false, {}, 1 / std::sqrt(8.0)), tolerated(type));
+    }
+  }
+}
+
+TEST_CASE("attention: one query with keys and values of any layout", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  // Of [2, 3, 19, 48]: a cache of 24 places, heads side by side, and columns apart.
+  const Shape layouts[] = {{3456, 1152, 48, 1}, {2736, 48, 144, 1}, {2736, 912, 1, 19}};
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+    Handle mask = random(source, {1, 1, 1, 19}, type);
+    for (const Shape& of_keys : layouts) {
+      for (const Shape& of_values : layouts) {
+        Handle q = random(source, {2, 3, 1, 48}, type);
+        Handle k = random(source, {2, 3, 19, 48}, type, of_keys);
+        Handle v = random(source, {2, 3, 19, 48}, type, of_values);
+        double scale = 0.2;
+        Made made;
+        REQUIRE(attend(made, q, k, v, false, &mask, &scale) == 0);
+        check(made, reference(q, k, v, false, spread(mask, {2, 3, 1, 19}), scale), tolerated(type));
+      }
     }
   }
 }

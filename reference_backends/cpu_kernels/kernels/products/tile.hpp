@@ -39,6 +39,18 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 tile_elements(const T* 
   }
 }
 
+/// Puts the two vectors of `tile_elements` into the order of the elements.
+template <class T>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void put_in_order(__m256& first,
+                                                                    __m256& second) noexcept {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    const __m256 low = _mm256_unpacklo_ps(first, second);
+    const __m256 high = _mm256_unpackhi_ps(first, second);
+    first = _mm256_permute2f128_ps(low, high, 0x20);
+    second = _mm256_permute2f128_ps(low, high, 0x31);
+  }
+}
+
 /// Rows of A as floats in the order of `tile_elements`, and columns of B without gaps, whose
 /// products are added to `sums`, where rows are `sums_step` apart.
 template <class T>

@@ -44,16 +44,6 @@ TENON_CPU_AOTI_AVX2 inline void store(const Pair& x, T* to) noexcept {
   }
 }
 
-/// Puts 16 floats from the order of `load` into that of the elements.
-template <class T>
-TENON_CPU_AOTI_AVX2 inline void put_in_order(Pair& x) noexcept {
-  if constexpr (std::is_same_v<T, BFloat16>) {
-    const __m256 low = _mm256_unpacklo_ps(x.first, x.second);
-    const __m256 high = _mm256_unpackhi_ps(x.first, x.second);
-    x = {_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
-  }
-}
-
 /// Adds 16 products to the sum of each lane.
 TENON_CPU_AOTI_AVX2 inline void add_product(const float* a, const Pair& b, Pair& sum) noexcept {
   sum.first = _mm256_fmadd_ps(_mm256_loadu_ps(a), b.first, sum.first);
@@ -73,7 +63,7 @@ TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* 
       for (std::int64_t i = 0; i < count; ++i) elements[i] = *a.at<T>(row, k + i);
     }
     Pair pair = load(from);
-    if constexpr (in_order) put_in_order<T>(pair);
+    if constexpr (in_order) put_in_order<T>(pair.first, pair.second);
     _mm256_storeu_ps(to + k, pair.first);
     _mm256_storeu_ps(to + k + 8, pair.second);
   }
@@ -283,7 +273,7 @@ TENON_CPU_AOTI_AVX2 void by_rows(const Product& p, const float* packed, float* s
   for (; k < p.a.cols; ++k) add_products<T, 1>(p, packed, k, sums);
   for (std::int64_t i = 0; std::is_same_v<T, BFloat16> && i < p.a.rows * sums_step; i += block) {
     Pair pair{_mm256_loadu_ps(sums + i), _mm256_loadu_ps(sums + i + 8)};
-    put_in_order<T>(pair);
+    put_in_order<T>(pair.first, pair.second);
     _mm256_storeu_ps(sums + i, pair.first);
     _mm256_storeu_ps(sums + i + 8, pair.second);
   }
@@ -309,7 +299,7 @@ TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
       if (p.beta != 0) {
         for (std::int64_t i = 0; i < count; ++i) elements[i] = to[i * p.c.col_stride];
         Pair before = load(elements);
-        put_in_order<T>(before);
+        put_in_order<T>(before.first, before.second);
         sum.first = _mm256_fmadd_ps(before.first, _mm256_set1_ps(beta), sum.first);
         sum.second = _mm256_fmadd_ps(before.second, _mm256_set1_ps(beta), sum.second);
       }
