@@ -39,15 +39,17 @@ void multiply_anywhere(const Int8Weights& w, const float* x, std::int64_t rows, 
 
 #if defined(__x86_64__)
 
-/// As `multiply_block` for AVX-512.
+/// As `multiply_block` for AVX-512. The processor fetches the columns at `next` meanwhile, which
+/// may be null.
 template <int rows, int columns>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
-    const Int8Weights& w, const float* x, float* out, std::int64_t column) noexcept {
+    const Int8Weights& w, const float* x, float* out, std::int64_t column,
+    const std::int8_t* next) noexcept {
   const std::int64_t whole = w.inner / tile_step * tile_step;
   const std::int8_t* const weight = w.data + column * w.stride;
   for (int i = 0; i < rows; ++i) std::fill_n(out + i * w.columns + column, columns, 0.0f);
-  add_tile<rows, columns>(
-      Tile<std::int8_t>{x, w.inner, weight, w.stride, whole, out + column, w.columns});
+  add_tile<rows, columns>(Tile<std::int8_t>{x, w.inner, weight, w.stride, whole, out + column,
+                                            w.columns, next, next ? columns : 0});
   for (int i = 0; whole < w.inner && i < rows; ++i) {
     for (int j = 0; j < columns; ++j) {
       for (std::int64_t k = whole; k < w.inner; ++k) {
@@ -88,13 +90,20 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_column_avx2(
   out[column] = sum;
 }
 
+/// The columns from `begin` to `end`. Those from `end` to `last` follow, and as many of them as
+/// these are fetched.
 template <int rows, int columns>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
-    const Int8Weights& w, const float* x, float* out, std::int64_t begin,
-    std::int64_t end) noexcept {
+    const Int8Weights& w, const float* x, float* out, std::int64_t begin, std::int64_t end,
+    std::int64_t last) noexcept {
   std::int64_t j = begin;
-  for (; j + columns <= end; j += columns) multiply_block_avx2<rows, columns>(w, x, out, j);
-  for (; j < end; ++j) multiply_block_avx2<rows, 1>(w, x, out, j);
+  for (; j + columns <= end; j += columns) {
+    const std::int64_t later = j + end - begin;
+    const bool has_next = later + columns <= last;
+    multiply_block_avx2<rows, columns>(w, x, out, j,
+                                       has_next ? w.data + later * w.stride : nullptr);
+  }
+  for (; j < end; ++j) multiply_block_avx2<rows, 1>(w, x, out, j, nullptr);
 }
 
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std::int64_t rows,
@@ -104,10 +113,12 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std
     const std::int64_t last = std::min(begin + step, end);
     std::int64_t i = 0;
     for (; i + 4 <= rows; i += 4) {
-      multiply_rows_avx2<4, 3>(w, x + i * w.inner, out + i * w.columns, begin, last);
+      // With the last four rows, when nothing else is read from memory.
+      multiply_rows_avx2<4, 3>(w, x + i * w.inner, out + i * w.columns, begin, last,
+                               i > 0 && i + 8 > rows ? end : last);
     }
     for (; i + 2 <= rows; i += 2) {
-      multiply_rows_avx2<2, 4>(w, x + i * w.inner, out + i * w.columns, begin, last);
+      multiply_rows_avx2<2, 4>(w, x + i * w.inner, out + i * w.columns, begin, last, last);
     }
     if (i == rows) continue;
     for (std::int64_t j = begin; j < last; ++j) {
