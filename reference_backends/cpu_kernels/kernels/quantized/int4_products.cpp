@@ -245,15 +245,16 @@ TENON_CPU_AOTI_AVX2 inline void fill(Tile& tile, const Int4Weights& w, std::int6
   }
 }
 
-/// Adds the products of `count` numbers of each of `rows` rows of `x`, `w.inner` apart, with half
-/// of the columns of a tile to `out`.
+/// Adds the products of `count` numbers of each of `rows` rows of `x`, `w.inner` apart, with the
+/// columns of a tile to `out`. Three rows are twelve sums side by side, which hide the latency of
+/// an addition.
 template <int rows>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const float* tile,
                                                                     const Int4Weights& w,
                                                                     const float* x,
                                                                     std::int64_t count,
                                                                     float* out) noexcept {
-  constexpr int vectors = 2;
+  constexpr int vectors = Tile::columns / 8;
   __m256 sums[rows][vectors];
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
@@ -261,8 +262,9 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const float*
     for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_loadu_ps(out + i * w.columns + 8 * j);
   }
   for (std::int64_t k = 0; k < count; ++k) {
-    const __m256 right[vectors] = {_mm256_load_ps(tile + k * Tile::columns),
-                                   _mm256_load_ps(tile + k * Tile::columns + 8)};
+    __m256 right[vectors];
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < vectors; ++j) right[j] = _mm256_load_ps(tile + k * Tile::columns + 8 * j);
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) {
       const __m256 left = _mm256_broadcast_ss(x + i * w.inner + k);
@@ -289,16 +291,15 @@ TENON_CPU_AOTI_AVX2 void multiply_tiles_avx2(const Int4Weights& w, const float* 
   const std::int64_t count = std::min(w.group, Tile::most);
   for (std::int64_t k = 0; k < w.inner; k += count) {
     fill<T>(tile, w, column, k, count);
-    for (std::int64_t half = 0; half < Tile::columns; half += Tile::columns / 2) {
-      std::int64_t i = 0;
-      for (; i + 4 <= rows; i += 4) {
-        add_products<4>(tile.at + half, w, x + i * w.inner + k, count,
-                        out + i * w.columns + column + half);
-      }
-      for (; i < rows; ++i) {
-        add_products<1>(tile.at + half, w, x + i * w.inner + k, count,
-                        out + i * w.columns + column + half);
-      }
+    std::int64_t i = 0;
+    for (; i + 3 <= rows; i += 3) {
+      add_products<3>(tile.at, w, x + i * w.inner + k, count, out + i * w.columns + column);
+    }
+    for (; i + 2 <= rows; i += 2) {
+      add_products<2>(tile.at, w, x + i * w.inner + k, count, out + i * w.columns + column);
+    }
+    if (i < rows) {
+      add_products<1>(tile.at, w, x + i * w.inner + k, count, out + i * w.columns + column);
     }
   }
 }
