@@ -104,7 +104,7 @@ TENON_CPU_AOTI_AVX512 inline void pack_wide_row(const MatrixView& a, float* to) 
 }
 
 /// The only row of A as it is, with zeros behind the last.
-void pack_bfloat16_row(const MatrixView& a, BFloat16* to) noexcept {
+inline void pack_bfloat16_row(const MatrixView& a, BFloat16* to) noexcept {
   for (std::int64_t k = 0; k < a.cols; ++k) to[k] = *a.at<BFloat16>(0, k);
   std::fill(to + a.cols, to + padded(a.cols), BFloat16{});
 }
@@ -152,7 +152,7 @@ TENON_CPU_AOTI_BFLOAT16 inline void multiply_bfloat16_row(const MatrixView& b,
   }
 }
 
-/// As `multiply_column`.
+/// As `multiply_column` of vector_product.cpp.
 template <class T>
 TENON_CPU_AOTI_AVX512 inline float multiply_wide_column(const float* a, const T* from,
                                                         std::int64_t count) noexcept {

@@ -203,21 +203,21 @@ TENON_CPU_AOTI_AVX2 void multiply_row_avx2(const Int4Weights& w, const float* x,
 
 /// Weights of a full block of 32 columns as floats, of some numbers of one group: a tile that stays
 /// in the first cache for all rows.
-struct Tile {
+struct WeightTile {
   static constexpr std::int64_t columns = 32, most = 128;
   alignas(32) float at[most * columns];
 };
 
 /// Weights [begin, begin + count) of a block, scale and zero of their group applied, as by PyTorch.
 template <class T>
-TENON_CPU_AOTI_AVX2 inline void fill(Tile& tile, const Int4Weights& w, std::int64_t column,
+TENON_CPU_AOTI_AVX2 inline void fill(WeightTile& tile, const Int4Weights& w, std::int64_t column,
                                      std::int64_t begin, std::int64_t count) noexcept {
   constexpr int quarters = 4;
   const T* const from =
       static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2;
-  alignas(32) float scales[Tile::columns];
-  alignas(32) float zeros[Tile::columns];
-  for (std::int64_t n = 0; n < Tile::columns; ++n) {
+  alignas(32) float scales[WeightTile::columns];
+  alignas(32) float zeros[WeightTile::columns];
+  for (std::int64_t n = 0; n < WeightTile::columns; ++n) {
     scales[n] = widen(from[2 * n]);
     zeros[n] = widen(from[2 * n + 1]);
   }
@@ -230,7 +230,7 @@ TENON_CPU_AOTI_AVX2 inline void fill(Tile& tile, const Int4Weights& w, std::int6
   const std::uint8_t* const block = w.data + column * (w.inner / 2);
   for (std::int64_t k = 0; k < count; ++k) {
     const auto* const bytes =
-        reinterpret_cast<const __m128i*>(block + (begin + k) * (Tile::columns / 2));
+        reinterpret_cast<const __m128i*>(block + (begin + k) * (WeightTile::columns / 2));
     const __m128i both = _mm_loadu_si128(bytes);
     const __m256i first = _mm256_cvtepu8_epi32(both);
     const __m256i second = _mm256_cvtepu8_epi32(_mm_srli_si128(both, 8));
@@ -239,7 +239,7 @@ TENON_CPU_AOTI_AVX2 inline void fill(Tile& tile, const Int4Weights& w, std::int6
                                 weights_avx2(_mm256_srli_epi32(second, 4))};
     TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < quarters; ++j) {
-      _mm256_store_ps(tile.at + k * Tile::columns + 8 * j,
+      _mm256_store_ps(tile.at + k * WeightTile::columns + 8 * j,
                       _mm256_fmadd_ps(q[j], scale[j], zero[j]));
     }
   }
@@ -254,7 +254,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const float*
                                                                     const float* x,
                                                                     std::int64_t count,
                                                                     float* out) noexcept {
-  constexpr int vectors = Tile::columns / 8;
+  constexpr int vectors = WeightTile::columns / 8;
   __m256 sums[rows][vectors];
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
@@ -264,7 +264,8 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const float*
   for (std::int64_t k = 0; k < count; ++k) {
     __m256 right[vectors];
     TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < vectors; ++j) right[j] = _mm256_load_ps(tile + k * Tile::columns + 8 * j);
+    for (int j = 0; j < vectors; ++j)
+      right[j] = _mm256_load_ps(tile + k * WeightTile::columns + 8 * j);
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) {
       const __m256 left = _mm256_broadcast_ss(x + i * w.inner + k);
@@ -285,10 +286,10 @@ TENON_CPU_AOTI_AVX2 void multiply_tiles_avx2(const Int4Weights& w, const float* 
                                              std::int64_t rows, float* out,
                                              std::int64_t column) noexcept {
   for (std::int64_t i = 0; i < rows; ++i) {
-    std::fill_n(out + i * w.columns + column, Tile::columns, 0.0f);
+    std::fill_n(out + i * w.columns + column, WeightTile::columns, 0.0f);
   }
-  Tile tile;
-  const std::int64_t count = std::min(w.group, Tile::most);
+  WeightTile tile;
+  const std::int64_t count = std::min(w.group, WeightTile::most);
   for (std::int64_t k = 0; k < w.inner; k += count) {
     fill<T>(tile, w, column, k, count);
     std::int64_t i = 0;
