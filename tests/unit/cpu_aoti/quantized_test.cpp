@@ -345,9 +345,9 @@ TEST_CASE("_int_mm_out: Byte times Byte is refused, as by PyTorch", "[cpu_aoti]"
 TEST_CASE("products with weights of 8 bits on each kind of processor", "[cpu_aoti]") {
   Random source;
   for (const VectorLevel level : levels()) {
-    for (const std::int64_t inner : {1, 16, 47, 64}) {
-      for (const std::int64_t rows : {1, 2, 3, 4, 9}) {
-        for (const std::int64_t columns : {1, 4, 7}) {
+    for (const std::int64_t inner : {1, 16, 47, 64, 301}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 9, 17}) {
+        for (const std::int64_t columns : {1, 4, 7, 75}) {
           const auto x = random_floats(source, rows * inner);
           const auto weights = random_bytes<std::int8_t>(source, columns * (inner + 5));
           std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
@@ -405,7 +405,7 @@ TEST_CASE("products with weights of 4 bits, in every layout on each kind of proc
           "[cpu_aoti]") {
   Fixture fixture;
   Random source;
-  const std::int64_t most_rows = 5, inner = 256;
+  const std::int64_t most_rows = 7, inner = 256;
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
     for (const std::int64_t columns : {16, 32, 48, 64, 112, 192}) {
       const std::int64_t group = std::int64_t{32} << source.below(4);
@@ -437,7 +437,7 @@ TEST_CASE("products with weights of 4 bits, in every layout on each kind of proc
            {Int4Layout::pairs32, Int4Layout::halves32, Int4Layout::halves64}) {
         const auto packed = pack(q, columns, inner, layout);
         for (const VectorLevel level : levels()) {
-          for (const std::int64_t rows : {std::int64_t{3}, most_rows}) {
+          for (const std::int64_t rows : {std::int64_t{3}, std::int64_t{5}, most_rows}) {
             std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
             multiply({packed.data(), columns, inner, group, scales->data, type}, x.data(),
                      sums.data(), rows, found.data(), layout, level);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/elements.hpp"
+#include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/products/tile.hpp"
 #include "kernels/products/wide_row.hpp"
@@ -69,6 +70,19 @@ TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* 
   }
 }
 
+/// From a packed row of A to the next. Elements that are a multiple of 4096 bytes apart have the
+/// same few places in the first-level cache.
+[[nodiscard]] constexpr std::int64_t row_step(std::int64_t count) noexcept {
+  const std::int64_t step = padded(count);
+  return step % 1024 == 0 ? step + wide_block : step;
+}
+
+/// Whether B is multiplied in tiles.
+[[nodiscard]] bool is_tiled(const Product& p) noexcept {
+  return vector_level() < VectorLevel::avx512 && p.a.rows >= least_tiled_rows && p.b.cols >= 32 &&
+         p.b.rows >= 16;
+}
+
 /// Columns `begin` to `end` of a matrix of elements of `size` bytes.
 [[nodiscard]] MatrixView columns(MatrixView m, std::int64_t begin, std::int64_t end,
                                  std::size_t size) noexcept {
@@ -112,7 +126,7 @@ TENON_CPU_AOTI_AVX2 void multiply_rows(const float* a, std::int64_t count, const
                                        std::int64_t later, float* sums,
                                        std::int64_t sums_step) noexcept {
   constexpr std::int64_t most_at_once = 1024;
-  const std::int64_t step = padded(b.rows);
+  const std::int64_t step = row_step(b.rows);
   const std::int64_t at_once = count <= rows ? b.rows : most_at_once;
   const std::int64_t times = std::min<std::int64_t>(count / rows, cols);
   for (std::int64_t row = 0; row < count; ++row) std::fill_n(sums + row * sums_step, b.cols, 0.0f);
@@ -179,19 +193,20 @@ template <class T>
   return std::is_same_v<T, BFloat16> && is_wide_row(p) && vector_level() >= VectorLevel::bfloat16;
 }
 
-/// A for `by_columns` or `by_rows`.
+/// A for `multiply_part`.
 template <class T>
 void pack(const Product& p, float* packed) noexcept {
   if (is_bfloat16_row<T>(p)) return pack_bfloat16_row(p.a, reinterpret_cast<BFloat16*>(packed));
   if constexpr (!std::is_same_v<T, float>) {
     if (is_wide_row(p)) return pack_wide_row<T>(p.a, packed);
   }
+  const bool in_order = p.b.row_stride != 1 || is_tiled(p);
   for (std::int64_t row = 0; row < p.a.rows; ++row) {
-    float* const to = packed + row * padded(p.a.cols);
-    if (p.b.row_stride == 1) {
-      pack_row<T, false>(p.a, row, to);
-    } else {
+    float* const to = packed + row * row_step(p.a.cols);
+    if (in_order) {
       pack_row<T, true>(p.a, row, to);
+    } else {
+      pack_row<T, false>(p.a, row, to);
     }
   }
 }
@@ -205,7 +220,7 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
   if constexpr (!std::is_same_v<T, float>) {
     if (is_wide_row(p)) return multiply_row<T>(p.b, packed, sums);
   }
-  const std::int64_t step = padded(p.a.cols);
+  const std::int64_t step = row_step(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
   // Up to four rows read B once.
   const std::int64_t at_once =
@@ -233,7 +248,7 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
 template <class T, int count>
 TENON_CPU_AOTI_AVX2 void add_products(const Product& p, const float* packed, std::int64_t first,
                                       float* sums) noexcept {
-  const std::int64_t step = padded(p.a.cols);
+  const std::int64_t step = row_step(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
   for (std::int64_t column = 0; column < p.c.cols; column += block) {
     Pair pairs[count];
@@ -290,28 +305,43 @@ TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
     for (std::int64_t column = 0; column < p.c.cols; column += block) {
       Pair sum{_mm256_loadu_ps(from + column), _mm256_loadu_ps(from + column + 8)};
       const std::int64_t count = std::min(block, p.c.cols - column);
-      T elements[block] = {};
       T* const to = p.c.at<T>(row, column);
+      const bool is_whole = count == block && p.c.col_stride == 1;
+      T copies[block] = {};
+      T* const elements = is_whole ? to : copies;
       if (p.alpha != 1) {
         sum.first = _mm256_mul_ps(sum.first, _mm256_set1_ps(alpha));
         sum.second = _mm256_mul_ps(sum.second, _mm256_set1_ps(alpha));
       }
       if (p.beta != 0) {
-        for (std::int64_t i = 0; i < count; ++i) elements[i] = to[i * p.c.col_stride];
-        Pair before = load(elements);
+        for (std::int64_t i = 0; !is_whole && i < count; ++i) copies[i] = to[i * p.c.col_stride];
+        Pair before = load<T>(elements);
         put_in_order<T>(before.first, before.second);
         sum.first = _mm256_fmadd_ps(before.first, _mm256_set1_ps(beta), sum.first);
         sum.second = _mm256_fmadd_ps(before.second, _mm256_set1_ps(beta), sum.second);
       }
       store(sum, elements);
-      for (std::int64_t i = 0; i < count; ++i) to[i * p.c.col_stride] = elements[i];
+      for (std::int64_t i = 0; !is_whole && i < count; ++i) to[i * p.c.col_stride] = copies[i];
     }
   }
 }
 
+/// A B in tiles, in the order of the elements.
 template <class T>
-void multiply_part(const Product& p, const float* packed, float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 void by_tiles(const Product& p, const float* packed, float* sums) noexcept {
+  const TiledRows rows{packed, row_step(p.a.cols), p.a.rows, p.a.cols, sums, padded(p.c.cols)};
   if (p.b.row_stride == 1) {
+    multiply_by_tiles(MatrixTiles<T, true>{p.b}, rows, 0, p.b.cols);
+  } else {
+    multiply_by_tiles(MatrixTiles<T, false>{p.b}, rows, 0, p.b.cols);
+  }
+}
+
+template <class T>
+void multiply_part(const Product& p, bool tiled, const float* packed, float* sums) noexcept {
+  if (tiled) {
+    by_tiles<T>(p, packed, sums);
+  } else if (p.b.row_stride == 1) {
     by_columns<T>(p, packed, sums);
   } else {
     by_rows<T>(p, packed, sums);
@@ -321,19 +351,20 @@ void multiply_part(const Product& p, const float* packed, float* sums) noexcept 
 
 template <class T>
 Status multiply_panel(const Product& p) {
-  const std::int64_t packed_count = p.a.rows * padded(p.a.cols);
+  const std::int64_t packed_count = p.a.rows * row_step(p.a.cols);
   const std::int64_t sum_count = p.a.rows * padded(p.c.cols);
   TENON_TRY(const Scratch scratch,
             Scratch::of((packed_count + sum_count) * static_cast<std::int64_t>(sizeof(float))));
   auto* const packed = scratch.as<float>();
   pack<T>(p, packed);
+  const bool tiled = is_tiled(p);
   const std::int64_t nbytes = p.b.rows * p.b.cols * static_cast<std::int64_t>(sizeof(T));
   in_parts(p.c.cols, wide_block, bytes_read(nbytes, p.a.rows),
            [&](std::int64_t begin, std::int64_t end) {
              Product part = p;
              part.b = columns(p.b, begin, end, sizeof(T));
              part.c = columns(p.c, begin, end, sizeof(T));
-             multiply_part<T>(part, packed, packed + packed_count + begin * p.a.rows);
+             multiply_part<T>(part, tiled, packed, packed + packed_count + begin * p.a.rows);
            });
   return aoti::cancel_flag().check();
 }
@@ -375,13 +406,13 @@ bool has_vector_product(const Product& p) noexcept {
   switch (p.type) {
     case ScalarType::Float:
       // oneDNN's product of a single row reads B at the rate of the memory.
-      return takes_all && p.a.rows > 1 && p.b.cols > 1 && is_large<float>(p.b);
+      return is_large<float>(p.b) && (is_tiled(p) || (takes_all && p.a.rows > 1 && p.b.cols > 1));
     case ScalarType::BFloat16:
       if (level >= VectorLevel::avx512) return p.a.rows <= (is_in_columns ? 1 : 4);
       [[fallthrough]];
     case ScalarType::Half:
       // oneDNN has nothing but a product of floats, for which all of B is converted.
-      return takes_all || p.a.rows <= (is_in_columns ? most_by_columns : 16);
+      return takes_all || is_tiled(p) || p.a.rows <= (is_in_columns ? most_by_columns : 16);
     default:
       return false;
   }

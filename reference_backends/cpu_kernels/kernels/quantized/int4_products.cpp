@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/elements.hpp"
+#include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/quantized/weight_products.hpp"
 #include "strided.hpp"
@@ -119,22 +120,6 @@ void multiply_anywhere(const Int4Weights& w, const float* x, const float* group_
 
 #if defined(__x86_64__)
 
-/// Eight weights q - 8 of the low four bits of each byte.
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 weights_avx2(__m256i bytes) noexcept {
-  const __m256i q = _mm256_and_si256(bytes, _mm256_set1_epi32(15));
-  return _mm256_cvtepi32_ps(_mm256_sub_epi32(q, _mm256_set1_epi32(8)));
-}
-
-/// Has the processor fetch `count` elements from memory.
-template <class T>
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch(const T* from,
-                                                                std::int64_t count) noexcept {
-  constexpr std::int64_t in_line = 64 / sizeof(T);
-  for (std::int64_t i = 0; i < count; i += in_line) {
-    _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T0);
-  }
-}
-
 /// A full block of 32 columns, in halves, for one row of `x`: the product that reads weights at the
 /// rate of the memory. 32 bytes are the weights of `k` and k + 1, and one of their eight halves of
 /// bytes is read in each 32-bit lane, so no byte is widened.
@@ -201,109 +186,77 @@ TENON_CPU_AOTI_AVX2 void multiply_row_avx2(const Int4Weights& w, const float* x,
   store_row<columns / 2, T>(w, x, total, out, column, false);
 }
 
-/// Weights of a full block of 32 columns as floats, of some numbers of one group: a tile that stays
-/// in the first cache for all rows.
-struct WeightTile {
-  static constexpr std::int64_t columns = 32, most = 128;
-  alignas(32) float at[most * columns];
-};
-
-/// Weights [begin, begin + count) of a block, scale and zero of their group applied, as by PyTorch.
+/// Full blocks of 32 columns in halves. Scale and zero of a group are applied to each weight, as by
+/// PyTorch.
 template <class T>
-TENON_CPU_AOTI_AVX2 inline void fill(WeightTile& tile, const Int4Weights& w, std::int64_t column,
-                                     std::int64_t begin, std::int64_t count) noexcept {
-  constexpr int quarters = 4;
-  const T* const from =
-      static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2;
-  alignas(32) float scales[WeightTile::columns];
-  alignas(32) float zeros[WeightTile::columns];
-  for (std::int64_t n = 0; n < WeightTile::columns; ++n) {
-    scales[n] = widen(from[2 * n]);
-    zeros[n] = widen(from[2 * n + 1]);
-  }
-  __m256 scale[quarters], zero[quarters];
-  TENON_CPU_AOTI_UNROLL
-  for (int j = 0; j < quarters; ++j) {
-    scale[j] = _mm256_load_ps(scales + 8 * j);
-    zero[j] = _mm256_load_ps(zeros + 8 * j);
-  }
-  const std::uint8_t* const block = w.data + column * (w.inner / 2);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const auto* const bytes =
-        reinterpret_cast<const __m128i*>(block + (begin + k) * (WeightTile::columns / 2));
-    const __m128i both = _mm_loadu_si128(bytes);
-    const __m256i first = _mm256_cvtepu8_epi32(both);
-    const __m256i second = _mm256_cvtepu8_epi32(_mm_srli_si128(both, 8));
-    const __m256 q[quarters] = {weights_avx2(first), weights_avx2(second),
-                                weights_avx2(_mm256_srli_epi32(first, 4)),
-                                weights_avx2(_mm256_srli_epi32(second, 4))};
+struct Int4Tiles {
+  const Int4Weights& w;
+  std::int64_t at_once;
+
+  explicit Int4Tiles(const Int4Weights& weights) noexcept
+      : w(weights), at_once(std::min(weights.group, ColumnTile::most)) {}
+
+  TENON_CPU_AOTI_AVX2 void fill(ColumnTile& tile, std::int64_t column, std::int64_t /*columns*/,
+                                std::int64_t begin, std::int64_t count) const noexcept {
+    constexpr int quarters = 4;
+    const T* const from =
+        static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2;
+    alignas(32) float scales[ColumnTile::columns];
+    alignas(32) float zeros[ColumnTile::columns];
+    for (std::int64_t n = 0; n < ColumnTile::columns; ++n) {
+      scales[n] = widen(from[2 * n]);
+      zeros[n] = widen(from[2 * n + 1]);
+    }
+    __m256 scale[quarters], zero[quarters];
     TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < quarters; ++j) {
-      _mm256_store_ps(tile.at + k * WeightTile::columns + 8 * j,
-                      _mm256_fmadd_ps(q[j], scale[j], zero[j]));
+      scale[j] = _mm256_load_ps(scales + 8 * j);
+      zero[j] = _mm256_load_ps(zeros + 8 * j);
     }
-  }
-}
-
-/// Adds the products of `count` numbers of each of `rows` rows of `x`, `w.inner` apart, with the
-/// columns of a tile to `out`. Three rows are twelve sums side by side, which hide the latency of
-/// an addition.
-template <int rows>
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const float* tile,
-                                                                    const Int4Weights& w,
-                                                                    const float* x,
-                                                                    std::int64_t count,
-                                                                    float* out) noexcept {
-  constexpr int vectors = WeightTile::columns / 8;
-  __m256 sums[rows][vectors];
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < rows; ++i) {
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_loadu_ps(out + i * w.columns + 8 * j);
-  }
-  for (std::int64_t k = 0; k < count; ++k) {
-    __m256 right[vectors];
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < vectors; ++j)
-      right[j] = _mm256_load_ps(tile + k * WeightTile::columns + 8 * j);
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      const __m256 left = _mm256_broadcast_ss(x + i * w.inner + k);
+    // The floats -8 to 7 have no bits but their first 16, which two tables of bytes have.
+    const __m256i upper = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(-63, -64, -64, -64, -64, -64, -64, -65, 0, 63, 64, 64, 64, 64, 64, 64));
+    const __m256i lower = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, -32, -64, -96, -128, 64, 0, -128, 0, -128, 0, 64, -128, -96, -64, -32));
+    // Bytes i to i + 3 and i + 8 to i + 11 of a row, twice: the second time for their high halves.
+    const __m256i order = _mm256_setr_epi8(0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11, 4, 5,
+                                           6, 7, 12, 13, 14, 15, 4, 5, 6, 7, 12, 13, 14, 15);
+    const __m256i shifts = _mm256_setr_epi64x(0, 4, 0, 4);
+    const __m256i four_bits = _mm256_set1_epi8(15);
+    const __m256i nothing = _mm256_setzero_si256();
+    const std::uint8_t* const block = w.data + column * (w.inner / 2);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const auto* const bytes =
+          reinterpret_cast<const __m128i*>(block + (begin + k) * (ColumnTile::columns / 2));
+      const __m256i twice =
+          _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(bytes)), order);
+      const __m256i index = _mm256_and_si256(_mm256_srlv_epi64(twice, shifts), four_bits);
+      const __m256i low = _mm256_shuffle_epi8(lower, index);
+      const __m256i high = _mm256_shuffle_epi8(upper, index);
+      const __m256i first = _mm256_unpacklo_epi8(low, high);
+      const __m256i second = _mm256_unpackhi_epi8(low, high);
+      const __m256 q[quarters] = {_mm256_castsi256_ps(_mm256_unpacklo_epi16(nothing, first)),
+                                  _mm256_castsi256_ps(_mm256_unpackhi_epi16(nothing, first)),
+                                  _mm256_castsi256_ps(_mm256_unpacklo_epi16(nothing, second)),
+                                  _mm256_castsi256_ps(_mm256_unpackhi_epi16(nothing, second))};
       TENON_CPU_AOTI_UNROLL
-      for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_fmadd_ps(left, right[j], sums[i][j]);
+      for (int j = 0; j < quarters; ++j) {
+        _mm256_store_ps(tile.at + k * ColumnTile::columns + 8 * j,
+                        _mm256_fmadd_ps(q[j], scale[j], zero[j]));
+      }
     }
   }
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < rows; ++i) {
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < vectors; ++j) _mm256_storeu_ps(out + i * w.columns + 8 * j, sums[i][j]);
-  }
-}
 
-/// A full block of 32 columns for all rows: a weight is converted once.
-template <class T>
-TENON_CPU_AOTI_AVX2 void multiply_tiles_avx2(const Int4Weights& w, const float* x,
-                                             std::int64_t rows, float* out,
-                                             std::int64_t column) noexcept {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::fill_n(out + i * w.columns + column, WeightTile::columns, 0.0f);
+  TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] void fetch(std::int64_t column,
+                                                        std::int64_t /*columns*/,
+                                                        std::int64_t begin,
+                                                        std::int64_t count) const noexcept {
+    prefetch(static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2,
+             2 * ColumnTile::columns);
+    prefetch(w.data + column * (w.inner / 2) + begin * (ColumnTile::columns / 2),
+             count * (ColumnTile::columns / 2));
   }
-  WeightTile tile;
-  const std::int64_t count = std::min(w.group, WeightTile::most);
-  for (std::int64_t k = 0; k < w.inner; k += count) {
-    fill<T>(tile, w, column, k, count);
-    std::int64_t i = 0;
-    for (; i + 3 <= rows; i += 3) {
-      add_products<3>(tile.at, w, x + i * w.inner + k, count, out + i * w.columns + column);
-    }
-    for (; i + 2 <= rows; i += 2) {
-      add_products<2>(tile.at, w, x + i * w.inner + k, count, out + i * w.columns + column);
-    }
-    if (i < rows) {
-      add_products<1>(tile.at, w, x + i * w.inner + k, count, out + i * w.columns + column);
-    }
-  }
-}
+};
 
 template <class T>
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
@@ -314,18 +267,18 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
     return multiply_columns<T>(w, x, group_sums, rows, out, layout, begin, end);
   }
   const std::int64_t groups = w.inner / w.group;
-  std::int64_t column = begin;
-  for (; column + 32 <= end; column += 32) {
-    if (rows >= 4) {
-      multiply_tiles_avx2<T>(w, x, rows, out, column);
-      continue;
-    }
+  const std::int64_t last = begin + (end - begin) / 32 * 32;
+  if (rows >= 4) {
+    multiply_by_tiles(Int4Tiles<T>(w), TiledRows{x, w.inner, rows, w.inner, out, w.columns}, begin,
+                      last);
+  }
+  for (std::int64_t column = begin; rows < 4 && column < last; column += 32) {
     for (std::int64_t i = 0; i < rows; ++i) {
       multiply_row_avx2<T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
                            column);
     }
   }
-  if (column < end) multiply_last<T>(w, x, group_sums, rows, out, column);
+  if (last < end) multiply_last<T>(w, x, group_sums, rows, out, last);
 }
 
 /// Scales and zeros of 16 columns.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <iterator>
+#include <numeric>
+
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "kernels/quantized/weight_products.hpp"
@@ -47,6 +50,15 @@ Status check_arguments(const ModelTensor& self, const ModelTensor& weights,
   return ok();
 }
 
+/// The sum of `count` numbers, a multiple of 8, with eight additions side by side.
+float sum_of(const float* numbers, std::int64_t count) noexcept {
+  float sums[8] = {};
+  for (std::int64_t k = 0; k < count; k += 8) {
+    for (std::int64_t i = 0; i < 8; ++i) sums[i] += numbers[k + i];
+  }
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0f);
+}
+
 /// self [M, K] times packed weights [N, K/2] of Byte; `group` has the size of groups, `scales` [K /
 /// size, N, 2] have the type of `self` (aten/src/ATen/native/LinearAlgebra.cpp,
 /// _weight_int4pack_mm_cpu).
@@ -62,9 +74,7 @@ Status int4pack_mm(const ModelTensor& self, const ModelTensor& weights, const Mo
   TENON_TRY(const FloatResult result, FloatResult::of(*out));
   TENON_TRY(const Scratch sums, Scratch::of(rows * (inner / size) * std::int64_t{sizeof(float)}));
   for (std::int64_t i = 0; i < rows * (inner / size); ++i) {
-    float sum = 0;
-    for (std::int64_t k = 0; k < size; ++k) sum += x.data()[i * size + k];
-    sums.as<float>()[i] = sum;
+    sums.as<float>()[i] = sum_of(x.data() + i * size, size);
   }
   const VectorLevel level = vector_level();
   multiply({weights.as<const std::uint8_t>(), weights.sizes[0], inner, size,

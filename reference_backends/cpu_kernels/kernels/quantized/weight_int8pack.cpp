@@ -3,6 +3,7 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/products/tile.hpp"
 #include "kernels/quantized/weight_products.hpp"
@@ -108,6 +109,15 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
 
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std::int64_t rows,
                                        float* out, std::int64_t begin, std::int64_t end) noexcept {
+  if (rows >= least_tiled_rows) {
+    const std::int64_t tiled = (end - begin) / ColumnTile::columns * ColumnTile::columns;
+    // Only read.
+    auto* const data = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(w.data));
+    multiply_by_tiles(
+        MatrixTiles<std::int8_t, true>{MatrixView{data, w.inner, w.columns, 1, w.stride}},
+        TiledRows{x, w.inner, rows, w.inner, out, w.columns}, begin, begin + tiled);
+    begin += tiled;
+  }
   const std::int64_t step = rows == 1 ? end - begin : columns_in_cache(w.inner, 12);
   for (; begin < end; begin += step) {
     const std::int64_t last = std::min(begin + step, end);
@@ -245,7 +255,7 @@ void multiply(const Int8Weights& w, const float* x, std::int64_t rows, float* ou
 #else
   static_cast<void>(level);
 #endif
-  in_parts(w.columns, 4, bytes_read(w.columns * w.inner, rows),
+  in_parts(w.columns, 32, bytes_read(w.columns * w.inner, rows),
            [&](std::int64_t begin, std::int64_t end) { chosen(w, x, rows, out, begin, end); });
 }
 
