@@ -161,7 +161,8 @@ struct MatrixTiles {
 };
 
 /// Adds the products of `count` numbers of each of `rows` rows with the columns of a tile to `out`.
-/// Three rows are twelve sums side by side, which hide the latency of an addition.
+/// Three rows are twelve sums side by side, which hide the latency of an addition. Each begins with
+/// 0, so that what rounding loses grows with a tile's numbers and not with those of a row.
 template <int rows>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const ColumnTile& tile,
                                                                     const TiledRows& all,
@@ -173,7 +174,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const Column
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
     TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_loadu_ps(out + i * all.out_step + 8 * j);
+    for (int j = 0; j < vectors; ++j) sums[i][j] = _mm256_setzero_ps();
   }
   for (std::int64_t k = 0; k < count; ++k) {
     __m256 right[vectors];
@@ -191,7 +192,10 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const Column
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
     TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < vectors; ++j) _mm256_storeu_ps(out + i * all.out_step + 8 * j, sums[i][j]);
+    for (int j = 0; j < vectors; ++j) {
+      float* const to = out + i * all.out_step + 8 * j;
+      _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), sums[i][j]));
+    }
   }
 }
 
