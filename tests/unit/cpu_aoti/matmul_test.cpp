@@ -225,13 +225,15 @@ TEST_CASE("mm_out: more rows than are packed at once, by fixed weights", "[cpu_a
   Random source;
   const std::int64_t rows = 259, k = 1041, n = 257;
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
-    const Handle b = random(source, {k, n}, type, Shape{1, k});
-    b->storage->is_fixed = true;
-    const Handle a = random(source, {rows, k}, type, Shape{1, rows});
-    Handle out = make({rows, n}, type);
-    const auto expected = reference(a, b, {}, 0, 1);
-    REQUIRE(aoti_torch_cpu_mm_out(out.get(), a.get(), b.get()) == 0);
-    CHECK(difference(out.values(), expected, tolerance(type, static_cast<double>(k))) == "");
+    for (const Shape& strides : {Shape{1, k}, Shape{n, 1}}) {
+      const Handle b = random(source, {k, n}, type, strides);
+      b->storage->is_fixed = true;
+      const Handle a = random(source, {rows, k}, type, Shape{1, rows});
+      Handle out = make({rows, n}, type);
+      const auto expected = reference(a, b, {}, 0, 1);
+      REQUIRE(aoti_torch_cpu_mm_out(out.get(), a.get(), b.get()) == 0);
+      CHECK(difference(out.values(), expected, tolerance(type, static_cast<double>(k))) == "");
+    }
   }
 }
 

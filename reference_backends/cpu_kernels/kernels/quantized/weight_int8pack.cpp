@@ -111,7 +111,7 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std
                                        float* out, std::int64_t begin, std::int64_t end) noexcept {
   if (rows >= least_tiled_rows) {
     const std::int64_t tiled = (end - begin) / ColumnTile::columns * ColumnTile::columns;
-    // Only read.
+    // A view may be written to; this one is only read.
     auto* const data = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(w.data));
     multiply_by_tiles(
         MatrixTiles<std::int8_t, true>{MatrixView{data, w.inner, w.columns, 1, w.stride}},
