@@ -8,6 +8,7 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/vectors/prefetch.hpp"
 #include "kernels/vectors/vector_level.hpp"
 
 #if defined(__x86_64__)
@@ -34,16 +35,6 @@ struct TiledRows {
   float* out;  ///< Has room for whole tiles of columns.
   std::int64_t out_step;
 };
-
-/// Has the processor fetch `count` elements from memory.
-template <class T>
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch(const T* from,
-                                                                std::int64_t count) noexcept {
-  constexpr std::int64_t in_line = 64 / sizeof(T);
-  for (std::int64_t i = 0; i < count; i += in_line) {
-    _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T0);
-  }
-}
 
 /// Eight elements as floats, in their order.
 template <class T>
@@ -114,8 +105,7 @@ struct MatrixTiles {
     }
   }
 
-  /// Has the processor fetch what `fill` reads. Always inlined: gcc drops calls of a function that
-  /// does nothing else.
+  /// Has the processor fetch what `fill` reads.
   TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] void fetch(std::int64_t column, std::int64_t columns,
                                                         std::int64_t begin,
                                                         std::int64_t count) const noexcept {

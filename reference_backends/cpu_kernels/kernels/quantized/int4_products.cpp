@@ -6,6 +6,7 @@
 #include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/quantized/weight_products.hpp"
+#include "kernels/vectors/prefetch.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti {
@@ -151,6 +152,7 @@ TENON_CPU_AOTI_AVX2 void multiply_row_avx2(const Int4Weights& w, const float* x,
     const std::int64_t end = (g + 1) * w.group;
     for (std::int64_t k = g * w.group; k < end; k += 2) {
       const auto* const from = reinterpret_cast<const __m256i*>(block + k * (columns / 2));
+      prefetch_ahead(from);
       const __m256i bytes = _mm256_xor_si256(_mm256_loadu_si256(from), signs);
       const __m256 factor =
           _mm256_blend_ps(_mm256_broadcast_ss(x + k), _mm256_broadcast_ss(x + k + 1), 0xf0);

@@ -7,6 +7,7 @@
 #include "kernels/products/in_parts.hpp"
 #include "kernels/products/tile.hpp"
 #include "kernels/quantized/weight_products.hpp"
+#include "kernels/vectors/prefetch.hpp"
 #include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
@@ -72,6 +73,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_column_avx2(
   for (int i = 0; i < parts; ++i) sums[i] = _mm256_setzero_ps();
   std::int64_t k = 0;
   for (; k + parts * lanes <= w.inner; k += parts * lanes) {
+    prefetch_ahead(weight + k);
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < parts; ++i) {
       const std::int64_t at = k + i * lanes;
