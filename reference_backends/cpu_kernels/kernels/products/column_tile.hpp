@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "kernels/elements.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/products/tile.hpp"
+#include "kernels/vectors/eight_floats.hpp"
 #include "kernels/vectors/prefetch.hpp"
 #include "kernels/vectors/vector_level.hpp"
 
@@ -36,26 +37,11 @@ struct TiledRows {
   std::int64_t out_step;
 };
 
-/// Eight elements as floats, in their order.
+/// Stores eight numbers of each of eight columns as those of a tile.
 template <class T>
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 eight_floats(const T* from) noexcept {
-  if constexpr (std::is_same_v<T, float>) {
-    return _mm256_loadu_ps(from);
-  } else if constexpr (std::is_same_v<T, std::int8_t>) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-  } else {
-    const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    if constexpr (std::is_same_v<T, Half>) return _mm256_cvtph_ps(words);
-    static_assert(std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>);
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16));
-  }
-}
-
-/// Stores eight numbers of each of eight columns, those of all columns side by side, `step` apart.
-template <class T>
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void store_transposed(
-    const T* const (&from)[8], float* to, std::int64_t step) noexcept {
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void store_transposed(const T* const (&from)[8],
+                                                                        float* to) noexcept {
+  constexpr std::int64_t step = ColumnTile::columns;
   __m256 pairs[8];
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < 8; i += 2) {
@@ -122,7 +108,7 @@ struct MatrixTiles {
                                                                     float* to) noexcept {
     std::int64_t k = 0;
     for (; k + 8 <= count; k += 8) {
-      store_transposed<T>(from, to + k * ColumnTile::columns, ColumnTile::columns);
+      store_transposed<T>(from, to + k * ColumnTile::columns);
       for (const T*& column : from) column += 8;
     }
     if (k == count) return;
@@ -131,18 +117,21 @@ struct MatrixTiles {
       std::memcpy(rest[i], from[i], static_cast<std::size_t>(count - k) * sizeof(T));
       from[i] = rest[i];
     }
-    store_transposed<T>(from, to + k * ColumnTile::columns, ColumnTile::columns);
+    store_transposed<T>(from, to + k * ColumnTile::columns);
   }
 
   TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] static void fill_row(const T* from,
                                                                   std::int64_t columns,
                                                                   float* to) noexcept {
-    T rest[ColumnTile::columns];
     if (columns < ColumnTile::columns) {
-      std::fill(rest + columns, rest + ColumnTile::columns, T{});
-      std::memcpy(rest, from, static_cast<std::size_t>(columns) * sizeof(T));
-      from = rest;
+      const Padded<T, ColumnTile::columns> rest(from, columns);
+      return convert_row(rest.at, to);
     }
+    convert_row(from, to);
+  }
+
+  TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] static void convert_row(const T* from,
+                                                                     float* to) noexcept {
     TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < ColumnTile::columns; j += 8) {
       _mm256_store_ps(to + j, eight_floats(from + j));
@@ -154,11 +143,11 @@ struct MatrixTiles {
 /// Three rows are twelve sums side by side, which hide the latency of an addition. Each begins with
 /// 0, so that what rounding loses grows with a tile's numbers and not with those of a row.
 template <int rows>
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_products(const ColumnTile& tile,
-                                                                    const TiledRows& all,
-                                                                    const float* a,
-                                                                    std::int64_t count,
-                                                                    float* out) noexcept {
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_column_tile(const ColumnTile& tile,
+                                                                       const TiledRows& all,
+                                                                       const float* a,
+                                                                       std::int64_t count,
+                                                                       float* out) noexcept {
   constexpr int vectors = ColumnTile::columns / 8;
   __m256 sums[rows][vectors];
   TENON_CPU_AOTI_UNROLL
@@ -207,20 +196,21 @@ TENON_CPU_AOTI_AVX2 inline void multiply_by_tiles(const Source& source, const Ti
     for (std::int64_t k = 0; k < rows.inner; k += source.at_once) {
       const std::int64_t count = std::min(source.at_once, rows.inner - k);
       source.fill(tile, column, columns, k, count);
-      if (k + count < rows.inner) {
-        source.fetch(column, columns, k + count, std::min(source.at_once, rows.inner - k - count));
-      } else if (column + columns < end) {
-        source.fetch(column + columns, std::min(ColumnTile::columns, end - column - columns), 0,
-                     std::min(source.at_once, rows.inner));
+      const bool is_last = k + count == rows.inner;
+      const std::int64_t next = is_last ? column + ColumnTile::columns : column;
+      const std::int64_t first = is_last ? 0 : k + count;
+      if (next < end) {
+        source.fetch(next, std::min(ColumnTile::columns, end - next), first,
+                     std::min(source.at_once, rows.inner - first));
       }
       std::int64_t i = 0;
       const float* a = rows.a + k;
       float* out = rows.out + column;
       for (; i + 3 <= rows.count; i += 3, a += 3 * rows.a_step, out += 3 * rows.out_step) {
-        add_products<3>(tile, rows, a, count, out);
+        add_column_tile<3>(tile, rows, a, count, out);
       }
-      if (i + 2 == rows.count) add_products<2>(tile, rows, a, count, out);
-      if (i + 1 == rows.count) add_products<1>(tile, rows, a, count, out);
+      if (i + 2 == rows.count) add_column_tile<2>(tile, rows, a, count, out);
+      if (i + 1 == rows.count) add_column_tile<1>(tile, rows, a, count, out);
     }
   }
 }

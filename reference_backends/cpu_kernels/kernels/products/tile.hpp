@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/elements.hpp"
+#include "kernels/vectors/eight_floats.hpp"
 #include "kernels/vectors/sum_of.hpp"
 #include "kernels/vectors/vector_level.hpp"
 
@@ -16,26 +18,28 @@ namespace tenon::cpu_aoti {
 /// floats.
 constexpr std::int64_t tile_step = 16;
 
+/// Adjacent elements with zeros behind the last of them.
+template <class T, std::int64_t most = tile_step>
+struct Padded {
+  T at[most] = {};
+  Padded(const T* from, std::int64_t count) noexcept {
+    std::memcpy(at, from, static_cast<std::size_t>(count) * sizeof(T));
+  }
+};
+
 /// Vector `part` of two of the 16 elements from `from`, as floats. Those of BFloat16 are the even
 /// elements and the odd ones, because that takes one instruction for each; of other types both
 /// have the order of the elements.
 template <class T>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 tile_elements(const T* from,
                                                                        int part) noexcept {
-  const T* const half = from + part * 8;
-  if constexpr (std::is_same_v<T, float>) {
-    return _mm256_loadu_ps(half);
-  } else if constexpr (std::is_same_v<T, Half>) {
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(half)));
-  } else if constexpr (std::is_same_v<T, std::int8_t>) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(half));
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-  } else {
-    static_assert(std::is_same_v<T, BFloat16>);
+  if constexpr (std::is_same_v<T, BFloat16>) {
     __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     // Not by a mask, which would take the register that `add_tile` has for a row of A.
     if (part == 1) words = _mm256_srli_epi32(words, 16);
     return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+  } else {
+    return eight_floats(from + part * 8);
   }
 }
 

@@ -79,8 +79,8 @@ TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* 
 
 /// Whether B is multiplied in tiles.
 [[nodiscard]] bool is_tiled(const Product& p) noexcept {
-  return vector_level() < VectorLevel::avx512 && p.a.rows >= least_tiled_rows && p.b.cols >= 32 &&
-         p.b.rows >= 16;
+  return vector_level() < VectorLevel::avx512 && p.a.rows >= least_tiled_rows &&
+         p.b.cols >= ColumnTile::columns && p.b.rows >= 16;
 }
 
 /// Columns `begin` to `end` of a matrix of elements of `size` bytes.
@@ -195,12 +195,12 @@ template <class T>
 
 /// A for `multiply_part`.
 template <class T>
-void pack(const Product& p, float* packed) noexcept {
+void pack(const Product& p, bool tiled, float* packed) noexcept {
   if (is_bfloat16_row<T>(p)) return pack_bfloat16_row(p.a, reinterpret_cast<BFloat16*>(packed));
   if constexpr (!std::is_same_v<T, float>) {
     if (is_wide_row(p)) return pack_wide_row<T>(p.a, packed);
   }
-  const bool in_order = p.b.row_stride != 1 || is_tiled(p);
+  const bool in_order = p.b.row_stride != 1 || tiled;
   for (std::int64_t row = 0; row < p.a.rows; ++row) {
     float* const to = packed + row * row_step(p.a.cols);
     if (in_order) {
@@ -314,14 +314,17 @@ TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
         sum.second = _mm256_mul_ps(sum.second, _mm256_set1_ps(alpha));
       }
       if (p.beta != 0) {
-        for (std::int64_t i = 0; !is_whole && i < count; ++i) copies[i] = to[i * p.c.col_stride];
+        if (!is_whole) {
+          for (std::int64_t i = 0; i < count; ++i) copies[i] = to[i * p.c.col_stride];
+        }
         Pair before = load<T>(elements);
         put_in_order<T>(before.first, before.second);
         sum.first = _mm256_fmadd_ps(before.first, _mm256_set1_ps(beta), sum.first);
         sum.second = _mm256_fmadd_ps(before.second, _mm256_set1_ps(beta), sum.second);
       }
       store(sum, elements);
-      for (std::int64_t i = 0; !is_whole && i < count; ++i) to[i * p.c.col_stride] = copies[i];
+      if (is_whole) continue;
+      for (std::int64_t i = 0; i < count; ++i) to[i * p.c.col_stride] = copies[i];
     }
   }
 }
@@ -356,8 +359,8 @@ Status multiply_panel(const Product& p) {
   TENON_TRY(const Scratch scratch,
             Scratch::of((packed_count + sum_count) * static_cast<std::int64_t>(sizeof(float))));
   auto* const packed = scratch.as<float>();
-  pack<T>(p, packed);
   const bool tiled = is_tiled(p);
+  pack<T>(p, tiled, packed);
   const std::int64_t nbytes = p.b.rows * p.b.cols * static_cast<std::int64_t>(sizeof(T));
   in_parts(p.c.cols, wide_block, bytes_read(nbytes, p.a.rows),
            [&](std::int64_t begin, std::int64_t end) {

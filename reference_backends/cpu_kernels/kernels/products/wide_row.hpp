@@ -24,15 +24,6 @@ inline constexpr std::int64_t wide_block = 32;
   return (count + wide_block - 1) / wide_block * wide_block;
 }
 
-/// Adjacent elements with zeros behind the last of them.
-template <class T, std::int64_t most = tile_step>
-struct Padded {
-  T at[most] = {};
-  Padded(const T* from, std::int64_t count) noexcept {
-    std::memcpy(at, from, static_cast<std::size_t>(count) * sizeof(T));
-  }
-};
-
 /// Bytes of B that do not fit into the second-level cache.
 inline constexpr std::int64_t large = 1 << 20;
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/elements.hpp"
+#include "kernels/vectors/eight_floats.hpp"
 #include "kernels/vectors/rounded.hpp"
 
 namespace tenon::cpu_aoti {
@@ -15,17 +16,6 @@ namespace {
 // Each function in AVX2 returns how many elements it did; the others are done one by one.
 
 #if defined(__x86_64__)
-
-template <class T>
-TENON_CPU_AOTI_AVX2 inline __m256 load(const T* from) noexcept {
-  if constexpr (std::is_same_v<T, float>) {
-    return _mm256_loadu_ps(from);
-  } else {
-    const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    if constexpr (std::is_same_v<T, Half>) return _mm256_cvtph_ps(words);
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16));
-  }
-}
 
 template <class T>
 TENON_CPU_AOTI_AVX2 inline void store(T* to, __m256 x) noexcept {
@@ -40,7 +30,7 @@ template <class T>
 TENON_CPU_AOTI_AVX2 std::int64_t widen_vectors(const T* from, std::int64_t count,
                                                float* to) noexcept {
   std::int64_t i = 0;
-  for (; i + 8 <= count; i += 8) _mm256_storeu_ps(to + i, load(from + i));
+  for (; i + 8 <= count; i += 8) _mm256_storeu_ps(to + i, eight_floats(from + i));
   return i;
 }
 
@@ -65,9 +55,10 @@ TENON_CPU_AOTI_AVX2 inline void add_block(const T* const* rows, const float* fac
     TENON_CPU_AOTI_UNROLL
     for (int v = 0; v < n; ++v) {
       if constexpr (scaled) {
-        sum[v] = _mm256_fmadd_ps(_mm256_broadcast_ss(factors + r), load(row + 8 * v), sum[v]);
+        sum[v] =
+            _mm256_fmadd_ps(_mm256_broadcast_ss(factors + r), eight_floats(row + 8 * v), sum[v]);
       } else {
-        sum[v] = _mm256_add_ps(sum[v], load(row + 8 * v));
+        sum[v] = _mm256_add_ps(sum[v], eight_floats(row + 8 * v));
       }
     }
   }
@@ -162,7 +153,7 @@ TENON_CPU_AOTI_AVX2 inline void take_block(const T* const* rows, const std::int3
     const __m256 here = _mm256_castsi256_ps(_mm256_set1_epi32(place_of[r]));
     TENON_CPU_AOTI_UNROLL
     for (int v = 0; v < n; ++v) {
-      const __m256 value = load(rows[r] + at + 8 * v);
+      const __m256 value = eight_floats(rows[r] + at + 8 * v);
       const __m256 takes = _mm256_or_ps(_mm256_cmp_ps(value, most[v], _CMP_GT_OQ),
                                         _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
       most[v] = _mm256_blendv_ps(most[v], value, takes);
