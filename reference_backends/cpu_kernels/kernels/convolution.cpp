@@ -170,6 +170,34 @@ Status make_plain(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
   return ok();
 }
 
+/// Leaves out the first and the last places of the kernel that meet padding alone, as most do where
+/// the dilation is larger than the image: what remains is a part of the weight. `padding` is the
+/// memory of the padding then.
+void leave_out_padding(Convolution& c, const ModelTensor& out, Dims& padding) noexcept {
+  if (c.transposed) return;
+  std::copy(c.padding.begin(), c.padding.end(), padding.begin());
+  for (std::size_t d = 0; d < c.spatial; ++d) {
+    const auto meets_input = [&](std::int64_t k) {
+      for (std::int64_t at = 0; at < out.sizes[d + 2]; ++at) {
+        const std::int64_t place = at * c.stride[d] - c.padding[d] + k * c.dilation[d];
+        if (place >= 0 && place < c.input.sizes[d + 2]) return true;
+      }
+      return false;
+    };
+    std::int64_t& size = c.weight.sizes[d + 2];
+    std::int64_t first = 0, last = size - 1;
+    while (first < last && !meets_input(first)) ++first;
+    while (last > first && !meets_input(last)) --last;
+    const std::int64_t before = c.padding[d] - first * c.dilation[d];
+    if (before < 0) continue;  // oneDNN skips no elements of an input.
+    padding[d] = before;
+    c.weight.data +=
+        first * c.weight.strides[d + 2] * static_cast<std::int64_t>(size_of(c.weight.scalar_type));
+    size = last - first + 1;
+  }
+  c.padding = Sizes(padding).first(c.spatial);
+}
+
 /// Computes a convolution whose arguments are checked and whose output is not empty. `c` is its
 /// own, as it is made to refer to copies that end with it.
 Status run(Convolution c, ModelTensor& out, bool channels_last) {
@@ -182,6 +210,8 @@ Status run(Convolution c, ModelTensor& out, bool channels_last) {
     if (!plain_bias.is_contiguous()) TENON_RETURN_IF_ERROR(make_plain(plain_bias, bias));
     c.bias = &plain_bias;
   }
+  Dims padding{};
+  leave_out_padding(c, out, padding);
   Key key{static_cast<std::int64_t>(c.input.scalar_type),
           static_cast<std::int64_t>(c.spatial),
           c.groups,
