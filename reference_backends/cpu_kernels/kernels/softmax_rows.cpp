@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "kernels/exponential.hpp"
@@ -17,39 +18,75 @@ constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 constexpr float least_exponent = -87.3f;
 
 /// Is subtracted from scores. Where all are masked, any finite number makes their exp 0.
-float base_of(float most) noexcept { return most == minus_infinity ? 0.0f : most; }
+[[gnu::always_inline]] inline float base_of(float most) noexcept {
+  return most == minus_infinity ? 0.0f : most;
+}
 
 /// exp(x) for x <= 0, to two units in the last place; 0 below the smallest normal float.
-float exp_of_negative(float x) noexcept { return x < least_exponent ? 0.0f : exponential(x); }
+[[gnu::always_inline]] inline float exp_of_negative(float x) noexcept {
+  return x < least_exponent ? 0.0f : exponential(x);
+}
 
 /// Stores the new maximum and sum, and returns the factor for the sums of earlier blocks.
-float finish(SoftmaxRow<float>& row, float most, float sum) noexcept {
+[[gnu::always_inline]] inline float finish(SoftmaxRow<float>& row, float most, float sum) noexcept {
   const float factor = exp_of_negative(row.most - base_of(most));
   row.most = most;
   row.sum = row.sum * factor + sum;
   return factor;
 }
 
-float update_anywhere(SoftmaxRow<float>& row, float* scores, const float* mask,
-                      std::int64_t count) noexcept {
-  float most = row.most;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (mask) scores[i] += mask[i];
-    if (scores[i] > most) most = scores[i];
+/// Loops over `lanes` floats have a known length, so that compilers may vectorise each at any level
+/// of optimisation: GCC does for AVX-512, whose instructions can leave numbers out, and not for
+/// AVX2.
+[[gnu::always_inline]] inline float update(SoftmaxRow<float>& row, float* scores, const float* mask,
+                                           std::int64_t count) noexcept {
+  constexpr std::size_t lanes = 16;
+  const auto size = static_cast<std::size_t>(count);
+  const std::size_t whole = size - size % lanes;
+  if (mask) {
+    std::size_t i = 0;
+    for (; i < whole; i += lanes) {
+      for (std::size_t j = 0; j < lanes; ++j) scores[i + j] += mask[i + j];
+    }
+    for (; i < size; ++i) scores[i] += mask[i];
   }
+  float best[lanes];
+  for (float& value : best) value = row.most;
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    for (std::size_t j = 0; j < lanes; ++j) {
+      best[j] = scores[i + j] > best[j] ? scores[i + j] : best[j];
+    }
+  }
+  float most = row.most;
+  for (const float value : best) most = value > most ? value : most;
+  for (std::size_t i = whole; i < size; ++i) most = scores[i] > most ? scores[i] : most;
   const float base = base_of(most);
+  float sums[lanes] = {};
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    for (std::size_t j = 0; j < lanes; ++j) {
+      const float value = exp_of_negative(scores[i + j] - base);
+      scores[i + j] = value;
+      sums[j] += value;
+    }
+  }
   float sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (const float value : sums) sum += value;
+  for (std::size_t i = whole; i < size; ++i) {
     scores[i] = exp_of_negative(scores[i] - base);
     sum += scores[i];
   }
   return finish(row, most, sum);
 }
 
-#if defined(__x86_64__)
-constexpr std::int64_t lanes = 8;
+using Update = float (*)(SoftmaxRow<float>&, float*, const float*, std::int64_t) noexcept;
 
-/// The same for eight floats.
+float update_anywhere(SoftmaxRow<float>& row, float* scores, const float* mask,
+                      std::int64_t count) noexcept {
+  return update(row, scores, mask, count);
+}
+
+#if defined(__x86_64__)
+/// `exp_of_negative` of eight floats.
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 exp_of_negative(__m256 x) noexcept {
   const __m256 least = _mm256_set1_ps(least_exponent);
   // The second operand is returned where one is NaN.
@@ -57,10 +94,9 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 exp_of_negative(__m256 
   return _mm256_andnot_ps(_mm256_cmp_ps(x, least, _CMP_LT_OQ), value);
 }
 
-/// In intrinsics: compilers keep the order of additions and comparisons of floats, and so vectorise
-/// none of these loops.
 TENON_CPU_AOTI_AVX2 float update_avx2(SoftmaxRow<float>& row, float* scores, const float* mask,
                                       std::int64_t count) noexcept {
+  constexpr std::int64_t lanes = 8;
   const std::int64_t whole = count - count % lanes;
   // The last ones are among scores that change neither the maximum nor the sum.
   float last[lanes];
@@ -91,17 +127,26 @@ TENON_CPU_AOTI_AVX2 float update_avx2(SoftmaxRow<float>& row, float* scores, con
   std::copy_n(last, count - whole, scores + whole);
   return finish(row, most, sum_of(sum));
 }
+
+TENON_CPU_AOTI_AVX512 float update_avx512(SoftmaxRow<float>& row, float* scores, const float* mask,
+                                          std::int64_t count) noexcept {
+  return update(row, scores, mask, count);
+}
+
+Update choose() noexcept {
+  if (vector_level() >= VectorLevel::avx512) return update_avx512;
+  return vector_level() >= VectorLevel::avx2 ? update_avx2 : update_anywhere;
+}
+#else
+Update choose() noexcept { return update_anywhere; }
 #endif
 
 }  // namespace
 
 float update_softmax(SoftmaxRow<float>& row, float* scores, const float* mask,
                      std::int64_t count) noexcept {
-#if defined(__x86_64__)
-  static const bool has_avx2 = vector_level() >= VectorLevel::avx2;
-  if (has_avx2) return update_avx2(row, scores, mask, count);
-#endif
-  return update_anywhere(row, scores, mask, count);
+  static const Update chosen = choose();
+  return chosen(row, scores, mask, count);
 }
 
 double update_softmax(SoftmaxRow<double>& row, double* scores, const double* mask,
