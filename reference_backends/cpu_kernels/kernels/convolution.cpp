@@ -170,6 +170,28 @@ Status make_plain(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
   return ok();
 }
 
+/// One spatial dimension of a convolution by loops: position `at` of the output meets position
+/// `at * stride - padding + k * dilation` of the input, and the reverse when transposed.
+struct Loop {
+  std::int64_t count = 1, limit = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
+  std::int64_t step = 0, met_step = 0, weight_step = 0;  ///< In elements.
+
+  /// The place that `at` meets; below 0 when it is outside.
+  [[nodiscard]] std::int64_t meets(std::int64_t at, std::int64_t k) const noexcept {
+    const std::int64_t place = at * stride - padding + k * dilation;
+    return place < limit ? place : -1;
+  }
+};
+
+/// Dimension `d` of the spatial ones: `own` is the output and `met` the input, the reverse when
+/// transposed.
+[[nodiscard]] Loop loop_of(const Convolution& c, const ModelTensor& own, const ModelTensor& met,
+                           std::size_t d) noexcept {
+  return {own.sizes[2 + d],   met.sizes[2 + d],   c.weight.sizes[2 + d],
+          c.stride[d],        c.padding[d],       c.dilation[d],
+          own.strides[2 + d], met.strides[2 + d], c.weight.strides[2 + d]};
+}
+
 /// Leaves out the first and the last places of the kernel that meet padding alone, as most do where
 /// the dilation is larger than the image: what remains is a part of the weight. `padding` is the
 /// memory of the padding then.
@@ -177,23 +199,22 @@ void leave_out_padding(Convolution& c, const ModelTensor& out, Dims& padding) no
   if (c.transposed) return;
   std::copy(c.padding.begin(), c.padding.end(), padding.begin());
   for (std::size_t d = 0; d < c.spatial; ++d) {
+    const Loop loop = loop_of(c, out, c.input, d);
     const auto meets_input = [&](std::int64_t k) {
-      for (std::int64_t at = 0; at < out.sizes[d + 2]; ++at) {
-        const std::int64_t place = at * c.stride[d] - c.padding[d] + k * c.dilation[d];
-        if (place >= 0 && place < c.input.sizes[d + 2]) return true;
+      for (std::int64_t at = 0; at < loop.count; ++at) {
+        if (loop.meets(at, k) >= 0) return true;
       }
       return false;
     };
-    std::int64_t& size = c.weight.sizes[d + 2];
-    std::int64_t first = 0, last = size - 1;
+    std::int64_t first = 0, last = loop.kernel - 1;
     while (first < last && !meets_input(first)) ++first;
     while (last > first && !meets_input(last)) --last;
-    const std::int64_t before = c.padding[d] - first * c.dilation[d];
+    const std::int64_t before = loop.padding - first * loop.dilation;
     if (before < 0) continue;  // oneDNN skips no elements of an input.
     padding[d] = before;
     c.weight.data +=
-        first * c.weight.strides[d + 2] * static_cast<std::int64_t>(size_of(c.weight.scalar_type));
-    size = last - first + 1;
+        first * loop.weight_step * static_cast<std::int64_t>(size_of(c.weight.scalar_type));
+    c.weight.sizes[d + 2] = last - first + 1;
   }
   c.padding = Sizes(padding).first(c.spatial);
 }
@@ -258,19 +279,6 @@ Status run_as_float(Convolution c, ModelTensor& out) {
   return ok();
 }
 
-/// One spatial dimension of a convolution by loops: position `at` of the output meets position
-/// `at * stride - padding + k * dilation` of the input, and the reverse when transposed.
-struct Loop {
-  std::int64_t count = 1, limit = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
-  std::int64_t step = 0, met_step = 0, weight_step = 0;  ///< In elements.
-
-  /// The place that `at` meets; below 0 when it is outside.
-  [[nodiscard]] std::int64_t meets(std::int64_t at, std::int64_t k) const noexcept {
-    const std::int64_t place = at * stride - padding + k * dilation;
-    return place < limit ? place : -1;
-  }
-};
-
 /// Adds the products of one channel of an image with a kernel to one channel of the result.
 void add_products(const std::array<Loop, 3>& loops, const double* weight, const double* from,
                   double* to, bool transposed) noexcept {
@@ -304,10 +312,7 @@ Status run_double(const Convolution& c, ModelTensor& out) {
   const ModelTensor& met = c.transposed ? out : c.input;
   std::array<Loop, 3> loops;
   for (std::size_t d = 0; d < c.spatial; ++d) {
-    Loop& loop = loops[3 - c.spatial + d];
-    loop = {own.sizes[2 + d],   met.sizes[2 + d],   c.weight.sizes[2 + d],
-            c.stride[d],        c.padding[d],       c.dilation[d],
-            own.strides[2 + d], met.strides[2 + d], c.weight.strides[2 + d]};
+    loops[3 - c.spatial + d] = loop_of(c, own, met, d);
   }
   const std::int64_t outputs = out.sizes[1] / c.groups, inputs = c.input.sizes[1] / c.groups;
   const auto& steps = c.weight.strides;

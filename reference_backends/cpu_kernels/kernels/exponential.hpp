@@ -8,9 +8,7 @@
 
 namespace tenon::cpu_aoti {
 
-/// exp(x) to two units in the last place, without a branch, a loop or a call, so that loops over it
-/// are vectorised. |x| <= 87.3: x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by a polynomial, times
-/// 2^n. NaN gives NaN.
+/// Numbers of both forms of `exponential`.
 namespace exponential_of {
 
 constexpr float to_integer = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number.
@@ -21,6 +19,9 @@ constexpr float polynomial[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073
 
 }  // namespace exponential_of
 
+/// exp(x) to two units in the last place, without a branch, a loop or a call, so that loops over it
+/// are vectorised. |x| <= 87.3: x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by a polynomial, times
+/// 2^n. NaN gives NaN.
 [[gnu::always_inline]] inline float exponential(float x) noexcept {
   using namespace exponential_of;
   const float shifted = x * log2_e + to_integer;
@@ -38,7 +39,7 @@ constexpr float polynomial[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073
 }
 
 #if defined(__x86_64__)
-/// Of eight floats.
+/// The same of eight floats.
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 exponential(__m256 x) noexcept {
   using namespace exponential_of;
   const __m256 shifted = _mm256_fmadd_ps(x, _mm256_set1_ps(log2_e), _mm256_set1_ps(to_integer));
