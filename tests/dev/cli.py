@@ -49,11 +49,11 @@ def _gpu_arguments(parser):
 COMMANDS = {
     "demo": Command(demo.demo, "build, then classify a handwritten digit with a model that PyTorch compiled"),
     "test": Command(all_tests.test,
-                    "what CI checks with every change: both compilers, sanitizers, format; ends with totals"),
+                    "what CI checks with every change: warnings, tests, sanitizers, format; ends with totals"),
     "rest": Command(rest.rest, "what `test` leaves out, in slices of minutes; `./dev rest --help`", rest.__doc__,
                     arguments=rest.add_arguments),
     "quick": Command(suites.quick, "build with one compiler and run its tests", OF_MESON, words="[MESON_ARGUMENT]..."),
-    "slow": Command(suites.slow, "tests that take minutes, in the build of `test`; with arguments, those of the arguments",
+    "slow": Command(suites.slow, "tests that take minutes, in gcc's optimised build; with arguments, those of the arguments",
                     OF_MESON, words="[MESON_ARGUMENT]..."),
     "sanitized": Command(
         suites.sanitized, "the sanitizers over all tests that can run so",
@@ -64,7 +64,7 @@ COMMANDS = {
         live.live, "real models: installs PyTorch and ExecuTorch from PyPI into build/live (6 GB)",
         "Installs PyTorch and ExecuTorch from PyPI into build/live (6 GB), exports twenty-one models, runs them without\n"
         "libtorch, with it in the same process, and with another plugin loaded; ExecuTorch reads and runs programs that\n"
-        "Tenon wrote; kernels of programs for CUDA run in Triton's interpreter; part of `test`.\n\n"
+        "Tenon wrote; kernels of programs for CUDA run in Triton's interpreter.\n\n"
         f"--part {'|'.join(live.PARTS)} does one of these; after models, or\n"
         "without a part, --only MODEL exports this one alone.\n"
         "--operators [ARGUMENT]... runs ExecuTorch's suite of operators instead (minutes; the arguments are those of\n"

@@ -19,7 +19,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from dev import all_tests, builds, cli, fuzz, live  # noqa: E402  pylint: disable=wrong-import-position
 from dev import packages, targets  # noqa: E402  pylint: disable=wrong-import-position
-from dev.cross import command as cross  # noqa: E402  pylint: disable=wrong-import-position
 from dev.in_folder import InFolder  # noqa: E402  pylint: disable=wrong-import-position
 from dev.part import Failed  # noqa: E402  pylint: disable=wrong-import-position
 from dev.progress import Progress  # noqa: E402  pylint: disable=wrong-import-position
@@ -108,7 +107,6 @@ class Whole(InFolder):
         for name in ("setup", "from_pypi"):
             self.patch(mock.patch.object(packages, name, lambda part, more=None: None))
         self.patch(mock.patch.object(targets, "of_tests", lambda words: [words[0].split("/")[-1]]))
-        self.patch(mock.patch.object(cross, "quick", lambda part, names: part.check("cross", ["false"])))
         self.patch(mock.patch.dict(os.environ))
         os.environ.pop("TENON_TIMEOUTS", None)  # Of a slice of `./dev rest` that runs this test.
         self.program("meson", 'echo "meson $*" >>log; [ "$1" = test ] || exit 0\nmkdir -p "$3/meson-logs"\n'
@@ -124,26 +122,26 @@ class Whole(InFolder):
         self.program("ninja", 'echo "ninja $*" >>log')
         all_tests.test(self.part)
         self.assertEqual(sorted(self.names(PASSED)),
-                         ["asan: its test", "format", "gcc: its test", "tsan: its test"])
-        self.assertEqual(self.names(FAILED), ["cross"])
+                         ["asan: its test", "format", "test: its test", "tsan: its test"])
+        self.assertEqual(self.names(FAILED), [])
         log = pathlib.Path("log").read_text(encoding="utf-8").splitlines()
         compiled = [line.split()[-1] for line in log if line.startswith("ninja")]
-        self.assertEqual(sorted(compiled), ["asan", "gcc", "tsan"])
+        self.assertEqual(sorted(compiled), ["asan", "test", "tsan"])
         self.assertLess(compiled.index("asan"), compiled.index("tsan"))
         tests = {line.split()[3]: line for line in log if line.startswith("meson test")}
-        self.assertIn("--timeout-multiplier 1 --suite programs", tests["build/gcc"])
+        self.assertIn("--timeout-multiplier 1 --suite programs", tests["build/test"])
         self.assertIn("--timeout-multiplier 10 --no-suite lint", tests["build/asan"])
-        self.assertIn("--timeout-multiplier 10 --suite threads --no-suite kernels", tests["build/tsan"])
+        self.assertIn("--timeout-multiplier 10 --suite host_threads", tests["build/tsan"])
 
     def test_what_does_not_compile_ends_it_with_what_was_counted(self):
-        for build, passed in (("gcc", ["format"]), ("asan", ["format", "gcc: its test"])):
+        for build, passed in (("test", ["format"]), ("asan", ["format", "test: its test"])):
             with self.subTest(build):
                 self.part.checks.clear()
                 self.program("ninja", f"case $* in *{build}) echo no semicolon; exit 1 ;; esac")
                 with self.assertRaises(Failed):
                     all_tests.test(self.part)
                 self.assertEqual(sorted(self.names(PASSED)), passed)
-                self.assertTrue(build == "gcc" or self.names(FAILED) == ["asan-build: ninja: exit status 1"])
+                self.assertTrue(build == "test" or self.names(FAILED) == ["asan-build: ninja: exit status 1"])
                 self.assertIn("no semicolon\n", self.printed())
 
 

@@ -132,17 +132,8 @@ class Compiled(InFolder):
     TESTS = [{"name": name, "suite": [f"tenon:{suite}" for suite in of], "depends": depends} for name, of, depends in (
         ("core", ["unit"], ["core-test"]), ("run", ["unit", "programs"], ["run-test", "tenon-run"]),
         ("words", ["lint"], []))]
-    TARGETS = {name: {"build_by_default": True, "installed": installed, "type": kind, "defined_in": defined}
-               for name, installed, kind, defined in (
-                   ("core-test", False, "executable", "/tenon/tests/unit/meson.build"),
-                   ("run-test", False, "executable", "/tenon/tests/unit/meson.build"),
-                   ("tenon-run", True, "executable", "/tenon/examples/programs/meson.build"),
-                   ("hello", False, "shared module", "/tenon/examples/backends/meson.build"),
-                   ("part", False, "static library", "/tenon/tests/meson.build"))}
-
-    def select(self, suite=(), no_suite=(), test=(), others=False):
-        return targets.select(self.TESTS, self.TARGETS,
-                              argparse.Namespace(suite=suite, no_suite=no_suite, test=test, others=others))
+    def select(self, suite=(), no_suite=(), test=()):
+        return targets.select(self.TESTS, argparse.Namespace(suite=suite, no_suite=no_suite, test=test))
 
     def test_what_selected_tests_need_is_compiled(self):
         self.assertEqual(self.select(suite=["unit"]), {"core-test", "run-test", "tenon-run"})
@@ -151,10 +142,6 @@ class Compiled(InFolder):
         self.assertEqual(self.select(test=["core"]), {"core-test"})
         with self.assertRaisesRegex(ValueError, "no test has the name other"):
             self.select(test=["core", "other"])
-
-    def test_others_are_all_but_what_only_other_tests_need(self):
-        self.assertEqual(self.select(suite=["lint"], others=True), {"tenon-run", "hello"})
-        self.assertEqual(self.select(suite=["programs"], others=True), {"run-test", "tenon-run", "hello"})
 
     def test_the_targets_of_a_build_exist(self):
         files = targets.of_tests([str(BUILD), "--test", "core"])

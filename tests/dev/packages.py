@@ -37,7 +37,7 @@ MODULES = {
     "ensurepip": "python3-venv", "pip": "python3-pip", "jsonschema": "python3-jsonschema",
     "junitparser": "python3-junitparser",
 }
-# Other processors, for `./dev test`.
+# Other processors, for `./dev slow`.
 EMULATORS = {"qemu-x86_64-static": "qemu-user-static"}
 
 

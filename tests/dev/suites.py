@@ -62,8 +62,8 @@ def quick(part, words):
 
 
 def slow(part, words):
-    """The tests of suite slow in the build of `test`, or those of the words."""
-    packages.setup(part)
+    """The tests of suite slow in gcc's optimised build, or those of the words."""
+    packages.setup(part, packages.EMULATORS)
     packages.from_pypi(part)
     builds.configure(part, builds.GCC)
     words = words or ["--suite", "slow"]

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Prints the build targets that selected tests need, one a line, so that nothing else is compiled.
 
-usage: .ci/targets-of-tests BUILD_FOLDER [--suite NAME]... [--no-suite NAME]... [--others]
+usage: .ci/targets-of-tests BUILD_FOLDER [--suite NAME]... [--no-suite NAME]...
        .ci/targets-of-tests BUILD_FOLDER [--test NAME]...
 
-The suites mean what they mean to `meson test`. With --others, also all else but the programs and
-plugins in tests/ that only tests need which are not selected.
+The suites mean what they mean to `meson test`.
 """
 
 import argparse
@@ -27,35 +26,27 @@ def _parsed(words):
     parser.add_argument("build", type=pathlib.Path)
     for name in ("--suite", "--no-suite", "--test"):
         parser.add_argument(name, action="append", default=[])
-    parser.add_argument("--others", action="store_true")
     return parser, parser.parse_args(words)
 
 
-def select(tests, targets, options):
-    """The ids of the targets that are needed, of what Meson says about tests and targets. A ValueError for a name that
-    no test has."""
+def select(tests, options):
+    """The ids of the targets that are needed, of what Meson says about tests. A ValueError for a name that no test has."""
     unknown = set(options.test) - {test["name"] for test in tests}
     if unknown:
         raise ValueError(f"no test has the name {', '.join(sorted(unknown))}")
-    needed, of_others, names = set(), set(), set()
+    needed, names = set(), set()
     for test in tests:
         suites = {suite.split(":")[-1] for suite in test["suite"]}
         selected = not options.suite or suites & set(options.suite)
         selected = selected and not suites & set(options.no_suite)
         selected = selected and (not options.test or test["name"] in options.test)
-        names.add(test["name"] if selected else None)
-        (needed if selected else of_others).update(test["depends"])
+        if selected:
+            names.add(test["name"])
+            needed.update(test["depends"])
     # Without a target Ninja builds everything.
     outside = set(options.test) - names
     if outside:
         raise ValueError(f"not in the suites that are named: {', '.join(sorted(outside))}")
-    if options.others:
-        for name, target in targets.items():
-            # Static libraries are built for those that link them.
-            wanted = target["build_by_default"] and target["type"] != "static library"
-            is_of_others = name in of_others and "/tests/" in target["defined_in"]
-            if target["installed"] or (wanted and not is_of_others):
-                needed.add(name)
     return needed
 
 
@@ -65,7 +56,7 @@ def of_tests(words):
     build = options.build.resolve()
     targets = {target["id"]: target for target in _introspect(build, "targets")}
     try:
-        needed = select(_introspect(build, "tests"), targets, options)
+        needed = select(_introspect(build, "tests"), options)
     except ValueError as wrong:
         parser.error(str(wrong))
     files = {file for name in needed for file in targets[name]["filename"]}

@@ -121,7 +121,7 @@ def _open(target):
 
 
 def trixie(target):
-    """What of README's `./dev test` is about this system: warnings of its compilers, its libraries."""
+    """What of the tests is about this system: warnings of its compilers, its libraries."""
     root = _open(target)
     text = root.check("./dev setup", "./dev", "setup")
     target.result("no command was missing before it was installed", "command not found" not in text, text)

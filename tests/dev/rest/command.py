@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs what `./dev test` leaves out, in slices of at most twelve minutes of two idle cores each.
+"""Runs what `./dev test` leaves out, in slices of at most twelve minutes of two idle cores each where their build is
+there.
 
 Without arguments all slices run in turn. Ends with the totals of all that ran. The last result of each slice is
 written to docs/measurements/rest.json when the tree is that of a commit, and committed by hand; a test of suite lint fails

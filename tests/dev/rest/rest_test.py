@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 DEV = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(DEV.parent))
 
-from dev import totals  # noqa: E402  pylint: disable=wrong-import-position
+from dev import all_tests, totals  # noqa: E402  pylint: disable=wrong-import-position
 from dev.cross.command import TARGETS  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest import record, runner  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest.slices import MAX_MINUTES, SLICES, Slice  # noqa: E402  pylint: disable=wrong-import-position
@@ -34,13 +34,20 @@ build, source = map(pathlib.Path, sys.argv[1:3])
 os.environ.pop(runner.CI_STARTED, None)
 
 
+def chosen_by(words):
+    """The suites that words of `meson test` take, and those that they leave out."""
+    return [{words[i + 1] for i, word in enumerate(words) if word == option} for option in ("--suite", "--no-suite")]
+
+
 def selections(command):
-    """For each slice with this `./dev` command and suites: the suites that it takes, and those that it leaves out."""
-    for each in SLICES:
-        for _, words in each.words():
-            if words[:2] == ["./dev", command] and "--suite" in words:
-                yield [{words[i + 1] for i, word in enumerate(words) if word == option}
-                       for option in ("--suite", "--no-suite")]
+    """What the slices with this `./dev` command and suites choose."""
+    return [chosen_by(words) for each in SLICES for _, words in each.words()
+            if words[:2] == ["./dev", command] and "--suite" in words]
+
+
+def takes(chosen, suites):
+    """Whether a test of these suites is in one of the selections."""
+    return any((not wanted or suites & wanted) and not suites & unwanted for wanted, unwanted in chosen)
 
 
 def tests_of_build():
@@ -65,16 +72,21 @@ class Table(unittest.TestCase):
             self.assertTrue(each.commands and each.about, each.name)
 
     def test_each_test_is_in_a_slice_of_each_build(self):
-        never = {"quick": {"slow", "package", "install", "ages"}, "slow": None}
+        never = {"slow", "package", "install", "ages", "gates"}
         tests = tests_of_build()
         self.assertGreater(len(tests), 50)
-        for command, left_out in never.items():
-            chosen = list(selections(command))
-            for name, suites in tests.items():
-                if suites & left_out if left_out is not None else "slow" not in suites:
-                    continue
-                with self.subTest(command=command, test=name):
-                    self.assertTrue(any(suites & wanted and not suites & unwanted for wanted, unwanted in chosen))
+        for name, suites in tests.items():
+            if not suites & never:
+                with self.subTest(name):
+                    self.assertTrue(takes(selections("quick"), suites))
+
+    def test_each_test_is_in_dev_test_or_in_a_slice(self):
+        of_ci = [chosen_by(words) for words in (all_tests.PLAIN, all_tests.SANITIZED, all_tests.THREADS)]
+        left = {name: suites for name, suites in tests_of_build().items() if not takes(of_ci, suites)}
+        self.assertTrue(left)
+        for name, suites in left.items():
+            with self.subTest(name):
+                self.assertTrue(takes(selections("slow"), suites))
 
     def test_each_platform_of_cross_is_in_a_slice(self):
         ours = {words[2] for each in SLICES for _, words in each.words() if words[:2] == ["./dev", "cross"]}

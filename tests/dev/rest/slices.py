@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What CI leaves out, as slices: each takes at most twelve minutes of two idle cores after `./dev test`, and `.ci/run`
-runs one of them. A new slice is added here and nowhere else."""
+"""What CI leaves out, as slices: each takes at most twelve minutes of two idle cores where the build that it uses is
+there, and `.ci/run` runs one for which it has time. A new slice is added here and nowhere else."""
 
 import dataclasses
 import shlex
@@ -18,7 +18,8 @@ class Slice:
     # Command lines without a shell, run in the repository's root. A word NAME=VALUE before the program is a variable.
     # A command that ends with totals (../totals.py) is counted by them, another one as one check.
     commands: tuple[str, ...]
-    # On two idle cores, after `./dev test` in the same tree. Commands are ended after three times as long.
+    # On two idle cores, where the folder that it builds in has what earlier slices compiled. Commands are ended after
+    # three times as long.
     minutes: float
     # Number of commits on main when the slice was added: the age of one that never ran.
     since: int = 718
@@ -44,10 +45,21 @@ def _models(*names):
 
 
 SLICES = (
+    Slice("gcc-library", "gcc, optimised: the library, the ahead-of-time half, both bridges to ExecuTorch, headers",
+          ("./dev slow --suite unit --suite headers --suite abi --no-suite programs --no-suite backends "
+           "--no-suite conformance --no-suite slow",), 12, since=1415),
+    Slice("gcc-programs", "gcc, optimised: the programs, other applications, Python, pages",
+          ("./dev slow --suite programs --suite python --suite docs --no-suite backends --no-suite slow",), 12, since=1415),
+    Slice("gcc-backends", "gcc, optimised: backends of all devices, and kernels one by one",
+          ("./dev slow --suite backends --suite kernels --suite gpu --no-suite slow",), 12, since=1415),
+    Slice("gcc-kit", "gcc, optimised: the conformance kit, and what it judges of each plugin",
+          ("./dev slow --suite conformance --no-suite zoo --no-suite slow",), 12, since=1415),
+    Slice("gates", "instructions of the hot paths, and sizes of what users get, beside their records",
+          ("./dev slow --suite gates",), 5, since=1415),
     Slice("slow", "the kit at levels 9 and 10, work that grows with a file, failing calls of the C library (others each "
           "day), headers by clang, the Metal plugin for macOS", ("./dev slow --suite slow --no-suite package",), 10),
     Slice("packages", "each way to install and to use a template",
-          ("./dev slow --suite package",), 10),
+          ("./dev slow --suite package --suite install",), 10),
     Slice("sanitized-programs", "programs with the address and undefined-behaviour sanitizers",
           ("./dev sanitized --suite programs --no-suite slow",), 12),
     Slice("sanitized-backends", "backends with the address and undefined-behaviour sanitizers",
@@ -60,8 +72,8 @@ SLICES = (
           ("./dev sanitized --suite slow",), 12),
     Slice("sanitized-bridges", "both bridges to ExecuTorch and the inputs of the fuzz targets with the address and "
           "undefined-behaviour sanitizers", ("./dev sanitized --suite bridges --suite fuzz",), 10, since=829),
-    Slice("sanitized-threads", "kernels, CudaBackend, both bridges to ExecuTorch and workers with the thread sanitizer",
-          ("./dev sanitized --threads --suite kernels --suite bridges --suite isolation",), 8),
+    Slice("sanitized-threads", "all with threads, kernels, CudaBackend, bridges and workers too, with the thread sanitizer",
+          ("./dev sanitized --threads --suite threads --suite kernels --suite bridges --suite isolation",), 12),
     Slice("quick-library", "each source of the library and its tests compiled by itself, without optimisation",
           ("./dev quick --suite unit --no-suite programs --no-suite backends --no-suite conformance --no-suite slow",), 10),
     Slice("quick-programs", "the same for the programs", ("./dev quick --suite programs --no-suite slow",), 12),
