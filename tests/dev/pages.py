@@ -13,11 +13,11 @@ SKIPPED = 77
 def rules(part):
     """The kit's table of rules, the list of the ids of its tests, and the pictures that count rules."""
     packages.setup(part)
-    if not builds.is_configured(builds.GCC.folder):
-        builds.configure(part, builds.GCC)
+    if not builds.is_configured(builds.TEST.folder):
+        builds.configure(part, builds.TEST)
     program = "tests/conformance/rules/tenon-rules"
-    builds.compile_in(part, builds.GCC.folder, [program])
-    part.run([f"{builds.GCC.folder}/{program}", ".", "write"])
+    builds.compile_in(part, builds.TEST.folder, [program])
+    part.run([f"{builds.TEST.folder}/{program}", ".", "write"])
     return part.call(["python3", "docs/site/pictures/draw.py", ".", "write"])
 
 

@@ -12,6 +12,7 @@ The table of slices is tests/dev/rest/slices.py.
 
 import argparse
 import json
+import math
 import sys
 
 from dev import totals
@@ -34,7 +35,7 @@ def number_of(text):
 
 def automatic():
     """The slice that is this commit's turn, or none: of those that ran without a failure once, and for which `.ci/run` has
-    the time, the one with the number of commits modulo their number. Where the history is not here, the commit's hash is
+    the time and the builds, the one with the number of commits modulo their number. Where the history is not here, the commit's hash is
     that number. One that never ran so fails for another reason than this commit; age_test.py names it."""
     count = record.commits()
     if count is None:
@@ -42,7 +43,7 @@ def automatic():
     known = record.read()
     proven = [each for each in SLICES if known.get(each.name, {}).get("green") is not None] or SLICES
     left = runner.time_left()
-    fitting = [each for each in proven if each.minutes * 60 <= left]
+    fitting = [each for each in proven if each.minutes * 60 <= left and not (math.isfinite(left) and each.needs_gcc)]
     if not fitting:
         print(f"rest: no slice: {runner.CI_SECONDS // 60} minutes after the start of .ci/run are in {left:.0f} s, and the "
               f"shortest slice takes {min(each.minutes for each in proven):g} minutes", file=sys.stderr)

@@ -270,7 +270,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn("== rest: two:", self.run_it("./dev", "rest", "--slice", "auto"))
 
     def test_only_a_slice_for_which_ci_has_the_time_has_a_turn(self):
-        self.slices(("long", "true", 12), ("one", "true", 4), ("two", "true", 5))
+        self.slices(("long", "true", 12), ("one", "true", 4), ("two", "true", 5), ("gcc", "./dev slow --help", 1))
         self.commit()
         self.run_it("./dev", "rest")
         started = {runner.CI_STARTED: str(time.time() - runner.CI_SECONDS + 6 * 60)}

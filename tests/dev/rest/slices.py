@@ -35,6 +35,11 @@ class Slice:
             yield variables, words
 
     @property
+    def needs_gcc(self):
+        """Whether it runs in gcc's build, which a machine of CI would have to compile from nothing first."""
+        return any(words[:2] in (["./dev", "slow"], ["./dev", "live"]) for _, words in self.words())
+
+    @property
     def timeout(self):
         """Seconds after which the slice is ended: room for a machine that is three times slower."""
         return self.minutes * 60 * 3
