@@ -9,11 +9,11 @@ from dev.part import Failed
 
 # What slices of `./dev rest` run: tests of suite `rest` and of these others. Here is what shows within minutes that a
 # change broke something: tests of the library under the address and undefined-behaviour sanitizers, those of the host
-# with threads under the thread sanitizer as well, and in a build that is not optimised the programs, the compiler, the conformance
-# kit over plugins of the CPU, models of AOTInductor, headers and pages. The slices have the rest in gcc's build, and all
-# of it under the sanitizers and with each source compiled by itself: other devices, both bridges to ExecuTorch, Python,
-# the zoo, workers, kernels one by one, packages, counts of instructions; and what needs a download of gigabytes, or an
-# emulator.
+# with threads under the thread sanitizer as well, and in a build that is not optimised the programs, the compiler, the
+# conformance kit over plugins of the CPU, models of AOTInductor, headers and pages. The slices have the rest in gcc's
+# build, and all of it under the sanitizers and with each source compiled by itself: other devices, both bridges to
+# ExecuTorch, Python, the zoo, workers, kernels one by one, packages, counts of instructions; and what needs a download
+# of gigabytes, or an emulator.
 _LEFT = [word for suite in ("rest", "slow", "bridges", "gpu", "package", "python", "zoo")
          for word in ("--no-suite", suite)]
 _UNSANITIZED_SUITES = ("programs", "backends", "kernels", "conformance", "compiler")

@@ -35,8 +35,9 @@ def number_of(text):
 
 def automatic():
     """The slice that is this commit's turn, or none: of those that ran without a failure once, and for which `.ci/run` has
-    the time and the builds, the one with the number of commits modulo their number. Where the history is not here, the commit's hash is
-    that number. One that never ran so fails for another reason than this commit; age_test.py names it."""
+    the time and the builds, the one with the number of commits modulo their number. Where the history is not here, the
+    commit's hash is that number. One that never ran so fails for another reason than this commit; age_test.py names it.
+    """
     count = record.commits()
     if count is None:
         count = int(record.git("rev-parse", "HEAD") or "0", 16)

@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 DEV = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(DEV.parent))
 
-from dev import all_tests, totals  # noqa: E402  pylint: disable=wrong-import-position
+from dev import all_tests, suites as suites_of_meson, totals  # noqa: E402  pylint: disable=wrong-import-position
 from dev.cross.command import TARGETS  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest import record, runner  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest.slices import MAX_MINUTES, SLICES, Slice  # noqa: E402  pylint: disable=wrong-import-position
@@ -42,7 +42,7 @@ def chosen_by(words):
 def selections(command):
     """What the slices with this `./dev` command and suites choose."""
     return [chosen_by(words) for each in SLICES for _, words in each.words()
-            if words[:2] == ["./dev", command] and "--suite" in words]
+            if words[:2] == ["./dev", command] and "--suite" in words and "--threads" not in words]
 
 
 def takes(chosen, suites):
@@ -87,6 +87,14 @@ class Table(unittest.TestCase):
         for name, suites in left.items():
             with self.subTest(name):
                 self.assertTrue(takes(selections("slow"), suites))
+
+    def test_each_test_that_can_run_so_is_in_dev_test_or_in_a_slice_with_the_sanitizers(self):
+        chosen = [chosen_by(all_tests.SANITIZED), *(each for each in selections("sanitized"))]
+        _, never = chosen_by(suites_of_meson.NEVER_SANITIZED)
+        for name, suites in tests_of_build().items():
+            if suites & {"unit", "kernels", "conformance", "slow", "fuzz"} and not suites & {*never, "package"}:
+                with self.subTest(name):
+                    self.assertTrue(takes(chosen, suites))
 
     def test_each_platform_of_cross_is_in_a_slice(self):
         ours = {words[2] for each in SLICES for _, words in each.words() if words[:2] == ["./dev", "cross"]}

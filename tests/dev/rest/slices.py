@@ -71,8 +71,10 @@ SLICES = (
           ("./dev sanitized --suite backends --suite kernels --no-suite slow",), 12),
     Slice("sanitized-kit", "the conformance kit with the address and undefined-behaviour sanitizers",
           ("./dev sanitized --suite conformance --no-suite slow",), 12),
-    Slice("sanitized-compiler", "the ahead-of-time half with the address and undefined-behaviour sanitizers",
-          ("./dev sanitized --suite compiler",), 8, since=1240),
+    Slice("sanitized-compiler", "the ahead-of-time half, and what `./dev test` leaves out of the library, with the address "
+          "and undefined-behaviour sanitizers",
+          ("./dev sanitized --suite compiler --suite rest --no-suite programs --no-suite backends --no-suite conformance "
+           "--no-suite gates",), 8, since=1240),
     Slice("sanitized-slow", "slow tests with the address and undefined-behaviour sanitizers",
           ("./dev sanitized --suite slow",), 12),
     Slice("sanitized-bridges", "both bridges to ExecuTorch and the inputs of the fuzz targets with the address and "
