@@ -104,8 +104,7 @@ class Whole(InFolder):
 
     def setUp(self):
         super().setUp()
-        for name in ("setup", "from_pypi"):
-            self.patch(mock.patch.object(packages, name, lambda part, more=None: None))
+        self.patch(mock.patch.object(packages, "setup", lambda part: None))
         self.patch(mock.patch.object(targets, "of_tests", lambda words: [words[0].split("/")[-1]]))
         self.patch(mock.patch.dict(os.environ))
         os.environ.pop("TENON_TIMEOUTS", None)  # Of a slice of `./dev rest` that runs this test.
@@ -132,6 +131,13 @@ class Whole(InFolder):
         self.assertIn("--timeout-multiplier 1 --suite programs", tests["build/test"])
         self.assertIn("--timeout-multiplier 10 --no-suite lint", tests["build/asan"])
         self.assertIn("--timeout-multiplier 10 --suite host_threads", tests["build/tsan"])
+
+    def test_what_fails_beside_the_rest_is_counted(self):
+        self.program("ninja", "true")
+        self.program("clang-format-19", "false")
+        all_tests.test(self.part)
+        self.assertEqual(sorted(self.names(PASSED)), ["asan: its test", "test: its test", "tsan: its test"])
+        self.assertEqual(self.names(FAILED), ["format"])
 
     def test_what_does_not_compile_ends_it_with_what_was_counted(self):
         for build, passed in (("test", ["format"]), ("asan", ["format", "test: its test"])):

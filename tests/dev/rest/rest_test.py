@@ -89,7 +89,7 @@ class Table(unittest.TestCase):
                 self.assertTrue(takes(selections("slow"), suites))
 
     def test_each_test_that_can_run_so_is_in_dev_test_or_in_a_slice_with_the_sanitizers(self):
-        chosen = [chosen_by(all_tests.SANITIZED), *(each for each in selections("sanitized"))]
+        chosen = [chosen_by(all_tests.SANITIZED), *selections("sanitized")]
         _, never = chosen_by(suites_of_meson.NEVER_SANITIZED)
         for name, suites in tests_of_build().items():
             if suites & {"unit", "kernels", "conformance", "slow", "fuzz"} and not suites & {*never, "package"}:
