@@ -9,10 +9,10 @@
 #include "kernels/elements.hpp"
 #include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
+#include "kernels/products/one_row.hpp"
 #include "kernels/products/tile.hpp"
 #include "kernels/products/wide_row.hpp"
 #include "kernels/vectors/rounded.hpp"
-#include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti {
@@ -24,15 +24,6 @@ namespace {
 // Sixteen floats that meet elements of B are stored in the order of `tile_elements`.
 constexpr std::int64_t block = tile_step;
 
-struct Pair {
-  __m256 first, second;
-};
-
-template <class T>
-TENON_CPU_AOTI_AVX2 inline Pair load(const T* from) noexcept {
-  return {tile_elements(from, 0), tile_elements(from, 1)};
-}
-
 /// Stores 16 floats in the order of the elements, rounded to them.
 template <class T>
 TENON_CPU_AOTI_AVX2 inline void store(const Pair& x, T* to) noexcept {
@@ -43,12 +34,6 @@ TENON_CPU_AOTI_AVX2 inline void store(const Pair& x, T* to) noexcept {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), rounded<T>(x.first));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 8), rounded<T>(x.second));
   }
-}
-
-/// Adds 16 products to the sum of each lane.
-TENON_CPU_AOTI_AVX2 inline void add_product(const float* a, const Pair& b, Pair& sum) noexcept {
-  sum.first = _mm256_fmadd_ps(_mm256_loadu_ps(a), b.first, sum.first);
-  sum.second = _mm256_fmadd_ps(_mm256_loadu_ps(a + 8), b.second, sum.second);
 }
 
 /// Row `row` of A as floats, in the order of `load` or of the elements, with zeros behind the last.
@@ -154,35 +139,6 @@ TENON_CPU_AOTI_AVX2 void multiply_rows(const float* a, std::int64_t count, const
   }
 }
 
-/// The sum of a packed row with one column, which is read in order: the processor then fetches it
-/// ahead from memory, with several columns at once poorly.
-template <class T>
-TENON_CPU_AOTI_AVX2 inline float multiply_column(const float* a, const T* from,
-                                                 std::int64_t count) noexcept {
-  constexpr int steps = 4;  // Independent sums hide the latency of an addition.
-  Pair sum[steps];
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < steps; ++i) sum[i] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-  std::int64_t k = 0;
-  for (; k + steps * block <= count; k += steps * block) {
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < steps; ++i) {
-      const std::int64_t at = k + i * block;
-      add_product(a + at, load(from + at), sum[i]);
-    }
-  }
-  for (; k + block <= count; k += block) add_product(a + k, load(from + k), sum[0]);
-  if (k < count) {
-    const Padded<T> rest(from + k, count - k);
-    add_product(a + k, load(rest.at), sum[1]);
-  }
-  const __m256 first = _mm256_add_ps(_mm256_add_ps(sum[0].first, sum[0].second),
-                                     _mm256_add_ps(sum[1].first, sum[1].second));
-  const __m256 second = _mm256_add_ps(_mm256_add_ps(sum[2].first, sum[2].second),
-                                      _mm256_add_ps(sum[3].first, sum[3].second));
-  return sum_of(_mm256_add_ps(first, second));
-}
-
 [[nodiscard]] bool is_wide_row(const Product& p) noexcept {
   return p.a.rows == 1 && p.b.row_stride == 1 && vector_level() >= VectorLevel::avx512;
 }
@@ -235,9 +191,7 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
     multiply_rows<T, 2, 4>(packed + fours * step, pairs - fours, b, 0, out + fours * sums_step,
                            sums_step);
     if (p.a.rows == 1 && is_large<T>(b)) {
-      for (std::int64_t column = 0; column < b.cols; ++column) {
-        out[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
-      }
+      multiply_one_row(packed, b.at<const T>(0, 0), b.col_stride, b.cols, b.rows, out);
     } else if (pairs < p.a.rows) {
       multiply_rows<T, 1, 8>(packed + pairs * step, 1, b, 0, out + pairs * sums_step, sums_step);
     }
@@ -408,8 +362,7 @@ bool has_vector_product(const Product& p) noexcept {
   constexpr std::int64_t most_by_columns = 64;
   switch (p.type) {
     case ScalarType::Float:
-      // oneDNN's product of a single row reads B at the rate of the memory.
-      return is_large<float>(p.b) && (is_tiled(p) || (takes_all && p.a.rows > 1 && p.b.cols > 1));
+      return is_large<float>(p.b) && (is_tiled(p) || (takes_all && p.b.cols > 1));
     case ScalarType::BFloat16:
       if (level >= VectorLevel::avx512) return p.a.rows <= (is_in_columns ? 1 : 4);
       [[fallthrough]];

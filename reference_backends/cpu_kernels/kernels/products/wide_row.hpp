@@ -143,7 +143,8 @@ TENON_CPU_AOTI_BFLOAT16 inline void multiply_bfloat16_row(const MatrixView& b,
   }
 }
 
-/// As `multiply_column` of vector_product.cpp.
+/// The sum of a packed row with one column, which is read in order: the processor then fetches it
+/// ahead from memory, with several adjacent columns at once poorly.
 template <class T>
 TENON_CPU_AOTI_AVX512 inline float multiply_wide_column(const float* a, const T* from,
                                                         std::int64_t count) noexcept {

@@ -1,49 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <cmath>
+#include <cstdint>
 
 #include "kernels/elements.hpp"
 #include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
+#include "kernels/quantized/int4_avx2.hpp"
+#include "kernels/quantized/int4_store.hpp"
 #include "kernels/quantized/weight_products.hpp"
-#include "kernels/vectors/prefetch.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
-
-/// Replaces the numbers of a row of a block that are not finite by PyTorch's formula, which applies
-/// scale and zero to each weight: sums of a group may overflow, or multiply 0 by an infinite
-/// number, where that does not.
-template <int half, class T>
-[[gnu::always_inline]] inline void correct_row(const Int4Weights& w, const float* x, float* out,
-                                               std::int64_t column, bool pairs) noexcept {
-  const std::uint8_t* const block = w.data + column * (w.inner / 2);
-  for (int n = 0; n < 2 * half; ++n) {
-    if (std::isfinite(out[n])) continue;
-    const bool is_low = pairs ? n % 2 == 0 : n < half;
-    const int d = pairs ? n / 2 : n % half;
-    const T* const scales = static_cast<const T*>(w.scales) + (column + n) * 2;
-    float sum = 0;
-    for (std::int64_t k = 0; k < w.inner; ++k) {
-      const T* const about = scales + k / w.group * w.columns * 2;
-      const int q = block[k * half + d] >> (is_low ? 0 : 4) & 15;
-      sum = std::fma(x[k], std::fma(static_cast<float>(q - 8), widen(about[0]), widen(about[1])),
-                     sum);
-    }
-    out[n] = sum;
-  }
-}
-
-/// Stores the numbers of a row of a block, after a correction of those that are not finite.
-template <int half, class T>
-[[gnu::always_inline]] inline void store_row(const Int4Weights& w, const float* x, float* total,
-                                             float* out, std::int64_t column, bool pairs) noexcept {
-  if (!std::all_of(total, total + 2 * half, [](float sum) { return std::isfinite(sum); })) {
-    correct_row<half, T>(w, x, total, column, pairs);
-  }
-  std::copy_n(total, 2 * half, out + column);
-}
 
 /// Columns [column, column + 2 * half) of the result. `pairs` says which two columns a byte has.
 /// Within a group the numbers q - 8 are summed without scale and zero, which the end of the group
@@ -121,145 +88,6 @@ void multiply_anywhere(const Int4Weights& w, const float* x, const float* group_
 
 #if defined(__x86_64__)
 
-/// A full block of 32 columns, in halves, for one row of `x`: the product that reads weights at the
-/// rate of the memory. 32 bytes are the weights of `k` and k + 1, and one of their eight halves of
-/// bytes is read in each 32-bit lane, so no byte is widened.
-template <class T>
-TENON_CPU_AOTI_AVX2 void multiply_row_avx2(const Int4Weights& w, const float* x,
-                                           const float* group_sums, float* out,
-                                           std::int64_t column) noexcept {
-  constexpr int halves = 8, columns = 32;
-  const std::uint8_t* const block = w.data + column * (w.inner / 2);
-  // q - 8 is the number of four bits with a sign that q is with its first bit inverted. In the
-  // first bits of a lane it is 2^28 times as large.
-  const __m256i signs = _mm256_set1_epi32(static_cast<int>(0x88888888u));
-  const __m256i first_bits = _mm256_set1_epi32(static_cast<int>(0xf0000000u));
-  const __m128 unit = _mm_set1_ps(0x1p-28f);
-  float total[columns] = {};
-  const std::int64_t groups = w.inner / w.group;
-  const auto scales_of = [&](std::int64_t g) {
-    return static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
-  };
-  for (std::int64_t g = 0; g < groups; ++g) {
-    // Those of the next group are in another page, where no processor looks ahead; after the last
-    // group comes the first of the next columns.
-    const bool has_next = g + 1 < groups || column + columns < w.columns;
-    if (has_next)
-      prefetch(g + 1 < groups ? scales_of(g + 1) : scales_of(0) + 2 * columns, 2 * columns);
-    __m256 sums[halves];
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < halves; ++i) sums[i] = _mm256_setzero_ps();
-    const std::int64_t end = (g + 1) * w.group;
-    for (std::int64_t k = g * w.group; k < end; k += 2) {
-      const auto* const from = reinterpret_cast<const __m256i*>(block + k * (columns / 2));
-      prefetch_ahead(from);
-      const __m256i bytes = _mm256_xor_si256(_mm256_loadu_si256(from), signs);
-      const __m256 factor =
-          _mm256_blend_ps(_mm256_broadcast_ss(x + k), _mm256_broadcast_ss(x + k + 1), 0xf0);
-      TENON_CPU_AOTI_UNROLL
-      for (int i = 0; i < halves; ++i) {
-        const __m256i q = _mm256_and_si256(_mm256_slli_epi32(bytes, 28 - 4 * i), first_bits);
-        sums[i] = _mm256_fmadd_ps(factor, _mm256_cvtepi32_ps(q), sums[i]);
-      }
-    }
-    __m128 folded[halves];
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < halves; ++i) {
-      folded[i] = _mm_mul_ps(
-          unit, _mm_add_ps(_mm256_castps256_ps128(sums[i]), _mm256_extractf128_ps(sums[i], 1)));
-    }
-    // Byte i of four is in lane i / 4 of the sums of half 2 * (i % 4), and 16 columns later in
-    // those of the next half.
-    alignas(16) float of_group[columns];
-    TENON_CPU_AOTI_UNROLL
-    for (int odd = 0; odd < 2; ++odd) {
-      _MM_TRANSPOSE4_PS(folded[odd], folded[2 + odd], folded[4 + odd], folded[6 + odd]);
-      TENON_CPU_AOTI_UNROLL
-      for (int lane = 0; lane < 4; ++lane) {
-        _mm_store_ps(of_group + 16 * odd + 4 * lane, folded[2 * lane + odd]);
-      }
-    }
-    const T* const scales = scales_of(g);
-    const float sum = group_sums[g];
-    for (int n = 0; n < columns; ++n) {
-      total[n] += of_group[n] * widen(scales[2 * n]) + sum * widen(scales[2 * n + 1]);
-    }
-  }
-  store_row<columns / 2, T>(w, x, total, out, column, false);
-}
-
-/// Full blocks of 32 columns in halves. Scale and zero of a group are applied to each weight, as by
-/// PyTorch.
-template <class T>
-struct Int4Tiles {
-  const Int4Weights& w;
-  std::int64_t at_once;
-
-  explicit Int4Tiles(const Int4Weights& weights) noexcept
-      : w(weights), at_once(std::min(weights.group, ColumnTile::most)) {}
-
-  TENON_CPU_AOTI_AVX2 void fill(ColumnTile& tile, std::int64_t column, std::int64_t /*columns*/,
-                                std::int64_t begin, std::int64_t count) const noexcept {
-    constexpr int quarters = 4;
-    const T* const from =
-        static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2;
-    alignas(32) float scales[ColumnTile::columns];
-    alignas(32) float zeros[ColumnTile::columns];
-    for (std::int64_t n = 0; n < ColumnTile::columns; ++n) {
-      scales[n] = widen(from[2 * n]);
-      zeros[n] = widen(from[2 * n + 1]);
-    }
-    __m256 scale[quarters], zero[quarters];
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < quarters; ++j) {
-      scale[j] = _mm256_load_ps(scales + 8 * j);
-      zero[j] = _mm256_load_ps(zeros + 8 * j);
-    }
-    // The floats -8 to 7 have no bits but their first 16, which two tables of bytes have.
-    const __m256i upper = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(-63, -64, -64, -64, -64, -64, -64, -65, 0, 63, 64, 64, 64, 64, 64, 64));
-    const __m256i lower = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, -32, -64, -96, -128, 64, 0, -128, 0, -128, 0, 64, -128, -96, -64, -32));
-    // Bytes i to i + 3 and i + 8 to i + 11 of a row, twice: the second time for their high halves.
-    const __m256i order = _mm256_setr_epi8(0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11, 4, 5,
-                                           6, 7, 12, 13, 14, 15, 4, 5, 6, 7, 12, 13, 14, 15);
-    const __m256i shifts = _mm256_setr_epi64x(0, 4, 0, 4);
-    const __m256i four_bits = _mm256_set1_epi8(15);
-    const __m256i nothing = _mm256_setzero_si256();
-    const std::uint8_t* const block = w.data + column * (w.inner / 2);
-    for (std::int64_t k = 0; k < count; ++k) {
-      const auto* const bytes =
-          reinterpret_cast<const __m128i*>(block + (begin + k) * (ColumnTile::columns / 2));
-      const __m256i twice =
-          _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(bytes)), order);
-      const __m256i index = _mm256_and_si256(_mm256_srlv_epi64(twice, shifts), four_bits);
-      const __m256i low = _mm256_shuffle_epi8(lower, index);
-      const __m256i high = _mm256_shuffle_epi8(upper, index);
-      const __m256i first = _mm256_unpacklo_epi8(low, high);
-      const __m256i second = _mm256_unpackhi_epi8(low, high);
-      const __m256 q[quarters] = {_mm256_castsi256_ps(_mm256_unpacklo_epi16(nothing, first)),
-                                  _mm256_castsi256_ps(_mm256_unpackhi_epi16(nothing, first)),
-                                  _mm256_castsi256_ps(_mm256_unpacklo_epi16(nothing, second)),
-                                  _mm256_castsi256_ps(_mm256_unpackhi_epi16(nothing, second))};
-      TENON_CPU_AOTI_UNROLL
-      for (int j = 0; j < quarters; ++j) {
-        _mm256_store_ps(tile.at + k * ColumnTile::columns + 8 * j,
-                        _mm256_fmadd_ps(q[j], scale[j], zero[j]));
-      }
-    }
-  }
-
-  TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] void fetch(std::int64_t column,
-                                                        std::int64_t /*columns*/,
-                                                        std::int64_t begin,
-                                                        std::int64_t count) const noexcept {
-    prefetch(static_cast<const T*>(w.scales) + (begin / w.group * w.columns + column) * 2,
-             2 * ColumnTile::columns);
-    prefetch(w.data + column * (w.inner / 2) + begin * (ColumnTile::columns / 2),
-             count * (ColumnTile::columns / 2));
-  }
-};
-
 template <class T>
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
                                        const float* group_sums, std::int64_t rows, float* out,
@@ -270,13 +98,22 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
   }
   const std::int64_t groups = w.inner / w.group;
   const std::int64_t last = begin + (end - begin) / 32 * 32;
-  if (rows >= 4) {
+  if (rows >= least_tiled_rows) {
     multiply_by_tiles(Int4Tiles<T>(w), TiledRows{x, w.inner, rows, w.inner, out, w.columns}, begin,
                       last);
   }
-  for (std::int64_t column = begin; rows < 4 && column < last; column += 32) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      multiply_row_avx2<T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
+  for (std::int64_t column = begin; rows < least_tiled_rows && column < last; column += 32) {
+    std::int64_t i = 0;
+    const auto multiply_rows = [&](std::int64_t count, auto* multiply) {
+      multiply(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns, column,
+               i == 0 && column + 32 < last);
+      i += count;
+    };
+    while (rows - i >= 6) multiply_rows(6, multiply_int4_block<6, 2, T>);
+    if (rows - i == 3 || rows - i == 5) multiply_rows(3, multiply_int4_block<3, 4, T>);
+    while (rows - i >= 2) multiply_rows(2, multiply_int4_block<2, 4, T>);
+    if (i < rows) {
+      multiply_int4_row<T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
                            column);
     }
   }

@@ -5,10 +5,9 @@
 #include "kernels/kernel_list.hpp"
 #include "kernels/products/column_tile.hpp"
 #include "kernels/products/in_parts.hpp"
+#include "kernels/products/one_row.hpp"
 #include "kernels/products/tile.hpp"
 #include "kernels/quantized/weight_products.hpp"
-#include "kernels/vectors/prefetch.hpp"
-#include "kernels/vectors/sum_of.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -62,37 +61,6 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
   }
 }
 
-/// As `multiply_column` for AVX-512.
-TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_column_avx2(
-    const Int8Weights& w, const float* x, float* out, std::int64_t column) noexcept {
-  constexpr std::int64_t lanes = 8;
-  constexpr int parts = 8;
-  const std::int8_t* const weight = w.data + column * w.stride;
-  __m256 sums[parts];
-  TENON_CPU_AOTI_UNROLL
-  for (int i = 0; i < parts; ++i) sums[i] = _mm256_setzero_ps();
-  std::int64_t k = 0;
-  for (; k + parts * lanes <= w.inner; k += parts * lanes) {
-    prefetch_ahead(weight + k);
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < parts; ++i) {
-      const std::int64_t at = k + i * lanes;
-      sums[i] = _mm256_fmadd_ps(_mm256_loadu_ps(x + at), tile_elements(weight + at, 0), sums[i]);
-    }
-  }
-  for (; k + lanes <= w.inner; k += lanes) {
-    sums[0] = _mm256_fmadd_ps(_mm256_loadu_ps(x + k), tile_elements(weight + k, 0), sums[0]);
-  }
-  TENON_CPU_AOTI_UNROLL
-  for (int distance = parts / 2; distance > 0; distance /= 2) {
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < distance; ++i) sums[i] = _mm256_add_ps(sums[i], sums[i + distance]);
-  }
-  float sum = sum_of(sums[0]);
-  for (; k < w.inner; ++k) sum += x[k] * static_cast<float>(weight[k]);
-  out[column] = sum;
-}
-
 /// The columns from `begin` to `end`. Those from `end` to `last` follow, and as many of them as
 /// these are fetched.
 template <int rows, int columns>
@@ -133,8 +101,12 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std
       multiply_rows_avx2<2, 4>(w, x + i * w.inner, out + i * w.columns, begin, last, last);
     }
     if (i == rows) continue;
-    for (std::int64_t j = begin; j < last; ++j) {
-      multiply_column_avx2(w, x + i * w.inner, out + i * w.columns, j);
+    const float* const row = x + i * w.inner;
+    float* const to = out + i * w.columns;
+    if (w.inner % tile_step == 0) {
+      multiply_one_row(row, w.data + begin * w.stride, w.stride, last - begin, w.inner, to + begin);
+    } else {
+      multiply_rows_avx2<1, 4>(w, row, to, begin, last, last);
     }
   }
 }

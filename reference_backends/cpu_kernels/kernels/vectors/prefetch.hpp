@@ -9,8 +9,8 @@
 
 namespace tenon::cpu_aoti {
 
-/// Has the processor fetch `count` elements from memory. Always inlined, as all that do nothing
-/// else must be: gcc takes them for functions without effects and drops their calls.
+/// Has the processor fetch `count` elements from memory, at least one. Always inlined, as all that
+/// do nothing else must be: gcc takes them for functions without effects and drops their calls.
 template <class T>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch(const T* from,
                                                                 std::int64_t count) noexcept {
@@ -18,6 +18,8 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch(const T* from,
   for (std::int64_t i = 0; i < count; i += in_line) {
     _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T0);
   }
+  // They may end in one more line than they would fill.
+  _mm_prefetch(reinterpret_cast<const char*>(from + count - 1), _MM_HINT_T0);
 }
 
 /// The same for the line that comes 2 KiB after `from`, which may be after the last weight:
