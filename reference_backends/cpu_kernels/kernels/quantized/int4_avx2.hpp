@@ -182,8 +182,8 @@ TENON_CPU_AOTI_AVX2 [[gnu::noinline]] inline void store_lanes(const Int4Weights&
   store_row<lane_vectors * 4, T>(w, x, total, out, column, false);
 }
 
-/// A full block of 32 columns, in halves, for `rows` rows of x. The processor fetches the next
-/// block meanwhile when there is one that `fetches` says it shall.
+/// A full block of 32 columns, in halves, for `rows` rows of x. With `fetches` the processor
+/// fetches the block behind it meanwhile, which must exist.
 template <int rows, int vectors, class T>
 TENON_CPU_AOTI_AVX2 inline void multiply_int4_block(const Int4Weights& w, const float* x,
                                                     const float* group_sums, float* out,
