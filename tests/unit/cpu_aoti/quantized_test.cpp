@@ -375,6 +375,32 @@ TEST_CASE("products with weights of 8 bits on each kind of processor", "[cpu_aot
   }
 }
 
+TEST_CASE("few rows by more weights of 8 bits than the caches hold", "[cpu_aoti]") {
+  const std::int64_t inner = 4096, columns = 259;
+  Random source;
+  const auto weights = random_bytes<std::int8_t>(source, columns * inner);
+  for (const VectorLevel level : levels()) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
+      // Small whole numbers, so that the sums are exact in each order.
+      std::vector<float> x;
+      for (std::int64_t i = 0; i < rows * inner; ++i) x.push_back(static_cast<float>(i % 11 - 5));
+      std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
+      multiply({weights.data(), columns, inner, inner}, x.data(), rows, found.data(), level);
+      std::vector<float> expected;
+      for (std::int64_t i = 0; i < rows * columns; ++i) {
+        std::int64_t sum = 0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          sum += ((i / columns * inner + k) % 11 - 5) *
+                 weights[static_cast<std::size_t>(i % columns * inner + k)];
+        }
+        expected.push_back(static_cast<float>(sum));
+      }
+      CAPTURE(static_cast<int>(level), rows);
+      CHECK(found == expected);
+    }
+  }
+}
+
 TEST_CASE("weights of 4 bits are packed as PyTorch packs them", "[cpu_aoti]") {
   // torch 2.15.0, _convert_weight_to_int4pack_for_cpu, with ATEN_CPU_CAPABILITY for each layout:
   // the first 32 and the last 16 bytes.

@@ -70,6 +70,7 @@ struct Tile {
   /// meanwhile: as many as `count` of each.
   const T* next = nullptr;
   int num_next = 0;
+  std::int64_t sums_apart = 1;  ///< From the sum with a column to that with the next.
 };
 
 /// Adds the products of `rows` rows with `columns` columns: an element of B becomes a float once
@@ -108,7 +109,9 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_tile(const Tile<T>& t
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
     TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < columns; ++j) tile.sums[i * tile.sums_step + j] += sum_of(sums[i][j]);
+    for (int j = 0; j < columns; ++j) {
+      tile.sums[i * tile.sums_step + j * tile.sums_apart] += sum_of(sums[i][j]);
+    }
   }
 }
 

@@ -84,22 +84,42 @@ struct Next {
 };
 
 /// Adds the sums of `rows` packed rows of A, `step` apart, with `cols` columns of B from `column`,
-/// of the elements from `first` to `end`.
+/// of the elements from `first` to `end`. Sums of a row are `sums_apart`.
 template <class T, int rows, int cols>
 TENON_CPU_AOTI_AVX2 inline void add_columns(const float* a, std::int64_t step, const MatrixView& b,
                                             std::int64_t column, std::int64_t first,
                                             std::int64_t end, float* sums, std::int64_t sums_step,
-                                            Next<T> next) noexcept {
+                                            Next<T> next, std::int64_t sums_apart = 1) noexcept {
   const std::int64_t last = first + (end - first) / block * block;
+  float* const to = sums + column;
   add_tile<rows, cols>(Tile<T>{a + first, step, b.at<const T>(first, column), b.col_stride,
-                               last - first, sums + column, sums_step, next.from, next.count});
+                               last - first, to, sums_step, next.from, next.count, sums_apart});
   if (last == end) return;
   T rest[cols][block] = {};
   for (int j = 0; j < cols; ++j) {
     std::memcpy(rest[j], b.at<const T>(last, column + j),
                 static_cast<std::size_t>(end - last) * sizeof(T));
   }
-  add_tile<rows, cols>(Tile<T>{a + last, step, rest[0], block, block, sums + column, sums_step});
+  add_tile<rows, cols>(
+      Tile<T>{a + last, step, rest[0], block, block, to, sums_step, nullptr, 0, sums_apart});
+}
+
+/// Sums of `rows` packed rows with all columns of a B that no cache holds, `cols` at once, which
+/// are far from each other (see `multiply_one_row`).
+template <class T, int rows, int cols>
+TENON_CPU_AOTI_AVX2 void multiply_rows_apart(const float* a, const MatrixView& b, float* sums,
+                                             std::int64_t sums_step) noexcept {
+  const std::int64_t step = row_step(b.rows);
+  const std::int64_t each = b.cols / cols;
+  for (std::int64_t row = 0; row < rows; ++row) std::fill_n(sums + row * sums_step, b.cols, 0.0f);
+  for (std::int64_t j = 0; j < each; ++j) {
+    MatrixView part = columns(b, j, j + 1, sizeof(T));
+    part.col_stride *= each;
+    add_columns<T, rows, cols>(a, step, part, 0, 0, b.rows, sums + j, sums_step, {}, each);
+  }
+  for (std::int64_t j = each * cols; j < b.cols; ++j) {
+    add_columns<T, rows, 1>(a, step, b, j, 0, b.rows, sums, sums_step, {});
+  }
 }
 
 /// Sums of `count` packed rows, a multiple of `rows`, with all columns of B, `cols` at once. A part
@@ -178,6 +198,19 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
   }
   const std::int64_t step = row_step(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
+  if (is_large<T>(p.b) && p.a.rows <= 4) {
+    switch (p.a.rows) {
+      case 1:
+        return multiply_one_row(packed, p.b.at<const T>(0, 0), p.b.col_stride, p.b.cols, p.b.rows,
+                                sums);
+      case 2:
+        return multiply_rows_apart<T, 2, 4>(packed, p.b, sums, sums_step);
+      case 3:
+        return multiply_rows_apart<T, 3, 3>(packed, p.b, sums, sums_step);
+      default:
+        return multiply_rows_apart<T, 4, 3>(packed, p.b, sums, sums_step);
+    }
+  }
   // Up to four rows read B once.
   const std::int64_t at_once =
       p.a.rows <= 4 ? p.b.cols : columns_in_cache(p.b.rows * std::int64_t{sizeof(T)}, 12);
@@ -190,9 +223,7 @@ TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float
     multiply_rows<T, 4, 3>(packed, fours, b, later, out, sums_step);
     multiply_rows<T, 2, 4>(packed + fours * step, pairs - fours, b, 0, out + fours * sums_step,
                            sums_step);
-    if (p.a.rows == 1 && is_large<T>(b)) {
-      multiply_one_row(packed, b.at<const T>(0, 0), b.col_stride, b.cols, b.rows, out);
-    } else if (pairs < p.a.rows) {
+    if (pairs < p.a.rows) {
       multiply_rows<T, 1, 8>(packed + pairs * step, 1, b, 0, out + pairs * sums_step, sums_step);
     }
   }

@@ -77,6 +77,23 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
   for (; j < end; ++j) multiply_block_avx2<rows, 1>(w, x, out, j, nullptr);
 }
 
+/// The same of weights that no cache holds, whose columns are read far from each other (see
+/// `multiply_one_row`). A column is whole: a multiple of `tile_step`.
+template <int rows, int columns>
+TENON_CPU_AOTI_AVX2 void multiply_apart_avx2(const Int8Weights& w, const float* x, float* out,
+                                             std::int64_t begin, std::int64_t end) noexcept {
+  const std::int64_t each = (end - begin) / columns;
+  for (std::int64_t i = 0; i < rows; ++i)
+    std::fill_n(out + i * w.columns + begin, end - begin, 0.0f);
+  for (std::int64_t j = begin; j < begin + each; ++j) {
+    add_tile<rows, columns>(Tile<std::int8_t>{x, w.inner, w.data + j * w.stride, each * w.stride,
+                                              w.inner, out + j, w.columns, nullptr, 0, each});
+  }
+  for (std::int64_t j = begin + each * columns; j < end; ++j) {
+    multiply_block_avx2<rows, 1>(w, x, out, j, nullptr);
+  }
+}
+
 TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std::int64_t rows,
                                        float* out, std::int64_t begin, std::int64_t end) noexcept {
   if (rows >= least_tiled_rows) {
@@ -88,6 +105,12 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std
         TiledRows{x, w.inner, rows, w.inner, out, w.columns}, begin, begin + tiled);
     begin += tiled;
   }
+  constexpr std::int64_t large = 1 << 20;
+  const bool is_whole = w.inner % tile_step == 0;
+  const bool is_large = is_whole && w.columns * w.inner >= large;
+  if (is_large && rows == 2) return multiply_apart_avx2<2, 4>(w, x, out, begin, end);
+  if (is_large && rows == 3) return multiply_apart_avx2<3, 3>(w, x, out, begin, end);
+  if (is_large && rows == 4) return multiply_apart_avx2<4, 3>(w, x, out, begin, end);
   const std::int64_t step = rows == 1 ? end - begin : columns_in_cache(w.inner, 12);
   for (; begin < end; begin += step) {
     const std::int64_t last = std::min(begin + step, end);
@@ -103,7 +126,7 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std
     if (i == rows) continue;
     const float* const row = x + i * w.inner;
     float* const to = out + i * w.columns;
-    if (w.inner % tile_step == 0) {
+    if (is_whole) {
       multiply_one_row(row, w.data + begin * w.stride, w.stride, last - begin, w.inner, to + begin);
     } else {
       multiply_rows_avx2<1, 4>(w, row, to, begin, last, last);
