@@ -285,6 +285,8 @@ def main() -> int:
     if options.serve:
         serve(options)
         return 0
+    if options.rounds < 1:
+        sys.exit(f"bench_llama: --rounds: expected at least 1, found {options.rounds}")
     names = options.only or OURS + XNNPACK + INDUCTOR + (LLAMA_CPP if options.llama_cpp else ())
     if not options.llama_cpp and set(names) & set(LLAMA_CPP):
         sys.exit("bench_llama: a side of llama.cpp: expected --llama-cpp with the folder of llama-bench, found none")
