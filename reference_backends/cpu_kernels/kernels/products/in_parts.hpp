@@ -10,6 +10,9 @@
 
 namespace tenon::cpu_aoti {
 
+/// Weights of as many bytes do not fit into the second-level cache.
+inline constexpr std::int64_t large_bytes = 1 << 20;
+
 /// The number of bytes that a product of `rows` rows reads when its weights have `nbytes`: kernels
 /// read them once for four rows. The largest number when it does not fit.
 [[nodiscard]] constexpr std::int64_t bytes_read(std::int64_t nbytes, std::int64_t rows) noexcept {

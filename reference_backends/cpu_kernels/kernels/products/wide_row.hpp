@@ -8,6 +8,7 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/products/in_parts.hpp"
 #include "kernels/products/tile.hpp"
 #include "kernels/vectors/vector_level.hpp"
 
@@ -24,12 +25,9 @@ inline constexpr std::int64_t wide_block = 32;
   return (count + wide_block - 1) / wide_block * wide_block;
 }
 
-/// Bytes of B that do not fit into the second-level cache.
-inline constexpr std::int64_t large = 1 << 20;
-
 template <class T>
 [[nodiscard]] bool is_large(const MatrixView& b) noexcept {
-  return b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large;
+  return b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large_bytes;
 }
 
 struct WidePair {

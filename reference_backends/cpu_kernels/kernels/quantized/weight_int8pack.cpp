@@ -105,9 +105,8 @@ TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int8Weights& w, const float* x, std
         TiledRows{x, w.inner, rows, w.inner, out, w.columns}, begin, begin + tiled);
     begin += tiled;
   }
-  constexpr std::int64_t large = 1 << 20;
   const bool is_whole = w.inner % tile_step == 0;
-  const bool is_large = is_whole && w.columns * w.inner >= large;
+  const bool is_large = is_whole && w.columns * w.inner >= large_bytes;
   if (is_large && rows == 2) return multiply_apart_avx2<2, 4>(w, x, out, begin, end);
   if (is_large && rows == 3) return multiply_apart_avx2<3, 3>(w, x, out, begin, end);
   if (is_large && rows == 4) return multiply_apart_avx2<4, 3>(w, x, out, begin, end);
