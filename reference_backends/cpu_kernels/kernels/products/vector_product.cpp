@@ -84,7 +84,7 @@ struct Next {
 };
 
 /// Adds the sums of `rows` packed rows of A, `step` apart, with `cols` columns of B from `column`,
-/// of the elements from `first` to `end`. Sums of a row are `sums_apart`.
+/// of the elements from `first` to `end`. Sums of a row are `sums_apart` from each other.
 template <class T, int rows, int cols>
 TENON_CPU_AOTI_AVX2 inline void add_columns(const float* a, std::int64_t step, const MatrixView& b,
                                             std::int64_t column, std::int64_t first,
