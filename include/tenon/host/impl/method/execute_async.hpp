@@ -281,18 +281,17 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
                    ": execute_async needs ",
                    completion ? "an executor (MethodOptions::executor)" : "a completion");
     }
+    if (!method.begin_async_run()) return method.run_is_pending();
     try {
       if (!method.async_runs_) method.async_runs_ = std::make_unique<MethodAsyncRuns>(method);
     } catch (const std::bad_alloc&) {
-      return method.errors().no_memory_for_run();
+      return method.end_async_run(method.errors().no_memory_for_run());
     }
     return static_cast<MethodAsyncRuns&>(*method.async_runs_).start(std::move(completion));
   }
 
  private:
   [[nodiscard]] Status start(Completion completion) {
-    method_.running_.store(true, std::memory_order_relaxed);
-    method_.begin_run();
     try {
       if (starts_delegates()) run_.begin();
       return pending_->add(*this, method_.options_.executor, std::move(completion));
@@ -308,14 +307,12 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
       if (starts_delegates()) {
         outcome = shortened(run_.end(std::move(so_far)));
       } else {
-        outcome = so_far.ok() ? method_.run_now() : std::move(so_far);
+        outcome = so_far.ok() ? method_.run_now(true) : std::move(so_far);
       }
     } catch (const std::bad_alloc&) {
       outcome = method_.errors().no_memory_for_run();
     }
-    outcome = method_.end_run(std::move(outcome));
-    method_.running_.store(false, std::memory_order_release);
-    return outcome;
+    return method_.end_async_run(std::move(outcome));
   }
 
   /// Whether a run does more than `Method::execute` on another thread.

@@ -70,7 +70,7 @@ class LoadedMethod final : public Method {
 
   ~LoadedMethod() override {
     // Not only by destroying it: until then a completion may start the next run.
-    if (async_runs_) async_runs_->wait();
+    wait_for_runs();
     async_runs_.reset();
     plugin_kernels_.clear();
     for (const LoadedDelegate& delegate : delegates_) delegate.destroy();
@@ -207,12 +207,16 @@ class LoadedMethod final : public Method {
     return ok();
   }
 
+  /// Waits for asynchronous runs and their completions, except those that the calling thread is in.
+  void wait_for_runs() {
+    if (async_runs_) async_runs_->wait();
+  }
+
   /// Fails while an asynchronous run is pending.
   [[nodiscard]] Status check_idle() const {
     if (!running_.load(std::memory_order_acquire)) [[likely]]
       return ok();
-    return error(Error::InvalidState, "method ", public_name(),
-                 ": a run is pending; it has ended when its completion is called");
+    return run_is_pending();
   }
 
   [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
@@ -353,20 +357,33 @@ class LoadedMethod final : public Method {
     }
   }
 
-  /// Around each run that can be cancelled or has a budget, also an asynchronous one.
-  void begin_run() {
-    if (control_) control_->begin();
-  }
+  /// Around each run that can be cancelled or has a budget, also an asynchronous one. False: the
+  /// method can be cancelled, and another run of it is going on.
+  [[nodiscard]] bool begin_run() { return !control_ || control_->begin(); }
   [[nodiscard]] Status end_run(Status outcome) {
     if (budget_) outcome = budget_->explain(std::move(outcome));
     if (!control_) return outcome;
-    control_->end();
-    if (outcome.error() != Error::Cancelled || !control_->is_late()) return outcome;
+    const bool is_late = control_->end();
+    if (outcome.error() != Error::Cancelled || !is_late) return outcome;
     return errors().late(outcome, options_.limits);
   }
 
-  [[nodiscard]] Status run_now() {
-    Status outcome = is_plain_ ? run_all<CompleteCalls>() : run_observed();
+  /// Around each asynchronous run. False: another run is pending or going on.
+  [[nodiscard]] bool begin_async_run() {
+    if (running_.exchange(true, std::memory_order_acquire)) return false;
+    if (begin_run()) return true;
+    running_.store(false, std::memory_order_release);
+    return false;
+  }
+  [[nodiscard]] Status end_async_run(Status outcome) {
+    outcome = end_run(std::move(outcome));
+    running_.store(false, std::memory_order_release);
+    return outcome;
+  }
+
+  /// Runs all instructions; `has_begun` in an asynchronous run.
+  [[nodiscard]] Status run_now(bool has_begun = false) {
+    Status outcome = is_plain_ ? run_all<CompleteCalls>() : run_observed(has_begun);
     return shortened(std::move(outcome));
   }
 
@@ -375,15 +392,14 @@ class LoadedMethod final : public Method {
                 options_.limits.run_milliseconds == HostLimits::none;
   }
 
-  /// A run that is traced or recorded, has a limit in time or a budget, or can be cancelled; an
-  /// asynchronous one has begun before.
-  [[gnu::cold]] Status run_observed() {
+  /// A run that is traced or recorded, has a limit in time or a budget, or can be cancelled.
+  [[gnu::cold]] Status run_observed(bool has_begun) {
     const auto run = [this] {
       if (is_recording()) return run_recorded();
       return options_.trace ? run_traced() : run_all<ObservedCalls>();
     };
-    if (running_.load(std::memory_order_relaxed)) return run();
-    begin_run();
+    if (has_begun) return run();
+    if (!begin_run()) return run_is_pending();
     return end_run(run());
   }
 
@@ -545,7 +561,12 @@ class LoadedMethod final : public Method {
       if (inputs_[i].is_set) continue;
       return error(Error::InvalidArgument, "method ", public_name(), ": input ", i, " was not set");
     }
-    return error(Error::Internal, "method ", public_name(), ": inputs were counted wrongly");
+    return run_is_pending();  // It ended since.
+  }
+
+  [[nodiscard, gnu::cold]] Status run_is_pending() const {
+    return error(Error::InvalidState, "method ", public_name(),
+                 ": a run is pending; it has ended when its completion is called");
   }
 
   [[nodiscard]] Status check_input(std::size_t index) const {

@@ -102,26 +102,32 @@ class RunControl {
   [[nodiscard]] bool is_cancelled() const noexcept {
     return flag_.load(std::memory_order_relaxed) != 0;
   }
-  /// Whether the limit in time cancelled the latest run.
-  [[nodiscard]] bool is_late() const noexcept { return is_late_.load(std::memory_order_relaxed); }
 
-  /// A run begins.
-  void begin() {
+  /// A run begins, unless one is going on: then false, and nothing has changed. Who got true calls
+  /// `end`.
+  [[nodiscard]] bool begin() {
+    State expected = State::idle;
+    if (!state_.compare_exchange_strong(expected, State::beginning, std::memory_order_acquire)) {
+      return false;
+    }
     flag_.store(0, std::memory_order_relaxed);
     is_late_.store(false, std::memory_order_relaxed);
     state_.store(State::running, std::memory_order_release);
     if (timer_) timer_->start(timeout_);
+    return true;
   }
 
   /// The run has ended: afterwards nothing of it is cancelled. Waits for a `cancel` that is
-  /// notifying delegates.
-  void end() {
+  /// notifying delegates. Returns whether the limit in time cancelled the run.
+  [[nodiscard]] bool end() {
     if (timer_) timer_->stop();
     State state = State::running;
-    while (!state_.compare_exchange_strong(state, State::idle, std::memory_order_acq_rel)) {
-      if (state == State::cancelling) state_.wait(State::cancelling, std::memory_order_acquire);
-      state = State::cancelled;
+    if (!state_.compare_exchange_strong(state, State::ending, std::memory_order_acquire)) {
+      state_.wait(State::cancelling, std::memory_order_acquire);
     }
+    const bool is_late = is_late_.load(std::memory_order_relaxed);
+    state_.store(State::idle, std::memory_order_release);
+    return is_late;
   }
 
   /// Has no effect without a run, or in one that was cancelled before.
@@ -145,7 +151,7 @@ class RunControl {
     return milliseconds < count ? std::chrono::milliseconds(milliseconds) : most;
   }
 
-  enum class State : std::uint32_t { idle, running, cancelling, cancelled };
+  enum class State : std::uint32_t { idle, beginning, running, cancelling, cancelled, ending };
 
   const std::function<void()> notify_;
   const std::chrono::milliseconds timeout_;

@@ -133,6 +133,80 @@ TEST_CASE("without a run cancel has no effect, also not on the next run", "[meth
   CHECK(kernels.calls == 4);
 }
 
+TEST_CASE("a run that begins while another one of its method goes on is refused, and both end",
+          "[method][cancel]") {
+  Kernels kernels;
+  std::vector<std::function<void()>> tasks;
+  auto options = kernels.options();
+  options.executor = [&](std::function<void()> task) {
+    tasks.push_back(std::move(task));
+    return ok();
+  };
+  const auto method = kernels_of({call_op}, std::move(options));
+  std::vector<Status> inner, completed;
+  const auto start = [&] {
+    return method->execute_async([&](Status status) { completed.push_back(std::move(status)); });
+  };
+  // From a kernel of an `execute`, and of an asynchronous run.
+  bool is_inner = false;
+  kernels.function = [&] {
+    if (std::exchange(is_inner, true)) return;
+    inner.push_back(method->execute());
+    inner.push_back(start());
+    is_inner = false;
+  };
+  CHECK(method->execute().ok());
+  REQUIRE(start().ok());
+  inner.push_back(method->execute());
+  inner.push_back(start());
+  while (!tasks.empty()) {
+    const auto task = std::move(tasks.back());
+    tasks.pop_back();
+    task();
+  }
+  REQUIRE(inner.size() == 6);
+  for (const Status& status : inner) {
+    CHECK(status.error() == Error::InvalidState);
+    CHECK_THAT(std::string(status.text()), ContainsSubstring("a run is pending"));
+  }
+  REQUIRE(completed.size() == 1);
+  CHECK(completed[0].ok());
+  CHECK(kernels.calls == 2);
+  CHECK(method->execute().ok());
+}
+
+TEST_CASE("threads that run one cancellable method at the same time are told so",
+          "[method][cancel][threads]") {
+  Kernels kernels;
+  auto threads = host::ThreadExecutor::create(2);
+  REQUIRE(threads.ok());
+  auto options = kernels.options();
+  options.executor = (*threads)->executor();
+  const auto method = kernels_of({call_op}, std::move(options));
+  constexpr int each = 300;
+  std::atomic<int> ran = 0, refused = 0, wrong = 0;
+  const auto count = [&](const Status& status) {
+    ++(status.ok() ? ran : status.error() == Error::InvalidState ? refused : wrong);
+  };
+  const auto work = [&](bool is_async) {
+    for (int i = 0; i < each; ++i) {
+      if (!is_async) {
+        count(method->execute());
+        continue;
+      }
+      const Status started = method->execute_async([&](const Status& status) { count(status); });
+      if (!started.ok()) count(started);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (const bool is_async : {false, true, false, true}) workers.emplace_back(work, is_async);
+  for (std::thread& worker : workers) worker.join();
+  while (ran + refused + wrong < 4 * each) std::this_thread::yield();
+  CHECK(wrong == 0);
+  CHECK(kernels.calls == ran);
+  CHECK(ran > 0);
+}
+
 TEST_CASE("runs of a method that is not cancellable cannot be cancelled", "[method][cancel]") {
   Kernels kernels;
   const auto method = kernels_of({call_op}, kernels.options(false));
