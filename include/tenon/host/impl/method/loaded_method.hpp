@@ -64,7 +64,7 @@ class LoadedMethod final : public Method {
         new LoadedMethod(std::move(program), plan, std::move(options)));
     method->variant_ = variant;
     // With a budget not before it was checked.
-    if (method->options_.budget.empty()) method->arena_.reserve(estimated_bytes(plan));
+    if (method->options_.budget.empty()) method->arena_.reserve(estimated_arena_bytes(plan));
     return method;
   }
 
@@ -273,25 +273,6 @@ class LoadedMethod final : public Method {
   LoadedMethod(std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
                MethodOptions&& options)
       : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
-
-  /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
-  /// three dimensions for each value, an instruction of three arguments, the name of one backend.
-  /// The arena grows for what has more.
-  static std::size_t estimated_bytes(const schema::ExecutionPlan& plan) noexcept {
-    constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
-    constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
-                                       3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
-    constexpr std::size_t each_instruction = sizeof(Instruction) + 3 * sizeof(tenon_value*);
-    const auto& delegates = *plan.delegates();
-    const std::size_t name = delegates.size() == 0 ? 0 : delegates.Get(0)->id()->size();
-    std::size_t bytes = PlannedBuffers::estimated_bytes(plan) + plan.values()->size() * each_value +
-                        plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) +
-                        alignof(BackendUse) + name + delegates.size() * sizeof(LoadedDelegate);
-    for (const auto* chain : *plan.chains()) {
-      bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
-    }
-    return std::min(bytes, most);
-  }
 
   Status load_delegates(DelegateLoader& loader) {
     const auto& serialized = *plan_.delegates();
