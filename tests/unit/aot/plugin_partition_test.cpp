@@ -290,7 +290,7 @@ TEST_CASE("specs of a partition that make no sense are refused by their tag", "[
   CHECK_THAT(with(nullptr, 3),
              ContainsSubstring("add_partition 'p': NULL in place of 3 compile specs"));
   const tenon_compile_spec lying = {8, 0, "k", "v", 1};
-  CHECK_THAT(with(&lying, 1), ContainsSubstring("a compile spec of 8 bytes, expected"));
+  CHECK_THAT(with(&lying, 1), ContainsSubstring("compile specs: struct_size is 8, expected"));
   const tenon_compile_spec nameless = {sizeof nameless, 0, nullptr, "v", 1};
   CHECK_THAT(with(&nameless, 1), ContainsSubstring("a compile spec without a key"));
   const tenon_compile_spec hollow = {sizeof hollow, 0, "k", nullptr, 4};

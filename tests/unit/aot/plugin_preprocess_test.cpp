@@ -271,7 +271,7 @@ TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
   tenon_named_data data = named("w", "abcd");
   CHECK_THAT(of(nullptr), ContainsSubstring("NULL in place of data"));
   data.struct_size = 16;
-  CHECK_THAT(of(&data), ContainsSubstring("a tenon_named_data of 16 bytes, expected"));
+  CHECK_THAT(of(&data), ContainsSubstring("tenon_named_data: struct_size is 16, expected"));
   data = named(nullptr, "abcd");
   CHECK_THAT(of(&data), ContainsSubstring("data without a key"));
   data = named("", "abcd");
@@ -288,7 +288,7 @@ TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
   data = named("w", "abcd");
   data.tensor_layout = &layout;
   layout.struct_size = 8;
-  CHECK_THAT(of(&data), ContainsSubstring("a tenon_tensor_layout of 8 bytes, expected"));
+  CHECK_THAT(of(&data), ContainsSubstring("tenon_tensor_layout: struct_size is 8, expected"));
   layout.struct_size = sizeof layout;
   layout.rank = 17;
   CHECK_THAT(of(&data), ContainsSubstring("rank is 17, expected at most 16"));

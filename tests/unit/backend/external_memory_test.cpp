@@ -155,7 +155,7 @@ TEST_CASE("memory that cannot be is refused before the author sees it",
   };
   constexpr auto invalid = TENON_STATUS_INVALID_ARGUMENT;
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
-  refused(invalid, "a shorter struct", [](auto& m) { m.struct_size = 64; });
+  refused(invalid, "struct_size is 64", [](auto& m) { m.struct_size = 64; });
   refused(invalid, "found 4000 bytes from 97 of 4096", [](auto& m) { m.offset = 97; });
   refused(invalid, "found 0 bytes", [](auto& m) { m.nbytes = 0; });
   refused(invalid, "bytes from 18446744073709551615", [](auto& m) { m.offset = largest; });
@@ -198,6 +198,10 @@ TEST_CASE("fences reach the author, or are refused", "[backend][external][TN-EXM
         TENON_STATUS_OK);
   CHECK(opened.table.signal_fence(opened.backend.backend, opened.backend.delegate, nullptr) ==
         TENON_STATUS_INVALID_ARGUMENT);
+  fence.struct_size = 8;
+  CHECK(wait() == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK_THAT(opened.host.last_text, ContainsSubstring("a fence: struct_size is 8"));
+  fence.struct_size = sizeof fence;
   fence.descriptor = -3;
   CHECK(wait() == TENON_STATUS_INVALID_ARGUMENT);
   fence.kind = TENON_FENCE_SEMAPHORE_WIN32;

@@ -98,14 +98,3 @@ TEST_CASE("compile specs of a newer host are walked by their own size", "[core]"
   CHECK(view[1].key == "b");
   CHECK(as_text(*view.find("b")) == "2");
 }
-
-TEST_CASE("a struct has the members that its stated size covers", "[core]") {
-  tenon_tensor tensor{};
-  tensor.struct_size = sizeof tensor;
-  CHECK(TENON_HAS_MEMBER(tensor, flags));
-  tensor.struct_size = offsetof(tenon_tensor, flags) + sizeof tensor.flags - 1;
-  CHECK_FALSE(TENON_HAS_MEMBER(tensor, flags));
-  CHECK(TENON_HAS_MEMBER(tensor, shape_dynamism));
-  tensor.struct_size = 0;
-  CHECK_FALSE(TENON_HAS_MEMBER(tensor, struct_size));
-}

@@ -6,6 +6,7 @@
 
 #include "tenon/abi/extensions/external_memory.h"
 #include "tenon/core/result.hpp"
+#include "tenon/core/struct_size.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 
@@ -152,12 +153,12 @@ template <class Kind>
 }
 
 /// Checks all that can be checked without the object itself. `kinds` is what the backend knows.
-[[nodiscard]] inline Result<ExternalMemory> to_external_memory(const tenon_external_memory* from,
+[[nodiscard]] inline Result<ExternalMemory> to_external_memory(const tenon_external_memory* memory,
                                                                std::uint64_t kinds) {
-  if (!from || from->struct_size < sizeof(tenon_external_memory)) {
-    return error(Error::InvalidArgument, "expected external memory, found ",
-                 from ? "a shorter struct" : "null");
-  }
+  if (!memory) return error(Error::InvalidArgument, "expected external memory, found null");
+  tenon_external_memory known{};
+  TENON_RETURN_IF_ERROR(read_struct("external memory", *memory, known));
+  const tenon_external_memory* const from = &known;
   ExternalMemory out;
   out.kind = static_cast<MemoryKind>(from->kind);
   if (!has_kind(kinds, from->kind)) {
@@ -189,12 +190,12 @@ template <class Kind>
   return out;
 }
 
-[[nodiscard]] inline Result<ExternalFence> to_external_fence(const tenon_external_fence* from,
+[[nodiscard]] inline Result<ExternalFence> to_external_fence(const tenon_external_fence* fence,
                                                              std::uint64_t kinds) {
-  if (!from || from->struct_size < sizeof(tenon_external_fence)) {
-    return error(Error::InvalidArgument, "expected a fence, found ",
-                 from ? "a shorter struct" : "null");
-  }
+  if (!fence) return error(Error::InvalidArgument, "expected a fence, found null");
+  tenon_external_fence known{};
+  TENON_RETURN_IF_ERROR(read_struct("a fence", *fence, known));
+  const tenon_external_fence* const from = &known;
   ExternalFence out;
   out.kind = static_cast<FenceKind>(from->kind);
   if (!has_kind(kinds, from->kind)) {

@@ -28,7 +28,9 @@
 //   structs     The caller sets `struct_size` to `sizeof` the struct, and the rest to zero, which
 //               means the default for each member of an option. A smaller struct is one of an older
 //               header; what a larger one has beyond this library's must be zero (NOT_SUPPORTED).
-//               An array of structs is walked by the size that its first element states.
+//               A size that no header has is refused: one below the struct's in TENON_C 1.0, above
+//               4,096, or no multiple of its alignment (INVALID_ARGUMENT). All structs of an array
+//               state one size.
 //   callbacks   Must not throw, must not `longjmp`, and may call every function here, except where
 //               the comment says otherwise. `data` is the application's, and passed on as it is.
 //
@@ -341,7 +343,9 @@ TENON_HOST_API tenon_status tenon_method_load(const tenon_program* program, cons
                                               const tenon_method_options* options,
                                               tenon_method** out, tenon_error** error);
 
-/// Waits for an asynchronous run and its completion, except the one that the calling thread is in.
+/// Waits for an asynchronous run and its completion, except completions that the calling thread is
+/// in. Then the inputs end that the method owns. Two completions must not destroy each other's
+/// methods on two threads: both would wait.
 TENON_HOST_API void tenon_method_destroy(tenon_method* method);
 
 TENON_HOST_API uint64_t tenon_method_num_inputs(const tenon_method* method);
@@ -374,8 +378,14 @@ typedef struct tenon_dl_managed_tensor {
   tenon_dl_tensor dl_tensor;
 } tenon_dl_managed_tensor;
 
-/// The same, and the method owns `tensor` after a success: its deleter is called when the input is
-/// set again or the method is destroyed. After a failure it stays the caller's.
+/// Sets input `index` as `tenon_method_set_input` does, and the method owns `tensor` after a
+/// success: its deleter is called when the input is set again or the method is destroyed, but not
+/// before that of an exported output that passes on its bytes. After a failure it stays the
+/// caller's.
+///
+/// `tensor` may be an exported output, of another method or of this one, and methods may feed each
+/// other: they end with their handles. A run that is given its own output writes to the bytes of
+/// its input: pass a copy, unless the program is made for that.
 ///
 /// errors: also NOT_SUPPORTED (another major of DLPack), INVALID_ARGUMENT (a read-only tensor that
 ///         the program writes to).
@@ -430,8 +440,8 @@ TENON_HOST_API const tenon_value* tenon_method_get_output(const tenon_method* me
                                                           uint64_t index);
 
 /// Output `index`, a tensor, for code that takes DLPack: a view with sizes of its own, which keeps
-/// the memory of the method until its deleter is called, on any thread. The next run writes over
-/// the bytes.
+/// the memory of the method until its deleter is called, on any thread; where the program passes an
+/// input on that the method owns, it keeps that input. The next run writes over the bytes.
 ///
 /// errors: INVALID_ARGUMENT (no such output, no tensor), INVALID_STATE (no data yet).
 TENON_HOST_API tenon_status tenon_method_export_output(tenon_method* method, uint64_t index,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -163,6 +164,48 @@ TEST_CASE("a completion may start the next run, and destroy the method", "[c][th
   call(&tenon_method_execute_async, method, &Chain::next, static_cast<void*>(&chain));
   CHECK(chain.end.wait() == TENON_STATUS_OK);
   CHECK(chain.runs == 5);
+}
+
+TEST_CASE("a completion inside of others destroys any of their methods", "[c]") {
+  // Three runs, each started by the completion of the one before it: of one method, or of three.
+  struct Nested {
+    std::vector<tenon_method*> methods;
+    tenon_method* destroyed = nullptr;
+    int completed = 0;
+    static void next(void* data, tenon_method*, tenon_status status, tenon_error* error) {
+      auto& self = *static_cast<Nested*>(data);
+      const ErrorHandle owned(error);
+      CHECK(status == TENON_STATUS_OK);
+      if (++self.completed == 3) return tenon_method_destroy(self.destroyed);
+      start(self);
+    }
+    static void start(Nested& self) {
+      tenon_method* const method =
+          self.methods[static_cast<std::size_t>(self.completed) % self.methods.size()];
+      call(&tenon_method_execute_async, method, &next, static_cast<void*>(&self));
+    }
+  };
+  tenon_executor* at_once = nullptr;
+  tenon_status (*const submit)(void*, tenon_task*) = [](void*, tenon_task* task) {
+    tenon_task_run(task);
+    return tenon_status{TENON_STATUS_OK};
+  };
+  void (*const no_release)(void*) = nullptr;
+  call(&tenon_executor_create_custom, submit, no_release, static_cast<void*>(nullptr), &at_once);
+  const ExecutorHandle executor(at_once);
+  for (const std::size_t count : {1u, 3u}) {
+    for (std::size_t destroyed = 0; destroyed < count; ++destroyed) {
+      CAPTURE(count, destroyed);
+      std::deque<Asynchronous> runs;
+      Nested nested;
+      for (std::size_t i = 0; i < count; ++i) {
+        nested.methods.push_back(runs.emplace_back("count", executor.get()).method.get());
+      }
+      nested.destroyed = runs[destroyed].method.release();
+      Nested::start(nested);
+      CHECK(nested.completed == 3);
+    }
+  }
 }
 
 TEST_CASE("destroying a method waits for its completion, also with sessions left", "[c][threads]") {

@@ -320,6 +320,7 @@ TEST_CASE("inputs that are no tensors must be those that were exported", "[c]") 
   const auto program = copy_program(builder);
   const auto method = load(program.get(), sized<tenon_method_options>());
   std::array<tenon_value, 4> values{};
+  for (tenon_value& value : values) value.struct_size = sizeof value;
   values[0].kind = TENON_VALUE_INT;
   values[0].as.integer = 7;
   values[1].kind = TENON_VALUE_DOUBLE;
@@ -418,9 +419,6 @@ TEST_CASE("a method reports its memory", "[c]") {
   CHECK(delegate.host_weights == 5);
   CHECK(delegate.host_scratch == 3);
   CHECK(failed(&tenon_method_get_delegate_memory, of, std::uint64_t{1}, &delegate).status ==
-        TENON_STATUS_INVALID_ARGUMENT);
-  delegate.struct_size = 4;
-  CHECK(failed(&tenon_method_get_delegate_memory, of, std::uint64_t{0}, &delegate).status ==
         TENON_STATUS_INVALID_ARGUMENT);
 }
 

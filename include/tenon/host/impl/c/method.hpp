@@ -5,23 +5,24 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/core/application/scheduling.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/impl/c/executor.hpp"
 #include "tenon/host/impl/c/outcome.hpp"
 #include "tenon/host/impl/c/program.hpp"
 #include "tenon/host/impl/c/registry.hpp"
 #include "tenon/host/impl/c/written_inputs.hpp"
+#include "tenon/host/impl/method/loaded_method.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/method/method.hpp"
@@ -29,36 +30,18 @@
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
-/// Counts the runs of a method whose completions have not returned. Outlives the method, which the
-/// last completion may destroy.
-class PendingCompletions {
- public:
-  void begin() {
-    const std::lock_guard lock(mutex_);
-    ++count_;
-  }
-  void end() {
-    const std::lock_guard lock(mutex_);
-    --count_;
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return count_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t count_ = 0;
-};
-
 struct ManagedDeleter {
   void operator()(tenon_dl_managed_tensor* tensor) const noexcept {
     if (tensor->deleter) tensor->deleter(tensor);
   }
 };
 using ManagedTensor = std::unique_ptr<tenon_dl_managed_tensor, ManagedDeleter>;
+
+/// An input that the method keeps.
+struct KeptInput {
+  std::shared_ptr<const void> owner;  // Of the bytes; null for an input that is the caller's.
+  std::span<const std::byte> bytes;
+};
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
@@ -68,13 +51,14 @@ struct tenon_session {
   tenon_session* next = nullptr;  // In `tenon_method::ended`.
 };
 
-/// Counted by its handle, its sessions, exported outputs, and runs that are pending.
+/// Counted by its handle, its sessions, exported outputs, and runs that are pending. Only the
+/// handle can start a run, so that the inputs end with the handle: an exported output that is an
+/// input, of this method or of one that this one feeds, is no cycle.
 struct tenon_method {
   std::shared_ptr<tenon::host::BackendRegistry> registry;
   std::string variant;
-  std::vector<tenon::host::detail::ManagedTensor> held;  // By input.
-  std::vector<bool> written;                             // By input.
-  std::shared_ptr<tenon::host::detail::PendingCompletions> pending;
+  std::vector<tenon::host::detail::KeptInput> kept;  // By input.
+  std::vector<bool> written;                         // By input.
   std::unique_ptr<tenon::host::Method> method;
   std::shared_ptr<tenon::host::Session> session;  // The one in use.
   std::atomic<tenon_session*> ended = nullptr;    // Sessions whose handles were destroyed.
@@ -108,8 +92,6 @@ struct tenon_method {
     tenon_session* one = ended.exchange(nullptr, std::memory_order_acquire);
     while (one) delete std::exchange(one, one->next);
   }
-
-  static inline thread_local const tenon_method* completing = nullptr;  // Of which method.
 };
 
 namespace tenon::inline TENON_RELEASE::host::detail {
@@ -134,38 +116,39 @@ class HeldMethod {
 [[nodiscard]] inline Status read_backend_options(std::string_view function,
                                                  const tenon_method_options& from,
                                                  MethodOptions& to) {
-  if (from.num_backend_options == 0) return ok();
-  TENON_RETURN_IF_ERROR(expect_given(function, given("backend_options", from.backend_options)));
-  const tenon::detail::StridedArray backends(from.backend_options, from.num_backend_options);
-  for (std::uint32_t i = 0; i < backends.size(); ++i) {
-    tenon_backend_options backend{};
-    TENON_RETURN_IF_ERROR(read_struct(function, &backends[i], backend));
+  const auto read = [&](const tenon_backend_options& backend) -> Status {
     TENON_RETURN_IF_ERROR(expect_given(function, given("backend_id", backend.backend_id)));
-    if (backend.num_options == 0) continue;
-    TENON_RETURN_IF_ERROR(expect_given(function, given("options", backend.options)));
-    const tenon::detail::StridedArray options(backend.options, backend.num_options);
-    for (std::uint32_t j = 0; j < options.size(); ++j) {
-      tenon_option option{};
-      TENON_RETURN_IF_ERROR(read_struct(function, &options[j], option));
+    const auto read_one = [&](const tenon_option& option) -> Status {
       TENON_RETURN_IF_ERROR(expect_given(function, given("key", option.key)));
       TENON_TRY(auto value, read_option(option));
       to.backend_options.push_back({backend.backend_id, option.key, std::move(value)});
-    }
-  }
-  return ok();
+      return ok();
+    };
+    return read_structs(concat(function, ": options"), backend.options, backend.num_options,
+                        read_one);
+  };
+  return read_structs(concat(function, ": backend_options"), from.backend_options,
+                      from.num_backend_options, read);
 }
 
 [[nodiscard]] inline Status read_budget(std::string_view function, const tenon_method_options& from,
                                         MethodOptions& to) {
-  if (from.num_budget == 0) return ok();
-  TENON_RETURN_IF_ERROR(expect_given(function, given("budget", from.budget)));
-  const tenon::detail::StridedArray budget(from.budget, from.num_budget);
-  for (std::uint32_t i = 0; i < budget.size(); ++i) {
-    tenon_device_bytes bytes{};
-    TENON_RETURN_IF_ERROR(read_struct(function, &budget[i], bytes));
+  const auto read = [&](const tenon_device_bytes& bytes) {
     to.budget.push_back({bytes.device, bytes.nbytes});
+    return ok();
+  };
+  return read_structs(concat(function, ": budget"), from.budget, from.num_budget, read);
+}
+
+/// Null: no hints.
+[[nodiscard]] inline Result<Scheduling> read_scheduling(std::string_view function,
+                                                        const tenon_scheduling* from) {
+  tenon_scheduling known{};
+  known.struct_size = sizeof known;
+  if (from) {
+    TENON_RETURN_IF_ERROR(read_struct(concat(function, ": scheduling"), *from, known));
   }
-  return ok();
+  return tenon::detail::to_scheduling(&known);
 }
 
 [[nodiscard]] inline Result<MethodOptions> read_options(std::string_view function,
@@ -193,7 +176,7 @@ class HeldMethod {
     TENON_TRY(auto policy, EmbeddedCodePolicy::parse(from.embedded_code));
     to.embedded_code = std::move(policy);
   }
-  to.scheduling = tenon::detail::to_scheduling(from.scheduling);
+  TENON_TRY(to.scheduling, read_scheduling(function, from.scheduling));
   return to;
 }
 
@@ -208,14 +191,13 @@ tenon_status tenon_method_load(const tenon_program* program, const char* name,
     TENON_RETURN_IF_ERROR(
         expect_given(function, given("program", program), given("name", name), given("out", out)));
     tenon_method_options from{};
-    TENON_RETURN_IF_ERROR(read_struct(function, options, from));
+    if (options) TENON_RETURN_IF_ERROR(read_struct(function, *options, from));
     TENON_TRY(auto to, read_options(function, from));
     auto method = std::make_unique<tenon_method>();
     if (from.registry) method->registry = from.registry->registry;
-    method->pending = std::make_shared<PendingCompletions>();
     TENON_TRY(method->method, tenon::host::Method::load(program->program, name, std::move(to)));
     method->variant = method->method->variant();
-    method->held.resize(method->method->num_inputs());
+    method->kept.resize(method->method->num_inputs());
     TENON_TRY(method->written, find_written_inputs(*method->method));
     *out = method.release();
     return tenon::ok();
@@ -224,7 +206,9 @@ tenon_status tenon_method_load(const tenon_program* program, const char* name,
 
 void tenon_method_destroy(tenon_method* method) {
   if (!method) return;
-  if (tenon_method::completing != method) method->pending->wait();
+  tenon::host::detail::loaded(*method->method).wait_for_runs();
+  // Freed after the delegates, where nothing else holds the method: their work may still read them.
+  const auto inputs = std::move(method->kept);
   method->release();
 }
 
@@ -267,24 +251,18 @@ tenon_status tenon_method_execute_async(tenon_method* method,
     // The completion may destroy the method while this call returns from the executor.
     const HeldMethod held(*method);
     method->hold();
-    method->pending->begin();
     tenon::Status started = method->method->execute_async([=](tenon::Status outcome) {
       // This function is part of the method: the next run, or the end of the method, replaces it.
       tenon_method* const self = method;
-      const auto pending = self->pending;
       tenon_error* failure = nullptr;
       const tenon_status status =
           outcome.ok() ? tenon_status{TENON_STATUS_OK} : report(outcome, &failure);
-      const tenon_method* const outer = std::exchange(tenon_method::completing, self);
       self->is_running = false;
       completion(data, self, status, failure);
-      tenon_method::completing = outer;
       self->release();
-      pending->end();
     });
     if (started.ok()) return started;
     method->is_running = false;
-    method->pending->end();
     method->release();
     return started;
   });
@@ -315,7 +293,7 @@ tenon_status tenon_method_get_memory(const tenon_method* method, tenon_method_me
     }
     to.tables = from.tables;
     to.temp = from.temp;
-    write_struct(out, to);
+    write_struct(*out, to);
     return tenon::ok();
   });
 }
@@ -333,8 +311,8 @@ tenon_status tenon_method_get_delegate_memory(const tenon_method* method, uint64
                           all.delegates.size(), ", found ", index);
     }
     const auto& from = all.delegates[static_cast<std::size_t>(index)];
-    write_struct(out, {0, from.is_reported ? 1u : 0u, from.lent, from.host_weights,
-                       from.host_scratch, from.device_weights, from.device_scratch});
+    write_struct(*out, {0, from.is_reported ? 1u : 0u, from.lent, from.host_weights,
+                        from.host_scratch, from.device_weights, from.device_scratch});
     return tenon::ok();
   });
 }
@@ -352,9 +330,11 @@ tenon_status tenon_method_set_stream(tenon_method* method, const char* backend_i
 tenon_status tenon_method_set_scheduling(tenon_method* method, const tenon_scheduling* scheduling,
                                          tenon_error** error) {
   using namespace tenon::host::detail;
+  constexpr std::string_view function = "tenon_method_set_scheduling";
   return guarded(error, [&]() -> tenon::Status {
-    TENON_RETURN_IF_ERROR(expect_given("tenon_method_set_scheduling", given("method", method)));
-    return method->method->set_scheduling(tenon::detail::to_scheduling(scheduling));
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
+    TENON_TRY(const auto hints, read_scheduling(function, scheduling));
+    return method->method->set_scheduling(hints);
   });
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "tenon/core/result.hpp"
+#include "tenon/core/struct_size.hpp"
 
 /// Its text is behind it in the same block; one that reports that there is no memory is static.
 struct tenon_error {
@@ -96,49 +96,15 @@ template <class Pointer>
   }
 }
 
-/// Sizes of the structs in TENON_C 1.0; a smaller one was not set up by its caller. Those of later
-/// minors are larger, and this remains.
-template <class Struct>
-inline constexpr std::size_t first_size = sizeof(Struct);
-
-/// Reads a struct of a caller with another header. Null leaves `out`, and so the defaults.
-template <class Struct>
-[[nodiscard]] Status read_struct(std::string_view function, const Struct* from, Struct& out) {
-  if (!from) return ok();
-  const std::size_t size = from->struct_size;
-  if (size < first_size<Struct>) {
-    return error(Error::InvalidArgument, function, ": struct_size is ", size,
-                 ", expected at least ", first_size<Struct>);
-  }
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(from);
-  for (std::size_t i = sizeof(Struct); i < size; ++i) {
-    if (bytes[i] == 0) continue;
-    return error(Error::NotSupported, function, ": byte ", i, " of a struct of ", size,
-                 " bytes is not zero; this library, of C interface ", TENON_C_MAJOR, ".",
-                 TENON_C_MINOR, ", knows ", sizeof(Struct));
-  }
-  std::memcpy(&out, from, std::min(size, sizeof(Struct)));
-  return ok();
-}
+using tenon::detail::read_struct;
+using tenon::detail::read_structs;
+using tenon::detail::write_struct;
 
 /// Whether `out` can take a `Struct`.
 template <class Struct>
 [[nodiscard]] Status expect_writable(std::string_view function, const Struct* out) {
   TENON_RETURN_IF_ERROR(expect_given(function, given("out", out)));
-  if (out->struct_size >= first_size<Struct>) return ok();
-  return error(Error::InvalidArgument, function, ": struct_size is ", out->struct_size,
-               ", expected at least ", first_size<Struct>);
-}
-
-/// Fills a struct of a caller with another header; its size stays the caller's.
-template <class Struct>
-void write_struct(Struct* out, Struct value) noexcept {
-  const std::uint32_t size = out->struct_size;
-  value.struct_size = size;
-  std::memcpy(out, &value, std::min<std::size_t>(size, sizeof(Struct)));
-  if (size > sizeof(Struct)) {
-    std::memset(reinterpret_cast<unsigned char*>(out) + sizeof(Struct), 0, size - sizeof(Struct));
-  }
+  return tenon::detail::check_struct_size(function, *out);
 }
 
 /// Text that may be null.

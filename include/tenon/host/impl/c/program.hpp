@@ -45,7 +45,7 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 [[nodiscard]] inline Result<HostLimits> read_options(std::string_view function,
                                                      const tenon_program_options* options) {
   tenon_program_options from{};
-  TENON_RETURN_IF_ERROR(read_struct(function, options, from));
+  if (options) TENON_RETURN_IF_ERROR(read_struct(function, *options, from));
   HostLimits limits;
   TENON_RETURN_IF_ERROR(read_limits(function, from.limits, from.num_limits, limits));
   return limits;
@@ -115,7 +115,7 @@ template <class Tag, class TensorOf>
     TENON_TRY(const TensorMeta tensor, tensor_of(static_cast<std::size_t>(index)));
     value = to_meta(tensor);
   }
-  write_struct(out, value);
+  write_struct(*out, value);
   return ok();
 }
 

@@ -119,7 +119,9 @@ tenon_status tenon_registry_create(const tenon_registry_options* options, tenon_
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_registry_create", given("out", out)));
     tenon_registry_options given_options{};
-    TENON_RETURN_IF_ERROR(read_struct("tenon_registry_create", options, given_options));
+    if (options) {
+      TENON_RETURN_IF_ERROR(read_struct("tenon_registry_create", *options, given_options));
+    }
     *out = new tenon_registry{
         std::make_shared<tenon::host::BackendRegistry>(to_host_info(given_options))};
     return tenon::ok();
@@ -135,7 +137,7 @@ tenon_status tenon_registry_discover(tenon_registry* registry,
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given(function, given("registry", registry)));
     tenon_discovery_options from{};
-    TENON_RETURN_IF_ERROR(read_struct(function, options, from));
+    if (options) TENON_RETURN_IF_ERROR(read_struct(function, *options, from));
     TENON_RETURN_IF_ERROR(expect_flags(
         function, from.flags, TENON_DISCOVERY_NO_ENVIRONMENT | TENON_DISCOVERY_NO_INSTALLED));
     TENON_TRY(const auto paths, read_texts(function, "paths", from.paths, from.num_paths));
@@ -221,9 +223,9 @@ tenon_status tenon_backend_list_get(const tenon_backend_list* list, uint64_t ind
                           list->backends.size(), ", found ", index);
     }
     const ListedBackend& from = list->backends[static_cast<std::size_t>(index)];
-    write_struct(out, {0, from.state, from.id.c_str(), from.origin.c_str(), from.reason.c_str(),
-                       from.description.c_str(), from.tags.c_str(), from.name.c_str(),
-                       from.version.c_str(), from.vendor.c_str(), from.priority, from.num_users});
+    write_struct(*out, {0, from.state, from.id.c_str(), from.origin.c_str(), from.reason.c_str(),
+                        from.description.c_str(), from.tags.c_str(), from.name.c_str(),
+                        from.version.c_str(), from.vendor.c_str(), from.priority, from.num_users});
     return tenon::ok();
   });
 }

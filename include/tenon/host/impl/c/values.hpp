@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -89,8 +90,11 @@ inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the ho
   return ok();
 }
 
-[[nodiscard]] inline Status set_tensor(std::string_view function, tenon_method& method,
-                                       std::uint64_t index, const tenon_dl_tensor& tensor) {
+/// Sets an input, and returns where its bytes are.
+[[nodiscard]] inline Result<std::span<const std::byte>> set_tensor(std::string_view function,
+                                                                   tenon_method& method,
+                                                                   std::uint64_t index,
+                                                                   const tenon_dl_tensor& tensor) {
   const auto at = static_cast<std::size_t>(index);
   if (!method.is_running) method.free_sessions();
   TENON_TRY(const InputTensor input, to_input(function, tensor));
@@ -100,11 +104,14 @@ inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the ho
       TENON_RETURN_IF_ERROR(check_dense(function, tensor, *declared.as.tensor));
     }
   }
-  return method.method->set_input(at, input);
+  TENON_RETURN_IF_ERROR(method.method->set_input(at, input));
+  return input.bytes;
 }
 
 [[nodiscard]] inline Status set_value(std::string_view function, tenon_method& method,
-                                      std::size_t index, const tenon_value& value) {
+                                      std::size_t index, const tenon_value& from) {
+  tenon_value value{};
+  TENON_RETURN_IF_ERROR(read_struct(function, from, value));
   switch (value.kind) {
     case TENON_VALUE_INT:
       return method.method->set_input(index, InputScalar(value.as.integer));
@@ -126,17 +133,45 @@ inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the ho
   }
 }
 
-/// A view of an output that keeps its method.
+/// A view of an output, and the owner of its bytes.
 struct ExportedOutput {
   tenon_dl_managed_tensor managed{};
-  tenon_method* method = nullptr;
+  std::shared_ptr<const void> owner;
   std::unique_ptr<std::int64_t[]> sizes_and_strides;
 
-  static void destroy(tenon_dl_managed_tensor* managed) {
-    const std::unique_ptr<ExportedOutput> self(static_cast<ExportedOutput*>(managed->manager_ctx));
-    self->method->release();
+  static void destroy(tenon_dl_managed_tensor* managed) { delete of(managed); }
+  /// Null for a tensor of another library.
+  static ExportedOutput* of(tenon_dl_managed_tensor* managed) noexcept {
+    return managed->deleter == &destroy ? static_cast<ExportedOutput*>(managed->manager_ctx)
+                                        : nullptr;
   }
 };
+
+/// What keeps the bytes of an output: the method, or the owner of an input that it passes on.
+[[nodiscard]] inline std::shared_ptr<const void> owner_of(tenon_method& method,
+                                                          const tenon_dl_tensor& output) {
+  const auto* const data = static_cast<const std::byte*>(output.data) + output.byte_offset;
+  for (const KeptInput& input : method.kept) {
+    if (!input.owner || std::less<>()(data, input.bytes.data())) continue;
+    if (std::less<>()(data, input.bytes.data() + input.bytes.size())) return input.owner;
+  }
+  method.hold();
+  return {&method, [](tenon_method* held) { held->release(); }};
+}
+
+/// Hands `tensor` over to the method. An exported output is not kept itself, but what keeps its
+/// bytes: an output that is passed on in each run has one owner, and no chain of them.
+[[nodiscard]] inline Status set_managed(std::string_view function, tenon_method& method,
+                                        std::uint64_t index, tenon_dl_managed_tensor& tensor) {
+  ExportedOutput* const exported = ExportedOutput::of(&tensor);
+  const auto managed = exported ? nullptr : std::make_shared<ManagedTensor>();
+  TENON_TRY(const auto bytes, set_tensor(function, method, index, tensor.dl_tensor));
+  KeptInput& kept = method.kept[static_cast<std::size_t>(index)];
+  if (managed) managed->reset(&tensor);
+  kept = {exported ? exported->owner : managed, bytes};
+  if (exported) ExportedOutput::destroy(&tensor);
+  return ok();
+}
 
 [[nodiscard]] inline Result<tenon_dl_managed_tensor*> export_output(std::string_view function,
                                                                     tenon_method& method,
@@ -167,8 +202,7 @@ struct ExportedOutput {
                   from};
   out->managed.dl_tensor.shape = sizes;
   out->managed.dl_tensor.strides = sizes + rank;
-  out->method = &method;
-  method.hold();
+  out->owner = owner_of(method, from);
   return &out.release()->managed;
 }
 
@@ -180,8 +214,8 @@ tenon_status tenon_method_set_input(tenon_method* method, uint64_t index,
   constexpr std::string_view function = "tenon_method_set_input";
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given(function, given("method", method), given("tensor", tensor)));
-    TENON_RETURN_IF_ERROR(set_tensor(function, *method, index, *tensor));
-    method->held[static_cast<std::size_t>(index)].reset();
+    TENON_TRY(const auto bytes, set_tensor(function, *method, index, *tensor));
+    method->kept[static_cast<std::size_t>(index)] = {nullptr, bytes};
     return tenon::ok();
   });
 }
@@ -200,9 +234,7 @@ tenon_status tenon_method_set_input_managed(tenon_method* method, uint64_t index
       return tenon::error(tenon::Error::InvalidArgument, function, ": the program writes to input ",
                           index, ": expected a writable tensor, found a read-only one");
     }
-    TENON_RETURN_IF_ERROR(set_tensor(function, *method, index, tensor->dl_tensor));
-    method->held[static_cast<std::size_t>(index)].reset(tensor);
-    return tenon::ok();
+    return set_managed(function, *method, index, *tensor);
   });
 }
 

@@ -143,19 +143,16 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
 
   static tenon_status add_named_data(void* context, std::uint32_t partition,
                                      const tenon_named_data* data) noexcept {
-    return run(context, "add_named_data", partition,
-               [&](PreprocessSink& sink, Part& part) -> Status {
-                 if (data == nullptr) return error(Error::InvalidArgument, "NULL in place of data");
-                 if (data->struct_size < sizeof *data) {
-                   return error(Error::InvalidArgument, "a tenon_named_data of ", data->struct_size,
-                                " bytes, expected ", sizeof *data, " or more");
-                 }
-                 if (data->key == nullptr)
-                   return error(Error::InvalidArgument, "data without a key");
-                 Status status = sink.add_named(part, *data);
-                 if (status.ok()) return status;
-                 return std::move(status).with_context(host::quoted(data->key));
-               });
+    return run(
+        context, "add_named_data", partition, [&](PreprocessSink& sink, Part& part) -> Status {
+          if (data == nullptr) return error(Error::InvalidArgument, "NULL in place of data");
+          tenon_named_data known{};
+          TENON_RETURN_IF_ERROR(tenon::detail::read_struct("tenon_named_data", *data, known));
+          if (known.key == nullptr) return error(Error::InvalidArgument, "data without a key");
+          Status status = sink.add_named(part, known);
+          if (status.ok()) return status;
+          return std::move(status).with_context(host::quoted(known.key));
+        });
   }
 
   Status add_named(Part& part, const tenon_named_data& data) {
@@ -180,11 +177,9 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
     return part.named.add_named_data(data.key, std::move(bytes), options);
   }
 
-  static Result<std::optional<DenseLayout>> read_layout(const tenon_tensor_layout& layout) {
-    if (layout.struct_size < sizeof layout) {
-      return error(Error::InvalidArgument, "a tenon_tensor_layout of ", layout.struct_size,
-                   " bytes, expected ", sizeof layout, " or more");
-    }
+  static Result<std::optional<DenseLayout>> read_layout(const tenon_tensor_layout& from) {
+    tenon_tensor_layout layout{};
+    TENON_RETURN_IF_ERROR(tenon::detail::read_struct("tenon_tensor_layout", from, layout));
     if (layout.rank > max_rank) {
       return error(Error::InvalidArgument, "rank is ", layout.rank, ", expected at most ",
                    max_rank);

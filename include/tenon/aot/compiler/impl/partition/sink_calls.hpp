@@ -69,10 +69,7 @@ class SinkCalls {
   if (specs == nullptr) {
     return error(Error::InvalidArgument, "NULL in place of ", num_specs, " compile specs");
   }
-  if (specs->struct_size < sizeof *specs) {
-    return error(Error::InvalidArgument, "a compile spec of ", specs->struct_size,
-                 " bytes, expected ", sizeof *specs, " or more");
-  }
+  TENON_RETURN_IF_ERROR(tenon::detail::check_struct_size("compile specs", *specs));
   const tenon::detail::StridedArray<tenon_compile_spec> all(specs, num_specs);
   for (std::uint32_t i = 0; i < num_specs; ++i) {
     if (all[i].key == nullptr) return error(Error::InvalidArgument, "a compile spec without a key");
