@@ -147,7 +147,7 @@ struct ExportedOutput {
   }
 };
 
-/// What keeps the bytes of an output: the method, or the owner of an input that it passes on.
+/// The owner of an output's bytes: the method, or the owner of an input that the method passes on.
 [[nodiscard]] inline std::shared_ptr<const void> owner_of(tenon_method& method,
                                                           const tenon_dl_tensor& output) {
   const auto* const data = static_cast<const std::byte*>(output.data) + output.byte_offset;
