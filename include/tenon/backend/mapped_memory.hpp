@@ -9,7 +9,9 @@
 #include <unistd.h>
 #endif
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -111,24 +113,54 @@ class MappedMemory {
   std::size_t before_;
 };
 
-/// Waits for a sync_file or an eventfd on the calling thread, at most `timeout_ms`. An eventfd
-/// keeps its count.
+#ifdef __linux__
+namespace detail {
+
+/// InvalidArgument for a descriptor that is no event of the kernel. A file, a device, a pipe or a
+/// connection is readable for other reasons than a fence; to write to one would change a file, wait
+/// for a reader, or end the process by SIGPIPE.
+[[nodiscard]] inline Status check_is_event(const ExternalFence& fence, const char* purpose) {
+  struct stat status{};
+  const bool is_open = ::fstat(fence.descriptor, &status) == 0;
+  if (is_open && (status.st_mode & S_IFMT) == 0) return ok();
+  return error(
+      Error::InvalidArgument, name_of(fence.kind), " ", fence.descriptor, " cannot be ", purpose,
+      ": ",
+      is_open ? "it is a descriptor of something else" : std::generic_category().message(errno));
+}
+
+/// `poll` of one descriptor, which signals do not prolong. Returns what is there.
+[[nodiscard]] inline int poll_one(int descriptor, short wanted, int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  pollfd one{descriptor, wanted, 0};
+  for (int left = timeout_ms; ::poll(&one, 1, left) < 0 && errno == EINTR;) {
+    if (timeout_ms < 0) continue;
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    left = static_cast<int>(std::max<std::int64_t>(rest, 0));
+  }
+  return one.revents;
+}
+
+}  // namespace detail
+#endif
+
+/// Waits for a sync_file or an eventfd on the calling thread, at most `timeout_ms`; without end
+/// when that is negative. An eventfd keeps its count.
 ///
 /// errors: NotSupported for other kinds and on other systems than Linux, InvalidArgument for a
-///         descriptor that cannot be waited for, OutOfResources after the timeout.
+///         descriptor of something else or of a fence that has failed, OutOfResources after the
+///         timeout.
 [[nodiscard]] inline Status wait_for(const ExternalFence& fence, int timeout_ms) {
 #ifdef __linux__
   if (fence.kind == FenceKind::SyncFile || fence.kind == FenceKind::EventFd) {
-    pollfd wanted{fence.descriptor, POLLIN, 0};
-    int ready = 0;
-    do {
-      ready = ::poll(&wanted, 1, timeout_ms);
-    } while (ready < 0 && errno == EINTR);
-    if (ready > 0 && (wanted.revents & (POLLNVAL | POLLERR)) == 0) return ok();
-    return error(ready == 0 ? Error::OutOfResources : Error::InvalidArgument, name_of(fence.kind),
+    TENON_RETURN_IF_ERROR(detail::check_is_event(fence, "waited for"));
+    const int found = detail::poll_one(fence.descriptor, POLLIN, timeout_ms);
+    if (found == POLLIN) return ok();
+    return error(found == 0 ? Error::OutOfResources : Error::InvalidArgument, name_of(fence.kind),
                  " ", fence.descriptor,
-                 ready == 0 ? concat(" was not signalled in ", timeout_ms, " ms")
-                            : std::string(" cannot be waited for"));
+                 found == 0 ? concat(" was not signalled in ", timeout_ms, " ms")
+                            : std::string(" cannot be waited for: it has failed"));
   }
 #else
   static_cast<void>(timeout_ms);
@@ -136,13 +168,16 @@ class MappedMemory {
   return error(Error::NotSupported, "a ", name_of(fence.kind), " is not waited for here");
 }
 
-/// Signals an eventfd.
+/// Signals an eventfd. One that cannot count any further is signalled, and stays as it is.
 ///
 /// errors: NotSupported for other kinds, which only their owner signals, and on other systems than
-///         Linux, InvalidArgument for a descriptor that does not take it.
+///         Linux, InvalidArgument for a descriptor of something else.
 [[nodiscard]] inline Status signal(const ExternalFence& fence) {
 #ifdef __linux__
   if (fence.kind == FenceKind::EventFd) {
+    TENON_RETURN_IF_ERROR(detail::check_is_event(fence, "signalled"));
+    // Without this the write would wait until a reader lowers the count.
+    if ((detail::poll_one(fence.descriptor, POLLIN | POLLOUT, 0) & ~POLLERR) == POLLIN) return ok();
     const std::uint64_t one = 1;
     if (::write(fence.descriptor, &one, sizeof one) == sizeof one) return ok();
     return error(Error::InvalidArgument, name_of(fence.kind), " ", fence.descriptor, ": ",

@@ -56,15 +56,12 @@ Status IsolatedBackend::bring(const std::vector<std::shared_ptr<RemoteMemory>>& 
 
 tenon_status IsolatedBackend::import_memory(const tenon_external_memory* memory,
                                             tenon_imported_memory** out, void** address) {
-  tenon_external_memory copied{};
-  std::memcpy(&copied, memory, std::min<std::size_t>(memory->struct_size, sizeof copied));
-  copied.struct_size = sizeof copied;
-  const bool is_shared = copied.kind == TENON_EXTERNAL_HOST_MEMORY && settings_.share_memory;
-  if (!is_shared && !is_descriptor_kind(copied.kind)) {
-    return fail(error(Error::NotSupported, "memory of kind ", copied.kind,
-                      " does not cross to a worker: only descriptors do (memfd, dma-buf, opaque "
-                      "descriptor)"));
-  }
+  std::uint64_t kinds = sent_kinds(~std::uint64_t{0}, &is_descriptor_kind);
+  if (settings_.share_memory) kinds |= std::uint64_t{1} << TENON_EXTERNAL_HOST_MEMORY;
+  const auto checked = tenon::detail::to_external_memory(memory, kinds);
+  if (!checked.ok()) return fail(Status(checked.error(), std::string(checked.text())));
+  const tenon_external_memory copied = tenon::detail::to_abi(*checked);
+  const bool is_shared = copied.kind == TENON_EXTERNAL_HOST_MEMORY;
   if (is_shared && copied.descriptor < 0) {
     return fail(error(Error::NotSupported,
                       "memory of the host crosses to a worker only where it is that of a memfd"));
@@ -117,13 +114,11 @@ void IsolatedBackend::release_memory(tenon_imported_memory* memory) {
 
 tenon_status IsolatedBackend::pass_fence(IsolatedDelegate& delegate, Call kind,
                                          const tenon_external_fence* fence) {
+  const auto checked =
+      tenon::detail::to_external_fence(fence, sent_kinds(~std::uint64_t{0}, &is_descriptor_fence));
+  if (!checked.ok()) return fail(Status(checked.error(), std::string(checked.text())));
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
-  if (!is_descriptor_fence(fence->kind)) {
-    return fail(error(Error::NotSupported, "a fence of kind ", fence->kind,
-                      " does not cross to a worker: only descriptors do"));
-  }
-  const host::FileDescriptor descriptor(
-      ::fcntl(static_cast<int>(fence->descriptor), F_DUPFD_CLOEXEC, 0));
+  const host::FileDescriptor descriptor(::fcntl(checked->descriptor, F_DUPFD_CLOEXEC, 0));
   if (!descriptor.valid()) {
     return fail(error(Error::InvalidArgument, "descriptor ", fence->descriptor, " is not open"));
   }

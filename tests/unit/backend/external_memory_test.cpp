@@ -202,6 +202,9 @@ TEST_CASE("fences reach the author, or are refused", "[backend][external][TN-EXM
   CHECK(wait() == TENON_STATUS_INVALID_ARGUMENT);
   CHECK_THAT(opened.host.last_text, ContainsSubstring("a fence: struct_size is 8"));
   fence.struct_size = sizeof fence;
+  fence.reserved = 1;
+  CHECK(wait() == TENON_STATUS_INVALID_ARGUMENT);
+  fence.reserved = 0;
   fence.descriptor = -3;
   CHECK(wait() == TENON_STATUS_INVALID_ARGUMENT);
   fence.kind = TENON_FENCE_SEMAPHORE_WIN32;

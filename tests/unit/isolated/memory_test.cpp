@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels.hpp"
@@ -133,7 +137,7 @@ TEST_CASE("memory and fences that are no descriptors are refused by name") {
   void* address = nullptr;
   CHECK(remote.external.import_memory(remote.backend().raw(), &memory, &imported, &address) ==
         TENON_STATUS_NOT_SUPPORTED);
-  CHECK(has_text(Kernels::text(), "memory of kind 6 does not cross to a worker"));
+  CHECK(has_text(Kernels::text(), "memory of kind 6 (cl_mem) cannot be imported"));
   // The plugin's own refusal: one that may become smaller.
   const int file = ::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   REQUIRE(::ftruncate(file, 4096) == 0);
@@ -143,6 +147,76 @@ TEST_CASE("memory and fences that are no descriptors are refused by name") {
         TENON_STATUS_INVALID_ARGUMENT);
   CHECK(has_text(Kernels::text(), "may become smaller"));
   ::close(file);
+}
+
+TEST_CASE("memory that is not what is said of it reaches no worker") {
+  Remote remote;
+  tenon_backend* const backend = remote.backend().raw();
+  const Frame frame;
+  const int loose = ::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int zeros = ::open("/dev/zero", O_RDWR | O_CLOEXEC);
+  const int event = ::eventfd(1, EFD_CLOEXEC);
+  REQUIRE((loose >= 0 && zeros >= 0 && event >= 0));
+  using Change = std::function<void(tenon_external_memory&)>;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const std::pair<const char*, Change> cases[] = {
+      {"no size", [](auto& m) { m.struct_size = 0; }},
+      {"half a struct", [](auto& m) { m.struct_size = 64; }},
+      {"a size of no struct", [](auto& m) { m.struct_size = UINT32_MAX; }},
+      {"kind 0", [](auto& m) { m.kind = 0; }},
+      {"kind 64", [](auto& m) { m.kind = 64; }},
+      {"the largest kind", [](auto& m) { m.kind = UINT32_MAX; }},
+      {"memory of the host", [&](auto& m) { m.kind = TENON_EXTERNAL_HOST_MEMORY; }},
+      {"a dma-buf that is a memfd", [](auto& m) { m.kind = TENON_EXTERNAL_DMA_BUF; }},
+      {"no descriptor", [](auto& m) { m.descriptor = -1; }},
+      {"a descriptor that is not open", [](auto& m) { m.descriptor = 1'000'000; }},
+      {"one whose low half is a descriptor",
+       [](auto& m) { m.descriptor += std::int64_t{1} << 32; }},
+      {"the most negative descriptor", [](auto& m) { m.descriptor = INT64_MIN; }},
+      {"a handle as well", [](auto& m) { m.handle = &m; }},
+      {"from behind the end", [](auto& m) { m.offset = 4097; }},
+      {"one byte too many", [](auto& m) { m.nbytes = 4096 - Frame::offset + 1; }},
+      {"a range that wraps around", [](auto& m) { m.offset = most - 7; }},
+      {"no bytes", [](auto& m) { m.nbytes = 0; }},
+      {"half of all addresses", [](auto& m) { m.nbytes = std::uint64_t{1} << 63; }},
+      {"all addresses", [](auto& m) { m.nbytes = most; }},
+      {"an object that is smaller", [](auto& m) { m.object_size = Frame::offset + 15; }},
+      {"no access", [](auto& m) { m.access = 0; }},
+      {"an unknown access", [](auto& m) { m.access = 7; }},
+      {"an unknown flag", [](auto& m) { m.flags = 2; }},
+      {"the reserved member", [](auto& m) { m.reserved = 1; }},
+      {"a device that has no files", [](auto& m) { m.device = device; }},
+      {"a device of another backend", [](auto& m) { m.device = {TENON_DL_CUDA, -7}; }},
+      {"one that may become smaller", [&](auto& m) { m.descriptor = loose; }},
+      {"/dev/zero", [&](auto& m) { m.descriptor = zeros; }},
+      {"an event", [&](auto& m) { m.descriptor = event; }},
+  };
+  tenon_imported_memory* imported = nullptr;
+  void* address = nullptr;
+  const auto import = [&](const tenon_external_memory* memory) {
+    return remote.external.import_memory(backend, memory, &imported, &address);
+  };
+  const auto workers = worker_processes();
+  const auto before = open_descriptors();
+  for (const auto& [name, change] : cases) {
+    CAPTURE(name);
+    tenon_external_memory memory = frame.memory();
+    change(memory);
+    const tenon_status status = import(&memory);
+    CHECK((status == TENON_STATUS_INVALID_ARGUMENT || status == TENON_STATUS_NOT_SUPPORTED));
+    CHECK(imported == nullptr);
+  }
+  CHECK(import(nullptr) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(open_descriptors().size() == before.size());
+  CHECK(worker_processes() == workers);
+  const tenon_external_memory good = frame.memory();
+  REQUIRE(import(&good) == TENON_STATUS_OK);
+  // Given back twice, and one that never was.
+  remote.external.release_memory(backend, imported);
+  remote.external.release_memory(backend, imported);
+  remote.external.release_memory(backend, reinterpret_cast<tenon_imported_memory*>(&remote));
+  CHECK(worker_processes() == workers);
+  for (const int each : {loose, zeros, event}) ::close(each);
 }
 
 TEST_CASE(

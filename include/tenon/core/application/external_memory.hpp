@@ -203,6 +203,12 @@ template <class Kind>
                  ") are not known");
   }
   TENON_RETURN_IF_ERROR(check_handle(out.kind, from->descriptor, from->handle));
+  const bool has_timeline =
+      out.kind == FenceKind::SemaphoreFd || out.kind == FenceKind::SemaphoreWin32;
+  if (from->reserved != 0 || (from->value != 0 && !has_timeline)) {
+    return error(Error::InvalidArgument, name_of(out.kind), ": expected no value, found ",
+                 from->value, " and ", from->reserved, " in the reserved member");
+  }
   out.descriptor = static_cast<int>(from->descriptor);
   out.handle = from->handle;
   out.value = from->value;
