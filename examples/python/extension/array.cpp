@@ -78,9 +78,19 @@ const char* format_of(ScalarType type) noexcept {
   }
 }
 
+/// The array of an object of its type, which `Array.__new__` makes without one.
+const Array& array_of(nb::handle_t<Array> self) {
+  if (!nb::inst_ready(self)) throw nb::type_error("the array was not made by a method");
+  return *nb::inst_ptr<Array>(self);
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
-  Array& array = *nb::inst_ptr<Array>(self);
   view->obj = nullptr;
+  if (!nb::inst_ready(self)) {
+    PyErr_SetString(PyExc_BufferError, "the array was not made by a method");
+    return -1;
+  }
+  Array& array = *nb::inst_ptr<Array>(self);
   const char* const format = format_of(array.type);
   const char* failure = nullptr;
   if (!host::is_cpu(array.device)) {
@@ -170,9 +180,9 @@ nb::object export_array(nb::handle self, const Array& array, const char* name) {
   return nb::steal(capsule);
 }
 
-nb::object to_dlpack(nb::handle self, nb::object /*stream*/, nb::object max_version,
+nb::object to_dlpack(nb::handle_t<Array> self, nb::object /*stream*/, nb::object max_version,
                      nb::object dl_device, nb::object copy) {
-  const Array& array = *nb::inst_ptr<Array>(self);
+  const Array& array = array_of(self);
   const bool copies = !copy.is_none() && nb::cast<bool>(copy);
   if (copies) throw nb::buffer_error("__dlpack__: copies are not made here");
   if (!dl_device.is_none()) {
@@ -240,8 +250,8 @@ nb::object item(const Array& array) {
 }
 
 /// A view of the bits, which then gets their type: NumPy has no name for it in the buffer protocol.
-nb::object to_numpy(nb::handle self) {
-  const Array& array = *nb::inst_ptr<Array>(self);
+nb::object to_numpy(nb::handle_t<Array> self) {
+  const Array& array = array_of(self);
   const nb::module_ numpy = nb::module_::import_("numpy");
   if (format_of(array.type)) return numpy.attr("asarray")(self);
   check_on_cpu(array);
@@ -381,7 +391,7 @@ It speaks DLPack and the buffer protocol: `numpy.asarray(array)`, `torch.from_dl
            "A NumPy array of the same memory; ml_dtypes gives it the types that NumPy lacks.")
       .def(
           "__array__",
-          [](nb::handle self, const nb::object& dtype, const nb::object& copy) {
+          [](nb::handle_t<Array> self, const nb::object& dtype, const nb::object& copy) {
             const nb::object array = to_numpy(self);
             const bool copies = !copy.is_none() && nb::cast<bool>(copy);
             if (dtype.is_none() && !copies) return array;

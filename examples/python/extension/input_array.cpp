@@ -139,12 +139,13 @@ void InputArray::release() noexcept {
 }
 
 bool InputArray::is_dense(const std::uint8_t* dim_order) const noexcept {
-  std::int64_t expected = 1;
+  std::uint64_t expected = 1;
   for (std::size_t i = rank_; i-- > 0;) {
     const std::size_t dim = dim_order[i];
     if (sizes_[dim] == 0) return true;
-    if (sizes_[dim] != 1 && strides_[dim] != expected) return false;
-    expected *= sizes_[dim];
+    const auto stride = static_cast<std::uint64_t>(strides_[dim]);
+    if (sizes_[dim] != 1 && stride != expected) return false;
+    expected *= static_cast<std::uint64_t>(sizes_[dim]);
   }
   return true;
 }
@@ -162,16 +163,15 @@ bool InputArray::hold_by_exchange_api(PyObject* object, std::string_view where) 
 void InputArray::read_buffer(std::string_view where) {
   const auto type = type_of_format(buffer_.format, buffer_.itemsize);
   if (!type || size_of(*type) != static_cast<std::size_t>(buffer_.itemsize)) {
-    raise_type_error(where,
-                     concat("expected elements of a type of ExecuTorch, found the buffer format \"",
-                            buffer_.format, "\""));
+    raise_type_error(
+        where, concat("expected elements of a type of ExecuTorch, found the buffer format \"",
+                      buffer_.format ? buffer_.format : "B", "\" of ", buffer_.itemsize, " bytes"));
   }
-  rank_ = static_cast<std::size_t>(buffer_.ndim);
-  if (rank_ > max_rank)
-    raise_type_error(where, concat("expected at most 16 dimensions, found ", rank_));
+  read_shape(buffer_.ndim, reinterpret_cast<const std::int64_t*>(buffer_.shape), where);
   type_ = *type;
-  sizes_ = reinterpret_cast<const std::int64_t*>(buffer_.shape);
-  for (std::size_t i = 0; i < rank_; ++i) {
+  set_dense_strides();
+  // Arrays of ctypes have none, also where they are asked for.
+  for (std::size_t i = 0; buffer_.strides && i < rank_; ++i) {
     // A stride that is no multiple of the element size is none of a dense array.
     const bool is_whole = buffer_.strides[i] % buffer_.itemsize == 0;
     strides_[i] = is_whole ? buffer_.strides[i] / buffer_.itemsize : -1;
@@ -182,6 +182,28 @@ void InputArray::read_buffer(std::string_view where) {
   read_only_ = buffer_.readonly != 0;
 }
 
+void InputArray::read_shape(std::int64_t rank, const std::int64_t* sizes, std::string_view where) {
+  rank_ = 0;
+  if (rank < 0 || rank > static_cast<std::int64_t>(max_rank)) {
+    raise_type_error(where, concat("expected at most 16 dimensions, found ", rank));
+  }
+  if (rank != 0 && !sizes) {
+    raise_type_error(where, concat("expected the sizes of ", rank, " dimensions, found none"));
+  }
+  rank_ = static_cast<std::size_t>(rank);
+  sizes_ = sizes;
+}
+
+/// The strides of elements that are dense in the order of C. Sizes are anything: they are judged
+/// with the bytes.
+void InputArray::set_dense_strides() noexcept {
+  std::uint64_t stride = 1;
+  for (std::size_t i = rank_; i-- > 0;) {
+    strides_[i] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(sizes_[i]);
+  }
+}
+
 void InputArray::read_tensor(const tenon_dl_tensor& tensor, std::string_view where) {
   const auto type = type_of_dlpack(tensor.dtype);
   if (!type) {
@@ -190,17 +212,12 @@ void InputArray::read_tensor(const tenon_dl_tensor& tensor, std::string_view whe
                             static_cast<unsigned>(tensor.dtype.code), " with ",
                             static_cast<unsigned>(tensor.dtype.bits), " bits"));
   }
-  rank_ = static_cast<std::size_t>(tensor.ndim);
-  if (rank_ > max_rank)
-    raise_type_error(where, concat("expected at most 16 dimensions, found ", rank_));
+  read_shape(tensor.ndim, tensor.shape, where);
   type_ = *type;
-  sizes_ = tensor.shape;
   nbytes_ = size_of(type_);
-  for (std::size_t i = rank_; i-- > 0;) {
-    // Without strides the elements are dense.
-    strides_[i] = tensor.strides   ? tensor.strides[i]
-                  : i + 1 == rank_ ? 1
-                                   : strides_[i + 1] * tensor.shape[i + 1];
+  set_dense_strides();
+  for (std::size_t i = 0; i < rank_; ++i) {
+    if (tensor.strides) strides_[i] = tensor.strides[i];
     nbytes_ *= static_cast<std::size_t>(tensor.shape[i]);
   }
   data_ = static_cast<std::byte*>(tensor.data);

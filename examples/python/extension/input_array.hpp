@@ -55,6 +55,8 @@ class InputArray {
   bool hold_by_exchange_api(PyObject* object, std::string_view where);
   void read_buffer(std::string_view where);
   void read_tensor(const tenon_dl_tensor& tensor, std::string_view where);
+  void read_shape(std::int64_t rank, const std::int64_t* sizes, std::string_view where);
+  void set_dense_strides() noexcept;
   bool hold_extended_type(PyObject* object, std::string_view where);
   bool hold_dlpack(PyObject* object, std::string_view where);
 

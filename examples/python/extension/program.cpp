@@ -59,11 +59,12 @@ class HeldBytes {
  private:
   static constexpr std::size_t alignment = 16;
 
-  /// Also a view that is read-only may be of bytes that are not.
-  [[nodiscard]] bool is_constant(PyObject* object) const {
-    if (!buffer_.view.readonly) return false;
-    return !PyMemoryView_Check(object) ||
-           PyBytes_Check(nb::object(nb::handle(object).attr("obj")).ptr());
+  /// `bytes` and views of them. A buffer that is read-only may be of memory that is not, as that of
+  /// a NumPy array whose base is written to.
+  [[nodiscard]] static bool is_constant(PyObject* object) {
+    return PyBytes_Check(object) ||
+           (PyMemoryView_Check(object) &&
+            PyBytes_Check(nb::object(nb::handle(object).attr("obj")).ptr()));
   }
 
   struct Buffer {

@@ -247,7 +247,7 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = 
     """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
 
     model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they are
-        read-only and begin at a multiple of 16.
+        `bytes`, or a view of `bytes`, that begin at a multiple of 16.
     data: `.ptd` files, paths or bytes, with data that the program leaves out.
     plugins: plugin files; their backends win over those that are found by the search.
     options: `{"CpuAotiBackend": {"threads": 2}}`: for each backend, options of its delegates.
@@ -274,6 +274,8 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = 
     """
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError(f"data: expected a sequence of files, found {type(data).__name__}")
+    if isinstance(plugins, (str, bytes, os.PathLike)):
+        raise TypeError(f"plugins: expected a sequence of files, found {type(plugins).__name__}")
     if plugins:
         registry = _tenon.Registry(_paths.plugin_paths(), _paths.worker())
         for path in plugins:

@@ -40,6 +40,7 @@ class MappedFile {
   /// time.
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path,
                                                std::span<std::byte>* head = nullptr) {
+    TENON_RETURN_IF_ERROR(check_no_nul(path));
     const FileDescriptor descriptor(platform::open_to_read(path));
     if (!descriptor.valid()) return refused(path, std::strerror(errno));
     TENON_TRY(MappedFile file, map_checked(descriptor.get(), path));

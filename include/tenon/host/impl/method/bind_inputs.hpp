@@ -60,6 +60,9 @@ struct MethodInput {
                    name_of(from.scalar_type), ": expected ", nbytes, " bytes, found ",
                    from.bytes.size());
     }
+    if (!from.bytes.data() && nbytes != 0) {
+      return error(Error::InvalidArgument, "expected ", nbytes, " bytes of data, found none");
+    }
     if (reinterpret_cast<std::uintptr_t>(from.bytes.data()) % size != 0) {
       return error(Error::InvalidArgument, "expected data aligned to ", size, " bytes");
     }
