@@ -144,6 +144,9 @@ TEST_CASE("an input of the wrong dtype, rank, size, length or alignment is refus
   CHECK(set(ScalarType::Float, {-1}, bytes.first(0)).error() == Error::InvalidArgument);
   CHECK(set(ScalarType::Float, {INT64_MAX, 4}, bytes).error() == Error::InvalidArgument);
   CHECK(set(ScalarType::Float, {4}, bytes.subspan(1, 16)).error() == Error::InvalidArgument);
+  const std::byte* const none = nullptr;
+  CHECK(set(ScalarType::Float, {4}, {none, 16}).text() ==
+        "method forward: input 0: expected 16 bytes of data, found none");
   CHECK(method->set_input(1, InputTensor{ScalarType::Float, {}, bytes}).error() ==
         Error::InvalidArgument);
   CHECK(method->set_input(0, InputScalar(std::int64_t{1})).error() == Error::InvalidArgument);

@@ -54,6 +54,11 @@ TEST_CASE("what cannot be mapped is refused with its path and the reason") {
   const auto fifo = directory.path() / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   check(fifo, "is a FIFO, expected a regular file");
+  // The system would open what is before the NUL.
+  const auto file = directory.write("file", "bytes").string();
+  const auto cut = MappedFile::open(file + '\0' + "x");
+  CHECK(cut.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(cut.text()), ContainsSubstring("a NUL character follows"));
 }
 
 TEST_CASE("dropped bytes can be read again") {
