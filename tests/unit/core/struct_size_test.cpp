@@ -16,7 +16,6 @@
 #include "tenon/abi/host.h"
 
 using namespace tenon;
-using namespace tenon::test;
 
 namespace struct_size_test {
 
