@@ -1,165 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <functional>
 #include <map>
-#include <set>
-#include <sstream>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "kernel_support.hpp"
-#include "support/catch.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/selection/rank.hpp"
+#include "operators/resize.hpp"
+#include "recorded.hpp"
 
-using namespace kernel_test;
-using namespace tenon::cpu_aoti;
-
-// Kernels give what PyTorch returned (tests/live/exporters/record_kernels.py has the format of the
-// file).
 namespace recorded_test {
 namespace {
 
-using tenon::aoti::ShimError;
-
-ScalarType type_of(const std::string& name) {
-  for (std::int32_t number = 0; number < 64; ++number) {
-    const auto type = static_cast<ScalarType>(number);
-    if (tenon::size_of(type) != 0 && tenon::name_of(type) == name) return type;
-  }
-  FAIL("no dtype " << name);
-  return ScalarType::Byte;
-}
-
-bool is_complex(ScalarType type) {
-  return type == ScalarType::ComplexFloat || type == ScalarType::ComplexDouble;
-}
-
-ScalarType part_type(ScalarType type) {
-  if (!is_complex(type)) return type;
-  return type == ScalarType::ComplexFloat ? ScalarType::Float : ScalarType::Double;
-}
-
-Shape read_list(const std::string& text) {
-  Shape out;
-  std::istringstream numbers(text == "-" ? "" : text);
-  for (std::string one; std::getline(numbers, one, ',');) out.push_back(std::stoll(one));
-  return out;
-}
-
-/// A tensor of the file. Complex elements are two numbers.
-struct Recorded {
-  ScalarType type{};
-  Shape sizes, strides;
-  std::int64_t offset = 0;
-  std::vector<double> values;
-
-  explicit Recorded(std::istream& line) {
-    std::string dtype, shape, step;
-    line >> dtype >> shape >> step;
-    type = type_of(dtype);
-    sizes = read_list(shape);
-    const auto at = step.find('@');
-    if (at != std::string::npos) offset = std::stoll(step.substr(at + 1));
-    strides = read_list(step.substr(0, at));
-    for (std::string one; line >> one;) values.push_back(std::strtod(one.c_str(), nullptr));
-  }
-
-  Handle make_tensor() const {
-    auto& pool = tenon::aoti::current_pool();
-    std::int64_t last = offset;
-    for (std::size_t d = 0; d < sizes.size(); ++d) last += (sizes[d] - 1) * strides[d];
-    const Handle memory = make({std::max<std::int64_t>(last + 1, 0)}, type);
-    Handle out(pool.view(*memory, sizes, strides.data(), offset));
-    const std::int64_t parts = is_complex(type) ? 2 : 1;
-    for (std::int64_t i = 0; i < out->numel * parts; ++i) {
-      write(part_type(type), out->data, offset_of(*out, i / parts) * parts + i % parts,
-            values[static_cast<std::size_t>(i)]);
-    }
-    return out;
-  }
-};
-
-struct Case {
-  std::string name;
-  std::vector<Recorded> inputs, outputs;
-  std::vector<bool> given;  ///< For each tensor argument in order; false for `none`.
-  std::vector<double> numbers;
-  std::vector<Shape> lists;
-  std::vector<std::string> texts;
-};
-
-std::vector<Case> read_cases() {
-  std::ifstream file(TENON_TEST_RECORDED);
-  REQUIRE(file.good());
-  std::vector<Case> out;
-  for (std::string text; std::getline(file, text);) {
-    std::istringstream line(text);
-    std::string what;
-    line >> what;
-    if (what == "#") continue;
-    if (what == "case") {
-      out.emplace_back();
-      line >> out.back().name;
-    } else if (what == "in") {
-      out.back().inputs.emplace_back(line);
-      out.back().given.push_back(true);
-    } else if (what == "none") {
-      out.back().given.push_back(false);
-    } else if (what == "out") {
-      out.back().outputs.emplace_back(line);
-    } else if (what == "list") {
-      std::string list;
-      line >> list;
-      out.back().lists.push_back(read_list(list));
-    } else if (what == "text") {
-      line >> out.back().texts.emplace_back();
-    } else {
-      REQUIRE(what == "number");
-      std::string number;
-      line >> number;
-      out.back().numbers.push_back(std::strtod(number.c_str(), nullptr));
-    }
-  }
-  return out;
-}
-
-/// The arguments of one call, and its results.
-struct Call {
-  const Case& of;
-  std::vector<ModelTensor*> tensors;  ///< Null where none is given.
-  std::vector<Handle> owned;
-  Handle results[3];
-
-  explicit Call(const Case& one) : of(one) {
-    auto input = one.inputs.begin();
-    for (const bool given : one.given) {
-      if (given) owned.push_back((input++)->make_tensor());
-      tensors.push_back(given ? owned.back().get() : nullptr);
-    }
-  }
-  ModelTensor* in(std::size_t i) const { return tensors[i]; }
-  double number(std::size_t i) const { return of.numbers[i]; }
-  std::int64_t whole(std::size_t i) const { return static_cast<std::int64_t>(of.numbers[i]); }
-  std::int32_t flag(std::size_t i) const { return static_cast<std::int32_t>(of.numbers[i]); }
-  const std::int64_t* list(std::size_t i) const { return of.lists[i].data(); }
-  std::int64_t length(std::size_t i) const { return static_cast<std::int64_t>(of.lists[i].size()); }
-  ModelTensor** out(std::size_t i = 0) { return results[i].out(); }
-  /// A list of optional tensors from the one with number `first` on.
-  std::vector<ModelTensor* const*> optional_from(std::size_t first) const {
-    std::vector<ModelTensor* const*> out;
-    for (std::size_t i = first; i < tensors.size(); ++i) {
-      out.push_back(tensors[i] ? &tensors[i] : nullptr);
-    }
-    return out;
-  }
-  /// The result of a function that writes to a given tensor.
-  ModelTensor* made_out() {
-    results[0] = make(of.outputs[0].sizes, of.outputs[0].type, of.outputs[0].strides);
-    return results[0].get();
-  }
-};
+using namespace tenon::cpu_aoti;
 
 using Pool = ShimError (*)(ModelTensor*, const std::int64_t*, std::int64_t, const std::int64_t*,
                            std::int64_t, const std::int64_t*, std::int64_t, std::int32_t,
@@ -170,8 +23,6 @@ ShimError pool(Pool function, Call& c) {
   return function(c.in(0), c.list(0), c.length(0), c.list(1), c.length(1), c.list(2), c.length(2),
                   c.flag(0), c.flag(1), divisor != 0 ? &divisor : nullptr, c.out());
 }
-
-using Kernel = std::function<ShimError(Call&)>;
 
 void add_selection(std::map<std::string, Kernel>& k) {
   k["median"] = [](Call& c) { return aoti_torch_cpu_median(c.in(0), c.out()); };
@@ -342,83 +193,143 @@ void add_arithmetic(std::map<std::string, Kernel>& k) {
   };
 }
 
+/// Takes the results of an operator that models call by number.
+ShimError give(Call& c, const tenon::Status& status, std::initializer_list<OwnedTensor*> made) {
+  if (!status.ok()) return 1;
+  std::size_t i = 0;
+  for (OwnedTensor* const one : made) *c.out(i++) = one->take();
+  return 0;
+}
+
+ShimError max_pool(decltype(&aoti_torch_cpu_max_pool2d_with_indices) function, Call& c) {
+  return function(c.in(0), c.list(0), c.length(0), c.list(1), c.length(1), c.list(2), c.length(2),
+                  c.list(3), c.length(3), c.flag(0), c.out(), c.out(1));
+}
+
+ShimError resize(ResizeFilter filter, Call& c) {
+  OwnedTensor made(nullptr);
+  const auto status = resize_images(*c.in(0), {filter, c.of.lists[0], false, {}, {}}, made);
+  return give(c, status, {&made});
+}
+
+ShimError embedding_bag(decltype(&aoti_torch_cpu__embedding_bag) function, Call& c) {
+  return function(c.in(0), c.in(1), c.in(2), 0, c.whole(0), 0, nullptr, 0, -1, c.out(), c.out(1),
+                  c.out(2), c.out(3));
+}
+
+void add_windows(std::map<std::string, Kernel>& k) {
+  k["max_pool2d_with_indices"] = [](Call& c) {
+    return max_pool(aoti_torch_cpu_max_pool2d_with_indices, c);
+  };
+  k["max_pool3d_with_indices"] = [](Call& c) {
+    return max_pool(aoti_torch_cpu_max_pool3d_with_indices, c);
+  };
+  k["_adaptive_avg_pool2d"] = [](Call& c) {
+    return aoti_torch_cpu__adaptive_avg_pool2d(c.in(0), c.list(0), c.length(0), c.out());
+  };
+  k["_adaptive_avg_pool3d"] = [](Call& c) {
+    return aoti_torch_cpu__adaptive_avg_pool3d(c.in(0), c.list(0), c.length(0), c.out());
+  };
+  k["adaptive_max_pool2d"] = [](Call& c) {
+    return aoti_torch_cpu_adaptive_max_pool2d(c.in(0), c.list(0), c.length(0), c.out(), c.out(1));
+  };
+  k["adaptive_max_pool3d"] = [](Call& c) {
+    return aoti_torch_cpu_adaptive_max_pool3d(c.in(0), c.list(0), c.length(0), c.out(), c.out(1));
+  };
+  k["convolution"] = [](Call& c) {
+    return aoti_torch_cpu_convolution(c.in(0), c.in(1), nullptr, c.list(0), c.length(0), c.list(1),
+                                      c.length(1), c.list(2), c.length(2), c.flag(0), c.list(3),
+                                      c.length(3), c.whole(1), c.out());
+  };
+  k["_upsample_bicubic2d_aa"] = [](Call& c) { return resize(ResizeFilter::cubic, c); };
+  k["_upsample_bilinear2d_aa"] = [](Call& c) { return resize(ResizeFilter::linear, c); };
+}
+
+void add_rows(std::map<std::string, Kernel>& k) {
+  k["cumsum"] = [](Call& c) {
+    return aoti_torch_cpu_cumsum(c.in(0), c.whole(0), nullptr, c.out());
+  };
+  k["cumprod"] = [](Call& c) {
+    return aoti_torch_cpu_cumprod(c.in(0), c.whole(0), nullptr, c.out());
+  };
+  k["sort"] = [](Call& c) {
+    return aoti_torch_cpu_sort(c.in(0), c.whole(0), c.flag(1), c.out(), c.out(1));
+  };
+  k["sort_stable"] = [](Call& c) {
+    return aoti_torch_cpu_sort_stable(c.in(0), nullptr, c.whole(0), c.flag(1), c.out(), c.out(1));
+  };
+  k["topk"] = [](Call& c) {
+    return aoti_torch_cpu_topk(c.in(0), c.whole(0), c.whole(1), c.flag(2), c.flag(3), c.out(),
+                               c.out(1));
+  };
+  k["median.dim"] = [](Call& c) {
+    OwnedTensor values(nullptr), places(nullptr);
+    const auto status = median_along(*c.in(0), c.whole(0), c.flag(1) != 0, false, values, places);
+    return give(c, status, {&values, &places});
+  };
+  k["_fft_c2c"] = [](Call& c) {
+    return aoti_torch_cpu__fft_c2c(c.in(0), c.list(0), c.length(0), c.whole(0), c.flag(1), c.out());
+  };
+  k["_fft_r2c"] = [](Call& c) {
+    return aoti_torch_cpu__fft_r2c(c.in(0), c.list(0), c.length(0), c.whole(0), c.flag(1), c.out());
+  };
+  k["_fft_c2r"] = [](Call& c) {
+    OwnedTensor made(nullptr);
+    const auto status = transform_to_real(*c.in(0), c.of.lists[0], c.whole(0), c.whole(1), made);
+    return give(c, status, {&made});
+  };
+  k["_scaled_dot_product_flash_attention_for_cpu"] = [](Call& c) {
+    return aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
+        c.in(0), c.in(1), c.in(2), 0, 0, nullptr, nullptr, c.out(), c.out(1));
+  };
+  k["_embedding_bag"] = [](Call& c) { return embedding_bag(aoti_torch_cpu__embedding_bag, c); };
+  k["_embedding_bag_forward_only"] = [](Call& c) {
+    return embedding_bag(aoti_torch_cpu__embedding_bag_forward_only, c);
+  };
+}
+
+void add_random(std::map<std::string, Kernel>& k) {
+  k["rand_like"] = [](Call& c) {
+    return aoti_torch_cpu_rand_like(c.in(0), nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                    c.out());
+  };
+  k["randn_like"] = [](Call& c) {
+    return aoti_torch_cpu_randn_like(c.in(0), nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                     c.out());
+  };
+  k["randint_like"] = [](Call& c) {
+    return aoti_torch_cpu_randint_like(c.in(0), c.whole(0), nullptr, nullptr, nullptr, 0, nullptr,
+                                       nullptr, c.out());
+  };
+  k["randint_like_low_dtype"] = [](Call& c) {
+    return aoti_torch_cpu_randint_like_low_dtype(c.in(0), c.whole(0), c.whole(1), nullptr, nullptr,
+                                                 nullptr, 0, nullptr, nullptr, c.out());
+  };
+  k["uniform"] = [](Call& c) { return aoti_torch_cpu_uniform(c.in(0), 0, 1, nullptr, c.out()); };
+  k["normal_functional"] = [](Call& c) {
+    return aoti_torch_cpu_normal_functional(c.in(0), 0, 1, nullptr, c.out());
+  };
+  k["exponential"] = [](Call& c) {
+    return aoti_torch_cpu_exponential(c.in(0), 1, nullptr, c.out());
+  };
+  k["native_dropout"] = [](Call& c) {
+    std::int32_t train = c.flag(0);
+    return aoti_torch_cpu_native_dropout(c.in(0), 0.5, &train, c.out(), c.out(1));
+  };
+}
+
+}  // namespace
+
 std::map<std::string, Kernel> kernels() {
   std::map<std::string, Kernel> out;
   add_selection(out);
   add_numeric(out);
   add_views(out);
   add_arithmetic(out);
+  add_windows(out);
+  add_rows(out);
+  add_random(out);
   return out;
-}
-
-/// Elements in row-major order; complex ones as two numbers.
-std::vector<double> values_of(const ModelTensor& tensor) {
-  std::vector<double> out;
-  const std::int64_t parts = is_complex(tensor.scalar_type) ? 2 : 1;
-  for (std::int64_t i = 0; i < tensor.numel * parts; ++i) {
-    out.push_back(read(part_type(tensor.scalar_type), tensor.data,
-                       offset_of(tensor, i / parts) * parts + i % parts));
-  }
-  return out;
-}
-
-bool close(double found, double expected, double relative) {
-  if (found == expected || (std::isnan(found) && std::isnan(expected))) return true;
-  // Without this the limit below is infinite for an infinite number.
-  if (!std::isfinite(found) || !std::isfinite(expected)) return false;
-  return std::abs(found - expected) <= relative * std::max(1.0, std::abs(expected));
-}
-
-void check(const ModelTensor& found, const Recorded& expected) {
-  REQUIRE(tenon::name_of(found.scalar_type) == tenon::name_of(expected.type));
-  REQUIRE(Shape(found.shape().begin(), found.shape().end()) == expected.sizes);
-  for (std::size_t d = 0; found.numel > 0 && d < expected.sizes.size(); ++d) {
-    INFO("stride of dimension " << d);
-    if (expected.sizes[d] != 1) CHECK(found.strides[d] == expected.strides[d]);
-  }
-  if (found.numel > 0) CHECK(found.storage_offset == expected.offset);
-  const double limit = tolerance(part_type(expected.type), 1);
-  const std::vector<double> values = values_of(found);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    INFO("element " << i << ": expected " << expected.values[i] << ", found " << values[i]);
-    CHECK(close(values[i], expected.values[i], limit));
-  }
-}
-
-}  // namespace
-
-TEST_CASE("the comparison takes an infinite number only for itself", "[cpu_aoti]") {
-  const double infinity = HUGE_VAL;
-  CHECK(close(infinity, infinity, 1e-6));
-  CHECK_FALSE(close(-infinity, infinity, 1e-6));
-  CHECK_FALSE(close(1, -infinity, 1e-6));
-}
-
-TEST_CASE("kernels return what PyTorch returned, and allocate nothing again", "[cpu_aoti]") {
-  Fixture fixture;
-  const auto table = kernels();
-  std::set<std::string> tried;
-  std::int64_t number = 0;
-  for (const Case& one : read_cases()) {
-    INFO("case " << number++ << " of the file: " << one.name);
-    REQUIRE(table.contains(one.name));
-    tried.insert(one.name);
-    std::size_t before = 0;
-    for (int run = 0; run < 2; ++run) {
-      Call call(one);
-      before = allocations();
-      const ShimError failed = table.at(one.name)(call);
-      INFO(fixture.pool.take_failure());
-      REQUIRE(failed == 0);
-      for (std::size_t i = 0; i < one.outputs.size(); ++i) {
-        INFO("result " << i);
-        check(*call.results[i], one.outputs[i]);
-      }
-    }
-    CHECK(allocations() == before);
-    CHECK(fixture.pool.num_live() == 0);
-  }
-  CHECK(tried.size() == table.size());
 }
 
 }  // namespace recorded_test
