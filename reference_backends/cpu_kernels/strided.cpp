@@ -191,64 +191,6 @@ Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b) {
                shape_text(b.shape()), ": expected shapes that broadcast");
 }
 
-bool is_dense(const ModelTensor& tensor) noexcept {
-  // Visits the dimensions in order of their strides; each must begin where the previous ones end.
-  std::int64_t expected = 1;
-  Dims seen{};
-  for (std::int32_t step = 0; step < tensor.rank; ++step) {
-    bool found = false;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank) && !found; ++d) {
-      if (seen[d] || (tensor.sizes[d] > 1 && tensor.strides[d] != expected)) continue;
-      seen[d] = 1;
-      expected = aoti::outer_stride(expected, tensor.sizes[d]);
-      found = true;
-    }
-    if (!found) return tensor.numel == 0;
-  }
-  return true;
-}
-
-Dims dense_strides(Sizes sizes, std::initializer_list<const std::int64_t*> operands) noexcept {
-  const std::size_t rank = sizes.size();
-  Dims order{};  // Innermost first.
-  for (std::size_t d = 0; d < rank; ++d) order[d] = static_cast<std::int64_t>(rank - 1 - d);
-  // 1 when `outer` must follow `inner`, -1 when the order is right. A broadcast dimension has no
-  // order; sizes decide between equal strides.
-  const auto compare = [&](std::int64_t inner, std::int64_t outer) {
-    const auto i = static_cast<std::size_t>(inner);
-    const auto o = static_cast<std::size_t>(outer);
-    for (const std::int64_t* strides : operands) {
-      if (strides[i] == 0 || strides[o] == 0) continue;
-      if (strides[i] != strides[o]) return strides[i] < strides[o] ? -1 : 1;
-      if (sizes[i] > sizes[o]) return 1;
-    }
-    return 0;
-  };
-  for (std::size_t d = 1; d < rank; ++d) {
-    std::size_t moving = d;
-    for (std::size_t below = d; below-- > 0;) {
-      const int verdict = compare(order[below], order[moving]);
-      if (verdict < 0) break;
-      if (verdict > 0) {
-        std::swap(order[below], order[moving]);
-        moving = below;
-      }
-    }
-  }
-  Dims strides{};
-  std::int64_t step = 1;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const auto at = static_cast<std::size_t>(order[d]);
-    strides[at] = step;
-    step = aoti::outer_stride(step, sizes[at]);
-  }
-  return strides;
-}
-
-Dims dense_strides_like(const ModelTensor& like) noexcept {
-  return is_dense(like) ? like.strides : dense_strides(like.shape(), {like.strides.data()});
-}
-
 float half_to_float(std::uint16_t bits) noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;

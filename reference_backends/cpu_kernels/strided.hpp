@@ -3,17 +3,20 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <utility>
 
 #include "tenon/aoti/shims/call.hpp"
+#include "tenon/aoti/tensors/dense_strides.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/core/result.hpp"
 
 /// Tensors, temporary memory and strided copies for the kernels.
 namespace tenon::cpu_aoti {
 
+using aoti::dense_strides;
+using aoti::dense_strides_like;
+using aoti::is_dense;
 using aoti::ModelTensor;
 using Sizes = std::span<const std::int64_t>;
 using Dims = std::array<std::int64_t, max_rank>;
@@ -85,19 +88,6 @@ struct BroadcastPair {
 
 /// errors: InvalidArgument when the shapes do not broadcast, with both.
 Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b);
-
-/// Strides without gaps for a result of `sizes`, in the order of dimensions that PyTorch's
-/// TensorIterator chooses: the first of `operands` that distinguishes two dimensions decides. An
-/// operand is its strides for `sizes`, 0 where an element repeats.
-[[nodiscard]] Dims dense_strides(Sizes sizes,
-                                 std::initializer_list<const std::int64_t*> operands) noexcept;
-
-/// Strides of the result of PyTorch's `empty_like`: those of `like` when its elements fill their
-/// memory, else the same order of dimensions without gaps.
-[[nodiscard]] Dims dense_strides_like(const ModelTensor& like) noexcept;
-
-/// True when the tensor has each element once, in memory without gaps.
-[[nodiscard]] bool is_dense(const ModelTensor& tensor) noexcept;
 
 // Conversions. Those to the narrow types round to nearest even.
 [[nodiscard]] float half_to_float(std::uint16_t bits) noexcept;

@@ -10,6 +10,7 @@
 #include "products.hpp"
 #include "shims/made_tensor.hpp"
 #include "tenon/aoti/shims/host_shims.hpp"
+#include "tenon/aoti/tensors/dense_strides.hpp"
 
 namespace tenon::cuda_aoti {
 
@@ -111,18 +112,17 @@ ShimError aoti_torch_cuda_int8_plain_mm(ModelTensor* self, ModelTensor* qdata, M
   });
 }
 
-/// Always stable. Results have the order in memory of `self`.
+/// Always stable. Results have the order in memory of `self`, without its gaps.
 ShimError aoti_torch_cuda_sort_stable(ModelTensor* self, std::int32_t*, std::int64_t dim,
                                       std::int32_t descending, ModelTensor** ret0,
                                       ModelTensor** ret1) noexcept {
   return aoti::shim_call("aoti_torch_cuda_sort_stable", [&]() -> Status {
     TENON_TRY(kernels::SortPlan plan, kernels::plan_sort_stable(*self, dim, descending != 0));
     aoti::TensorPool& pool = aoti::current_pool();
-    const std::int64_t* strides =
-        aoti::shims::detail::is_dense(*self) ? self->strides.data() : nullptr;
+    const auto strides = aoti::dense_strides_like(*self);
     const std::int64_t scratch_size[] = {static_cast<std::int64_t>(plan.scratch_bytes)};
-    MadeTensor values(pool, self->shape(), strides, self->scalar_type);
-    MadeTensor indices(pool, self->shape(), strides, ScalarType::Long);
+    MadeTensor values(pool, self->shape(), strides.data(), self->scalar_type);
+    MadeTensor indices(pool, self->shape(), strides.data(), ScalarType::Long);
     // Released at once: its next use is later on the same stream.
     const MadeTensor scratch(pool, scratch_size, nullptr, ScalarType::Byte);
     for (const MadeTensor* made : {&std::as_const(values), &std::as_const(indices), &scratch}) {

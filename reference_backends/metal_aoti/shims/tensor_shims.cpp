@@ -133,7 +133,7 @@ ShimError aoti_torch_create_tensor_from_blob_v2(
 }
 
 ShimError aoti_torch_clone(ModelTensor* self, ModelTensor** out) noexcept {
-  return base::detail::copy_of("aoti_torch_clone", self, base::detail::is_dense(*self), out, &copy);
+  return base::detail::copy_of("aoti_torch_clone", self, false, out, &copy);
 }
 ShimError aoti_torch_clone_preserve_strides(ModelTensor* self, ModelTensor** out) noexcept {
   return base::detail::copy_of("aoti_torch_clone_preserve_strides", self, true, out, &copy);

@@ -149,6 +149,15 @@ TEST_CASE("copies keep the elements and the order that they had", "[aoti]") {
   CHECK(packed->is_contiguous());
   CHECK(std::vector(packed->as<float>(), packed->as<float>() + 6) ==
         std::vector<float>{1, 2, 3, 1, 2, 3});
+  // Rows of a transposed tensor, between which there is one that is left out.
+  const std::int64_t part[] = {2, 2};
+  ModelTensor* gaps = nullptr;
+  ModelTensor* closed = nullptr;
+  REQUIRE(aoti_torch__reinterpret_tensor(tensor, 2, part, transposed, 0, &gaps) == shim_ok);
+  REQUIRE(aoti_torch_clone(gaps, &closed) == shim_ok);
+  CHECK((closed->strides[0] == 1 && closed->strides[1] == 2));
+  CHECK(std::vector(closed->as<float>(), closed->as<float>() + 4) ==
+        std::vector<float>{0, 1, 3, 4});
   REQUIRE(aoti_torch_clone_preserve_strides(tensor, &same) == shim_ok);
   CHECK(same->strides[1] == 3);
   CHECK(same->as<float>()[5] == 5);
@@ -161,7 +170,7 @@ TEST_CASE("copies keep the elements and the order that they had", "[aoti]") {
              ContainsSubstring("expected sizes that broadcast to [3, 2], found [2, 3]"));
   REQUIRE(aoti_torch_zero_(target) == shim_ok);
   CHECK(target->as<float>()[3] == 0);
-  for (ModelTensor* each : {tensor, rows, dense, packed, same, target}) {
+  for (ModelTensor* each : {tensor, rows, dense, packed, gaps, closed, same, target}) {
     aoti_torch_delete_tensor_object(each);
   }
 }

@@ -380,6 +380,17 @@ TEST_CASE("functions with kernels check their tensors, load the kernels once and
     fixture.pool->release(values);
     fixture.pool->release(indices);
   }
+  // The strides that PyTorch's compiler plans for a transposed tensor, and for one with gaps.
+  for (const std::int64_t row : {4, 6}) {
+    const std::int64_t strides[] = {1, row};
+    DeviceTensor* const rows = fixture.tensor({4, 100}, ScalarType::Float, strides);
+    REQUIRE(cuda_aoti::aoti_torch_cuda_sort_stable(rows, nullptr, 0, 0, &values, &indices) ==
+            shim_ok);
+    for (DeviceTensor* each : {values, indices}) {
+      CHECK((each->strides[0] == 1 && each->strides[1] == 4));
+    }
+    for (DeviceTensor* each : {rows, values, indices}) fixture.pool->release(each);
+  }
   CHECK(count_calls("cuModuleLoadData") == 1);
   CHECK(count_calls("cuLaunchKernel") >= 2);
   CHECK(cuda_aoti::aoti_torch_cuda_sort_stable(self, nullptr, 7, 0, &values, &indices) ==

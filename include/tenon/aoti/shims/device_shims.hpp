@@ -145,7 +145,7 @@ ShimError item_anywhere(const char* name, ModelTensor* tensor, ScalarType type, 
 namespace on_device {
 
 inline ShimError aoti_torch_clone(ModelTensor* self, ModelTensor** out) noexcept {
-  return detail::copy_of_any("aoti_torch_clone", self, detail::is_dense(*self), out);
+  return detail::copy_of_any("aoti_torch_clone", self, false, out);
 }
 inline ShimError aoti_torch_clone_preserve_strides(ModelTensor* self, ModelTensor** out) noexcept {
   return detail::copy_of_any("aoti_torch_clone_preserve_strides", self, true, out);

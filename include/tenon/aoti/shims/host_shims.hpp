@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tenon/aoti/shims/base_shims.hpp"
+#include "tenon/aoti/tensors/dense_strides.hpp"
 #include "tenon/aoti/tensors/strided_copy.hpp"
 
 /// Shims that read or write elements, for tensors in the host's memory. Names, parameters and
@@ -46,34 +47,17 @@ inline Status copy_tensor(const ModelTensor& to, const ModelTensor& from) {
   return ok();
 }
 
-/// True when the elements fill their memory in some order of the dimensions, without gaps or
-/// overlap.
-inline bool is_dense(const ModelTensor& tensor) noexcept {
-  std::array<std::size_t, max_rank> order{};
-  const auto rank = static_cast<std::size_t>(tensor.rank);
-  for (std::size_t d = 0; d < rank; ++d) order[d] = d;
-  std::sort(order.begin(), order.begin() + tensor.rank,
-            [&](std::size_t a, std::size_t b) { return tensor.strides[a] < tensor.strides[b]; });
-  std::int64_t expected = 1;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t d = order[i];
-    if (tensor.sizes[d] == 1) continue;
-    if (tensor.strides[d] != expected) return false;
-    expected *= tensor.sizes[d];
-  }
-  return true;
-}
-
-/// Returns a new tensor like `self`, with its strides or contiguous, filled by `copy`:
-/// `Status(const ModelTensor& to, const ModelTensor& from)`. Releases the tensor when that fails.
+/// Returns a new tensor like `self`, with its strides or without gaps in the same order, filled by
+/// `copy`: `Status(const ModelTensor& to, const ModelTensor& from)`. Releases the tensor when that
+/// fails.
 template <class Copy>
 ShimError copy_of(const char* name, ModelTensor* self, bool keep_strides, ModelTensor** out,
                   Copy copy) noexcept {
   return shim_call(name, [&]() -> Status {
     TensorPool& pool = current_pool();
-    ModelTensor* made =
-        pool.empty_strided(self->shape(), keep_strides ? self->strides.data() : nullptr,
-                           self->scalar_type, self->device_type, self->device_index);
+    const auto strides = keep_strides ? self->strides : dense_strides_like(*self);
+    ModelTensor* made = pool.empty_strided(self->shape(), strides.data(), self->scalar_type,
+                                           self->device_type, self->device_index);
     if (!made) return error(Error::MemoryAllocationFailed, "no copy was made");
     Status status = copy(*made, *self);
     if (status.ok()) {
@@ -114,11 +98,9 @@ ShimError scalar(const char* name, T value, ScalarType type, ModelTensor** out) 
 
 }  // namespace detail
 
-/// Keeps the order of a dense tensor in memory and makes any other tensor contiguous, as
-/// torch.preserve_format does.
+/// Keeps the order of the dimensions in memory and leaves out gaps, as torch.preserve_format does.
 inline ShimError aoti_torch_clone(ModelTensor* self, ModelTensor** out) noexcept {
-  return detail::copy_of("aoti_torch_clone", self, detail::is_dense(*self), out,
-                         &detail::copy_tensor);
+  return detail::copy_of("aoti_torch_clone", self, false, out, &detail::copy_tensor);
 }
 inline ShimError aoti_torch_clone_preserve_strides(ModelTensor* self, ModelTensor** out) noexcept {
   return detail::copy_of("aoti_torch_clone_preserve_strides", self, true, out,
