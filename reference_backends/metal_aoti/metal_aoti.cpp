@@ -230,10 +230,14 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     const bool leaves = is_started && delegate.instances().size() == 1;
     return execute_with(context, delegate, [&](aoti::Instance& instance) {
       instance.leave_unfinished(leaves);
+      metal::MetalContext& device = metal::context_of(instance);
       tenon::Status status = instance.run(args);
+      if (device.learn_layout(status)) {
+        status = instance.reset_state();
+        if (status.ok()) status = instance.run(args);
+      }
       instance.leave_unfinished(false);
       if (!leaves && !instance.has_caller_stream()) return status;
-      metal::MetalContext& device = metal::context_of(instance);
       tenon::Status left = device.leave(leaves ? Report::by_event : Report::by_next_wait);
       return status.ok() ? std::move(left) : std::move(status);
     });

@@ -116,6 +116,21 @@ class Instance {
     return wait(std::move(status));
   }
 
+  /// Gives the model its initial state again, after a first run that failed half-way. Waits for all
+  /// work.
+  /// errors: NotSupported for state in the host's memory.
+  [[nodiscard]] Status reset_state() {
+    if (!state_.empty()) {
+      return error(Error::NotSupported, "the model has state in the host's memory");
+    }
+    TENON_RETURN_IF_ERROR(pool_->synchronize());
+    for (std::size_t i = 0; i < own_blocks_.size(); ++i) {
+      TENON_RETURN_IF_ERROR(pool_->copy(CopyKind::to_device, own_blocks_[i].data(),
+                                        initial_[i].data(), initial_[i].size()));
+    }
+    return pool_->synchronize();
+  }
+
   // The steps of a run, for devices that combine them in another way.
 
   /// Runs the model without copying arguments. It takes ownership of `inputs` and makes `outputs`.
@@ -326,6 +341,7 @@ class Instance {
     if (bytes.empty()) return nullptr;
     TENON_TRY(DeviceBlock block, DeviceBlock::enqueue_upload(pool_->memory(), bytes));
     own_blocks_.push_back(std::move(block));
+    initial_.push_back(bytes);
     own_weights_ += bytes.size();
     return own_blocks_.back().data();
   }
@@ -464,8 +480,9 @@ class Instance {
     }
   }
 
-  std::unique_ptr<TensorPool> pool_;  // Outlives the container.
-  std::vector<DeviceBlock> own_blocks_;
+  std::unique_ptr<TensorPool> pool_;     // Outlives the container.
+  std::vector<DeviceBlock> own_blocks_;  ///< The state on the device.
+  std::vector<Bytes> initial_;           ///< What each had at first.
   std::vector<std::unique_ptr<WeightsCopy>> own_host_blocks_;
   Container container_;
   std::vector<ModelTensor*> inputs_;

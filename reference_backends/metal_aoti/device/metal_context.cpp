@@ -61,6 +61,16 @@ bool MetalContext::reaches(const std::byte* bytes, std::size_t nbytes) noexcept 
   }
 }
 
+bool MetalContext::learn_layout(const Status& run) noexcept {
+  if (has_learnt_layout_) [[likely]]
+    return false;
+  // The model's own check (PyTorch: assert_size_stride in aoti_runtime/utils.h).
+  constexpr std::string_view check = "Error in op: torch.ops.aten.convolution.default";
+  has_contiguous_convolutions_ = !run.ok() && run.text().find(check) != std::string_view::npos;
+  has_learnt_layout_ = run.ok() || has_contiguous_convolutions_;
+  return has_contiguous_convolutions_;
+}
+
 Status MetalContext::begin(const MetalFunction* function) {
   if (!function) return error(Error::InvalidArgument, "the kernel is null");
   begun_ = nullptr;

@@ -63,6 +63,14 @@ class MetalContext {
   /// True when `nbytes` of the host at `bytes` are in a buffer that the host keeps.
   [[nodiscard]] bool reaches(const std::byte* bytes, std::size_t nbytes) noexcept;
 
+  /// Learns from the first run which layout the model was compiled for. True when that run failed
+  /// because an output of a convolution was not contiguous: from now on all are, and the run is to
+  /// be repeated. operators/convolution.cpp says when models differ.
+  [[nodiscard]] bool learn_layout(const Status& run) noexcept;
+  [[nodiscard]] bool has_contiguous_convolutions() const noexcept {
+    return has_contiguous_convolutions_;
+  }
+
   /// Begins the launch of a kernel, up to `dispatch`.
   [[nodiscard]] Status begin(const MetalFunction* function);
   /// Fails unless the launch of `function` was begun last.
@@ -145,6 +153,8 @@ class MetalContext {
   const MetalFunction* begun_ = nullptr;
   std::uint64_t num_unflushed_ = 0;
   bool is_idle_ = true;
+  bool has_learnt_layout_ = false;
+  bool has_contiguous_convolutions_ = false;
   std::size_t constant_offset_ = 0;
   std::optional<Status> failure_;
 };

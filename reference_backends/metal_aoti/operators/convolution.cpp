@@ -33,8 +33,11 @@ bool is_packed_channels_last(const ModelTensor& tensor) noexcept {
 /// True when the output has the channels last. Compiled code checks its strides, and PyTorch
 /// decides them for compiled code and for its own kernel by one rule: the input or the weight is
 /// packed with the channels last (ATen/native/ConvUtils.h, mps_conv_use_channels_last, PyTorch
-/// 2.15). With one spatial dimension PyTorch first makes the input contiguous.
-bool use_channels_last(const Convolution& c) noexcept {
+/// 2.15). With one spatial dimension PyTorch first makes the input contiguous. A PyTorch that was
+/// built without Metal, as for Linux, and one that does not know the sizes plan a contiguous output
+/// from the same arguments; only the model's check in its first run tells (`learn_layout`).
+bool use_channels_last(const Convolution& c, const MetalContext& context) noexcept {
+  if (context.has_contiguous_convolutions()) return false;
   return is_packed_channels_last(c.weight) || (c.spatial > 1 && is_packed_channels_last(c.input));
 }
 
@@ -82,7 +85,8 @@ Status convolution(const Convolution& c, ModelTensor** out) {
   TENON_TRY(const MetalFunction* const kernel,
             context.shared().own_kernel(OwnKernel::convolution, c.input.scalar_type));
   const Dims strides = channels_last_strides(shape);
-  NewTensor made(new_tensor(shape, c.input, use_channels_last(c) ? strides.data() : nullptr));
+  NewTensor made(
+      new_tensor(shape, c.input, use_channels_last(c, context) ? strides.data() : nullptr));
   if (!made) return no_memory();
   if (made->numel != 0) {
     TENON_RETURN_IF_ERROR(context.begin(kernel));

@@ -16,7 +16,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
-from exporters.export_metal import choose_convolutions, pretend_device
+from exporters.export_metal import chosen_convolutions, pretend_device
 
 Sizes = tuple[int, ...]
 
@@ -68,10 +68,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     pretend_device()
-    choose_convolutions()
     lines = ["# Written by tests/live/exporters/convolution_layouts.py with torch " + torch.__version__,
              "# input: sizes strides; weight: sizes strides; transposed; groups; strides of the output"]
-    with FakeTensorMode():
+    with chosen_convolutions(), FakeTensorMode():
         for sizes, strides, weight_sizes, weight_strides, transposed, groups in cases():
             spatial = len(sizes) - 2
             result = torch.ops.aten.convolution(

@@ -16,6 +16,7 @@ tensor J; the runs of one instance in their order), and case.json. Needs torch 2
 """
 
 import argparse
+import contextlib
 import copy
 import ctypes
 import os
@@ -24,7 +25,7 @@ import sys
 import tempfile
 import types
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 HERE = Path(__file__).resolve().parent
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", "/tmp/tenon-inductor-metal")
@@ -161,6 +162,19 @@ class Experts(nn.Module):
         return torch.ops.metal.gather_qmv(x, self.weight, self.scales, self.biases, expert, 32)
 
 
+class ConvState(nn.Module):
+    """A buffer that the model writes to before a convolution, by a PyTorch that has none for the device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.register_buffer("total", torch.zeros(1, 3, 16, 16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total.add_(x)
+        return torch.relu(self.conv(self.total * 2))
+
+
 class Delta(nn.Module):
     """Linear attention that keeps its state from run to run."""
 
@@ -205,6 +219,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Runs]]] = {
     "addmul": (AddMul, lambda: [(torch.randn(2, 3), torch.randn(2, 3))]),
     "conv": (Conv, lambda: [(torch.randn(1, 3, 16, 16),)]),
     "conv_pool": (ConvPool, lambda: [(torch.randn(1, 3, 16, 16),)]),
+    "conv_state": (ConvState, lambda: [(torch.randn(1, 3, 16, 16),) for _ in range(3)]),
     "embedding": (Embedding, lambda: [(torch.randint(0, 50, (2, 7)),)]),
     "delta": (Delta, delta_runs),
     "experts": (Experts, lambda: [(torch.randn(5, 64),)]),
@@ -291,10 +306,16 @@ def place_constants() -> None:
     wrapper.codegen_device = device_of
 
 
-def choose_convolutions() -> None:
+# Compiled with what a build for Linux chooses.
+STOCK_MODELS = {"conv_state"}
+
+
+@contextlib.contextmanager
+def chosen_convolutions() -> Iterator[None]:
     """Convolutions on the device are MPS's, by whose rule PyTorch then lays out their outputs
     (ConvUtils.h, mps_conv_use_channels_last). A build for Linux chooses none for the device, which
-    makes every output contiguous: a Mac's PyTorch never compiles such a program."""
+    makes every output contiguous: a Mac's PyTorch compiles such a program only where it does not
+    know the sizes."""
     original = torch._C._select_conv_backend
     backends = torch._C._ConvBackend
 
@@ -305,6 +326,10 @@ def choose_convolutions() -> None:
         return getattr(backends, "MpsTranspose,") if options["transposed"] else backends.Mps
 
     torch._C._select_conv_backend = select
+    try:
+        yield
+    finally:
+        torch._C._select_conv_backend = original
 
 
 def metal_backend() -> Any:
@@ -403,7 +428,6 @@ def main() -> int:
     pretend_device()
     read_real_values()
     place_constants()
-    choose_convolutions()
     backend = metal_backend()
     config = torch._inductor.config
     config.aot_inductor.precompile_headers = False
@@ -411,7 +435,8 @@ def main() -> int:
           config.patch(for_processors(options.level))):
         config.cpp.cxx = (str(write_small_compiler(Path(compiler))),)
         for name in options.only or MODELS:
-            export_model(name, options.out / name, backend)
+            with contextlib.nullcontext() if name in STOCK_MODELS else chosen_convolutions():
+                export_model(name, options.out / name, backend)
             print(f"{name}: {(options.out / name / 'model.pte').stat().st_size:,} bytes", flush=True)
     return 0
 
