@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "pack.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <system_error>
 
 #include "tenon/aot/compiler/emit/method_memory.hpp"
@@ -11,6 +14,7 @@
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/program/program.hpp"
 
 namespace tenon::pack {
 namespace {
@@ -48,8 +52,27 @@ Result<Call> read_call(const Arguments& arguments) {
   return out;
 }
 
+/// Large bytes, which a host does not read to open a program, become one.
+void leave_out_large(aot::SharedBytes& bytes) {
+  constexpr std::size_t large = std::size_t{1} << 20;
+  if (bytes.size() > large) bytes = aot::SharedBytes::copy_of(bytes.bytes().first(1));
+}
+
+/// Fails unless the host opens the program, with its usual limits.
+Status check_opens(aot::ProgramData program) {
+  for (aot::SharedBytes& bytes : program.named_data.buffers) leave_out_large(bytes);
+  for (aot::DelegateData& delegate : program.methods[0].delegates) {
+    leave_out_large(delegate.processed);
+    for (aot::CompileSpecData& spec : delegate.compile_specs) leave_out_large(spec.value);
+  }
+  TENON_TRY(const aot::FileImage image, aot::make_pte(program));
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(image.bytes());
+  return host::Program::from_bytes(*bytes, bytes, "no host would open the program").status();
+}
+
 Result<WrittenFile> write(const Call& call, const std::string& path) {
   TENON_TRY(const aot::ProgramData program, make_program(call));
+  TENON_RETURN_IF_ERROR(check_opens(program));
   TENON_TRY(const aot::FileImage image, aot::make_pte(program));
   TENON_RETURN_IF_ERROR(image.write(path_of(path)));
   return WrittenFile{path, image.size()};
@@ -71,11 +94,10 @@ Result<aot::ProgramData> make_program(const Call& call) {
   }
   aot::ProgramData out;
   aot::NamedDataStore store;
+  std::set<std::string_view> keys;
   for (const auto& [key, bytes] : call.data) {
-    for (const auto& [other, of_other] : call.data) {
-      if (&other == &key) break;
-      if (other == key)
-        return error(Error::InvalidArgument, "named data ", host::quoted(key), ": twice");
+    if (!keys.insert(key).second) {
+      return error(Error::InvalidArgument, "named data ", host::quoted(key), ": twice");
     }
     TENON_RETURN_IF_ERROR(store.add_named_data(key, bytes));
   }
@@ -94,7 +116,8 @@ Result<aot::ProgramData> make_program(const Call& call) {
   add(call.inputs, method.inputs);
   add(call.outputs, method.outputs);
   method.instructions.emplace_back(std::move(delegate));
-  TENON_RETURN_IF_ERROR(aot::plan_method_memory(method));
+  TENON_RETURN_IF_ERROR(
+      aot::plan_method_memory(method).with_context("the memory of inputs, then outputs"));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -143,18 +144,59 @@ TEST_CASE("a blob or data that cannot be read is named", "[pack]") {
   CHECK_THAT(refused(arguments, Error::AccessFailed), ContainsSubstring("none: No such file"));
 }
 
-TEST_CASE("names that no program can hold are refused", "[pack]") {
+TEST_CASE("a program that no host would open is not written", "[pack]") {
   const TemporaryDirectory directory;
-  const Arguments good = arguments_for(directory, rank_2);
-  Arguments twice = good;
-  twice.data = {{"w", good.blob}, {"v", good.blob}, {"w", good.blob}};
-  CHECK_THAT(refused(twice, Error::InvalidArgument), ContainsSubstring("named data 'w': twice"));
-  Arguments backend = good;
-  backend.backend = "Acme\xff";
-  CHECK_THAT(refused(backend, Error::InvalidArgument), ContainsSubstring("UTF-8"));
-  Arguments spec = good;
-  spec.specs = {{"\xff", "1"}};
-  CHECK_THAT(refused(spec, Error::InvalidArgument), ContainsSubstring("UTF-8"));
+  std::ofstream(directory / "table", std::ios::binary) << "no table";
+  const std::string blob = (directory / "model.bin").string();
+  const std::string table = (directory / "table").string();
+  const std::string name_of_limit(5000, 'x');
+  struct Case {
+    const char* expected;
+    Error error;
+    std::function<void(Arguments&)> change;
+  };
+  using enum Error;
+  const Case cases[] = {
+      {"named data 'w': twice", InvalidArgument,
+       [&](auto& to) { to.data = {{"w", blob}, {"v", blob}, {"w", blob}}; }},
+      {"UTF-8", InvalidArgument, [](auto& to) { to.backend = "Acme\xff"; }},
+      {"UTF-8", InvalidArgument, [](auto& to) { to.method = "\xc0\x80"; }},
+      {"UTF-8", InvalidArgument, [](auto& to) { to.specs = {{"\xff", "1"}}; }},
+      {"NUL", InvalidArgument, [](auto& to) { to.backend = std::string("A\0B", 3); }},
+      {"bytes of name: found 5000, the limit name_bytes is 4096", OutOfResources,
+       [&](auto& to) { to.method = name_of_limit; }},
+      {"bytes of id: found 5000", OutOfResources, [&](auto& to) { to.backend = name_of_limit; }},
+      {"bytes of key: found 5000", OutOfResources,
+       [&](auto& to) { to.data = {{name_of_limit, blob}}; }},
+      {"the table of variants: line 1: found 'no table'", InvalidProgram,
+       [&](auto& to) { to.data = {{"tenon.variants/1", table}}; }},
+      {"the memory of inputs, then outputs: request 1: 9223372028264841216 bytes are too many",
+       InvalidArgument,
+       [](auto& to) { to.inputs[1] = *parse_tensor("Double:1073741824,1073741823"); }},
+  };
+  for (const Case& one : cases) {
+    INFO(one.expected);
+    Arguments arguments = arguments_for(directory, rank_2);
+    one.change(arguments);
+    CHECK_THAT(refused(arguments, one.error), ContainsSubstring(one.expected));
+  }
+}
+
+TEST_CASE("large bytes and many names are packed", "[pack]") {
+  const TemporaryDirectory directory;
+  const std::string large((std::size_t{1} << 20) + 1, 'w');
+  Arguments arguments = arguments_for(directory, large);
+  arguments.specs = {{"large", large}};
+  for (int i = 0; i < 1000; ++i)
+    arguments.data.emplace_back("key" + std::to_string(i), arguments.blob);
+  const Report report = pack::pack(arguments);
+  INFO(report.failure.text());
+  REQUIRE(report.failure.ok());
+  const auto program = host::Program::open(arguments.program);
+  INFO(program.text());
+  REQUIRE(program.ok());
+  REQUIRE((*program)->num_keys() == 1000);
+  CHECK((*program)->key_data(999).size() == large.size());
 }
 
 TEST_CASE("a file that is read is not written, and one in no directory is an error", "[pack]") {
