@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "tenon/aot/compiler/emit/method_memory.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
@@ -15,6 +16,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/program/variants.hpp"
 
 namespace tenon::pack {
 namespace {
@@ -60,7 +62,13 @@ void leave_out_large(aot::SharedBytes& bytes) {
 
 /// Fails unless the host opens the program, with its usual limits.
 Status check_opens(aot::ProgramData program) {
-  for (aot::SharedBytes& bytes : program.named_data.buffers) leave_out_large(bytes);
+  std::vector<bool> is_read(program.named_data.buffers.size());
+  for (const aot::NamedEntry& data : program.named_data.pte_data) {
+    if (data.key == host::variants_key) is_read[data.entry.buffer_index] = true;
+  }
+  for (std::size_t i = 0; i < is_read.size(); ++i) {
+    if (!is_read[i]) leave_out_large(program.named_data.buffers[i]);
+  }
   for (aot::DelegateData& delegate : program.methods[0].delegates) {
     leave_out_large(delegate.processed);
     for (aot::CompileSpecData& spec : delegate.compile_specs) leave_out_large(spec.value);

@@ -187,6 +187,10 @@ TEST_CASE("large bytes and many names are packed", "[pack]") {
   const std::string large((std::size_t{1} << 20) + 1, 'w');
   Arguments arguments = arguments_for(directory, large);
   arguments.specs = {{"large", large}};
+  const std::string table =
+      "tenon.variants/1\nvariant\tforward\tforward\t0\tonly\nneeds\tAdd\t0\t\t\n";
+  std::ofstream(directory / "table", std::ios::binary) << table << std::string(large.size(), '\n');
+  arguments.data.emplace_back("tenon.variants/1", (directory / "table").string());
   for (int i = 0; i < 1000; ++i)
     arguments.data.emplace_back("key" + std::to_string(i), arguments.blob);
   const Report report = pack::pack(arguments);
@@ -195,8 +199,9 @@ TEST_CASE("large bytes and many names are packed", "[pack]") {
   const auto program = host::Program::open(arguments.program);
   INFO(program.text());
   REQUIRE(program.ok());
-  REQUIRE((*program)->num_keys() == 1000);
-  CHECK((*program)->key_data(999).size() == large.size());
+  REQUIRE((*program)->num_keys() == 1001);
+  CHECK((*program)->key_data(500).size() == large.size());
+  CHECK((*program)->variants("forward").size() == 1);
 }
 
 TEST_CASE("a file that is read is not written, and one in no directory is an error", "[pack]") {

@@ -70,9 +70,21 @@ std::vector<std::string_view> Program::method_names() const {
 }
 
 std::span<const ProgramVariant> Program::variants(std::string_view method) const noexcept {
-  const auto is_of_method = [&](const ProgramVariant& one) { return one.method == method; };
-  const auto first = std::ranges::find_if(names_.variants, is_of_method);
-  return {first, std::find_if_not(first, names_.variants.end(), is_of_method)};
+  if (names_.variants.empty()) return {};
+  const auto number_of = [this](std::string_view name) {
+    return names_.methods.find(
+        name, [this](std::uint32_t i) { return detail::method_name_of(flatbuffer(), i); });
+  };
+  const auto number = number_of(method);
+  if (!number) return {};
+  // They are in the order of their methods.
+  const auto first =
+      std::ranges::lower_bound(names_.variants, number, {},
+                               [&](const ProgramVariant& one) { return number_of(one.method); });
+  const auto last = std::find_if_not(first, names_.variants.end(), [&](const ProgramVariant& one) {
+    return one.method == method;
+  });
+  return {first, last};
 }
 
 const ProgramVariant* Program::find_variant(std::string_view plan) const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/program/key_index.hpp"
@@ -77,12 +79,37 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return check(*plan.outputs(), *method.outputs(), "output");
 }
 
+/// Takes the first line off `text`, without its end.
+[[nodiscard]] inline std::string_view take_table_line(std::string_view& text) noexcept {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+/// The first fields of a line of the table of variants, as many as this version reads. A line may
+/// have any number of others, for which no memory is taken.
+struct TableFields {
+  std::array<std::string_view, 5> at{};
+  std::size_t count = 0;
+
+  explicit TableFields(std::string_view line) noexcept {
+    for (std::size_t begin = 0; count < at.size();) {
+      const std::size_t end = line.find('\t', begin);
+      at[count++] = line.substr(begin, end - begin);
+      if (end == std::string_view::npos) return;
+      begin = end + 1;
+    }
+  }
+};
+
 /// Reads the table of variants (program/variants.hpp) of a program that was verified.
 class VariantsReader {
  public:
   /// All arguments must outlive this object.
-  VariantsReader(const ProgramView& view, const KeyIndex& methods)
-      : plans_(*view.flatbuffer().execution_plan()),
+  VariantsReader(const ProgramView& view, const KeyIndex& methods, const HostLimits& limits)
+      : limits_(limits),
+        plans_(*view.flatbuffer().execution_plan()),
         methods_(methods),
         is_taken_(plans_.size(), false) {}
 
@@ -90,9 +117,7 @@ class VariantsReader {
   [[nodiscard]] Result<std::vector<ProgramVariant>> read(std::string_view text) && {
     std::size_t number = 0;
     while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      const std::string_view line = text.substr(0, end);
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      const std::string_view line = take_table_line(text);
       ++number;
       TENON_RETURN_IF_ERROR(with_location(number == 1 ? check_first(line) : add(line),
                                           "the table of variants: line ", number));
@@ -130,15 +155,29 @@ class VariantsReader {
   }
 
   Status add(std::string_view line) {
-    const std::vector<std::string_view> fields = split(line, '\t');
-    if (fields[0] == "variant") return add_variant(fields);
-    if (fields[0] == "needs") return add_need(fields);
-    return ok();
+    const TableFields fields(line);
+    const bool is_variant = fields.at[0] == "variant";
+    if (!is_variant && fields.at[0] != "needs") return ok();
+    for (const std::string_view field : fields.at) TENON_RETURN_IF_ERROR(check_field(field));
+    if (fields.count < 5) {
+      return refuse(fields.at[0], " has ", fields.count - 1, " fields, expected 4");
+    }
+    return is_variant ? add_variant(fields.at) : add_need(fields.at);
   }
 
-  Status add_variant(const std::vector<std::string_view>& fields) {
+  /// Applications name a variant by a C string, as a method.
+  Status check_field(std::string_view field) const {
+    if (field.size() > limits_.name_bytes) {
+      return over_limit("bytes of a field", field.size(), "name_bytes", limits_.name_bytes);
+    }
+    if (field.find('\0') == std::string_view::npos) return ok();
+    return refuse(quoted(field), " holds a NUL byte");
+  }
+
+  using Fields = std::array<std::string_view, 5>;
+
+  Status add_variant(const Fields& fields) {
     TENON_RETURN_IF_ERROR(end_variant());
-    if (fields.size() < 5) return refuse("variant has ", fields.size() - 1, " fields, expected 4");
     const auto plan = find_plan(fields[2]);
     if (!plan) return refuse("the program has no method ", quoted(fields[2]));
     const auto method = find_plan(fields[1]);
@@ -163,9 +202,8 @@ class VariantsReader {
     return ok();
   }
 
-  Status add_need(const std::vector<std::string_view>& fields) {
+  Status add_need(const Fields& fields) {
     if (variants_.empty()) return refuse("needs before the first variant");
-    if (fields.size() < 5) return refuse("needs has ", fields.size() - 1, " fields, expected 4");
     VariantNeed need;
     need.backend_id = fields[1];
     const auto id = std::ranges::lower_bound(ids_, need.backend_id);
@@ -181,6 +219,9 @@ class VariantsReader {
     need.payload_version = *version;
     need.target = fields[3];
     if (!fields[4].empty()) need.cpu_features = split(fields[4], ',');
+    if (std::ranges::find(need.cpu_features, std::string_view()) != need.cpu_features.end()) {
+      return refuse("the CPU features ", quoted(fields[4]), " hold an empty name");
+    }
     variants_.back().needs.push_back(std::move(need));
     return ok();
   }
@@ -221,6 +262,7 @@ class VariantsReader {
     return ok();
   }
 
+  const HostLimits& limits_;
   const flatbuffers::Vector<flatbuffers::Offset<schema::ExecutionPlan>>& plans_;
   const KeyIndex& methods_;
   std::vector<bool> is_taken_;  ///< By plan.
@@ -236,13 +278,14 @@ class VariantsReader {
 /// Each plan and each method that the table names exists. A plan is one variant, of one method,
 /// and has inputs and outputs like that method's; the method is a variant of itself, and so no
 /// variant of another one. Names of the variants of a method differ. A variant has one line for
-/// each backend that its delegates name.
+/// each backend that its delegates name. No field of these lines holds a NUL byte.
 ///
-/// errors: InvalidProgram, with the line.
+/// errors: InvalidProgram, and OutOfResources for a field longer than a name may be, with the line.
 [[nodiscard]] inline Result<std::vector<ProgramVariant>> read_variants(const ProgramView& view,
                                                                        const KeyIndex& methods,
-                                                                       std::string_view text) {
-  return VariantsReader(view, methods).read(text);
+                                                                       std::string_view text,
+                                                                       const HostLimits& limits) {
+  return VariantsReader(view, methods, limits).read(text);
 }
 
 /// Calls `each(plan, key)` for the named data that the table states for each variant, by the name
@@ -250,10 +293,10 @@ class VariantsReader {
 template <class Each>
 void for_each_key_of_variants(std::string_view text, const Each& each) {
   std::string_view plan;
-  for (const std::string_view line : split(text, '\n')) {
-    const std::vector<std::string_view> fields = split(line, '\t');
-    if (fields[0] == "variant") plan = fields[2];
-    if (fields[0] == "data" && fields.size() > 1) each(plan, fields[1]);
+  while (!text.empty()) {
+    const TableFields fields(take_table_line(text));
+    if (fields.at[0] == "variant") plan = fields.at[2];
+    if (fields.at[0] == "data" && fields.count > 1) each(plan, fields.at[1]);
   }
 }
 

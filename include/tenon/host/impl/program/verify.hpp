@@ -580,9 +580,10 @@ template <class Element>
   }
   ProgramNames out{std::move(methods), std::move(keys), has_devices, {}};
   if (const auto table = out.named_data.find(variants_key, key)) {
-    TENON_TRY(out.variants,
-              read_variants(view, out.methods,
-                            as_text(view.segment(named_data->Get(*table)->segment_index()))));
+    TENON_TRY(
+        out.variants,
+        read_variants(view, out.methods,
+                      as_text(view.segment(named_data->Get(*table)->segment_index())), limits));
   }
   return out;
 }

@@ -86,8 +86,9 @@ Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& progr
     text += concat("\n  ", quoted(one.variant->name), ": ", one.refused.text());
   }
   if (answers.size() > most) text += concat("\n  and ", answers.size() - most, " more");
-  return error(Error::NotFound, answers.size() == 1 ? "its only variant" : "none of its variants",
-               " can run here:", text);
+  return error(Error::NotFound,
+               answers.size() == 1 ? "its only variant cannot" : "none of its variants can",
+               " run here:", text);
 }
 
 }  // namespace tenon::inline TENON_RELEASE::host

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/options.hpp"
@@ -25,9 +26,9 @@ namespace tenon::inline TENON_RELEASE::host::detail {
                                                         MethodOptions& options) {
   const auto isolation = std::exchange(options.isolation, nullptr);
   if (!isolation || !options.registry) return ok();
-  std::vector<std::string> ids;
+  std::set<std::string, std::less<>> ids;
   const auto add = [&](std::string_view id) {
-    if (std::ranges::find(ids, id) == ids.end()) ids.emplace_back(id);
+    if (!ids.contains(id)) ids.emplace(id);
   };
   const auto variants = program.variants(method);
   for (const ProgramVariant& variant : variants) {
