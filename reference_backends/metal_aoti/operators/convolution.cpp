@@ -35,7 +35,7 @@ bool is_packed_channels_last(const ModelTensor& tensor) noexcept {
 /// packed with the channels last (ATen/native/ConvUtils.h, mps_conv_use_channels_last, PyTorch
 /// 2.15). With one spatial dimension PyTorch first makes the input contiguous. A PyTorch that was
 /// built without Metal, as for Linux, and one that does not know the sizes plan a contiguous output
-/// from the same arguments; only the model's check in its first run tells (`learn_layout`).
+/// from the same arguments; only the model's check in its first run shows it (`learn_layout`).
 bool use_channels_last(const Convolution& c, const MetalContext& context) noexcept {
   if (context.has_contiguous_convolutions()) return false;
   return is_packed_channels_last(c.weight) || (c.spatial > 1 && is_packed_channels_last(c.input));
