@@ -22,7 +22,7 @@ struct ElfClass {
   /// A section header.
   struct Section {
     std::uint32_t name, type, link;
-    std::uint64_t offset, size, flags;
+    std::uint64_t offset, size, flags, address;
   };
 
   /// An entry of a symbol table.
@@ -87,7 +87,8 @@ struct ElfClass {
             entry.u32(wide ? 40 : 24),
             word(entry, wide ? 24 : 16),
             word(entry, wide ? 32 : 20),
-            word(entry, 8)};
+            word(entry, 8),
+            word(entry, wide ? 16 : 12)};
   }
   /// All section headers of `file`; none when they are not of the size that is known.
   [[nodiscard]] FileBytes section_table(FileBytes file) const noexcept {

@@ -97,6 +97,9 @@
 #ifndef ZOO_SYMBOL
 #define ZOO_SYMBOL tenon_plugin_v1
 #endif
+#ifndef ZOO_CONST
+#define ZOO_CONST const
+#endif
 
 static const tenon_options_v1 zoo_options = {
     .struct_size = sizeof(tenon_options_v1),
@@ -161,9 +164,9 @@ typedef struct zoo_object {
 #define ZOO_TABLES {ZOO_TABLE}
 #endif
 
-extern const zoo_object ZOO_SYMBOL;
+extern ZOO_CONST zoo_object ZOO_SYMBOL;
 
-__attribute__((visibility("default"))) const zoo_object ZOO_SYMBOL = {
+__attribute__((visibility("default"))) ZOO_CONST zoo_object ZOO_SYMBOL = {
     .head =
         {
             .magic = ZOO_MAGIC,

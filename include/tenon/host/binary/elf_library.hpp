@@ -52,6 +52,14 @@ struct ElfLibrary {
 
   std::uint64_t num_constructors = 0;  ///< Entries of .init_array.
   std::uint64_t num_destructors = 0;   ///< Entries of .fini_array.
+  /// The C runtime's crtbeginS.o is linked in, which has an entry of .init_array (frame_dummy).
+  bool has_start_files = false;
+  /// DT_INIT calls another function than the section .init, which is the C runtime's.
+  bool own_init_function = false;
+
+  /// The object `tenon_plugin_v1` stays writable after loading: it is in a writable segment, and
+  /// not in the part of PT_GNU_RELRO.
+  bool writable_object = false;
 
   bool has_stack_note = false;     ///< PT_GNU_STACK; without it the stack becomes executable.
   bool executable_stack = false;   ///< PT_GNU_STACK asks for one.

@@ -12,6 +12,9 @@ __attribute__((weak)) int zoo_leaked(void) { return 1; }
 #elif defined(FAULT_CONSTRUCTOR)
 static volatile int zoo_ready;
 __attribute__((constructor)) static void zoo_prepare(void) { zoo_ready = 1; }
+#elif defined(FAULT_INIT_FUNCTION)
+static volatile int zoo_ready;
+void zoo_note_load(void) { zoo_ready = 1; }
 #elif defined(FAULT_STATIC_TLS)
 __attribute__((tls_model("initial-exec"))) __thread int zoo_state = 1;
 int* zoo_find_state(void) { return &zoo_state; }

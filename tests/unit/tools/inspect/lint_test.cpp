@@ -21,6 +21,7 @@ ElfLibrary right() {
   library.exported.push_back(
       {TENON_PLUGIN_SYMBOL, LibrarySymbol::Binding::global, LibrarySymbol::Kind::object});
   library.num_constructors = 1;
+  library.has_start_files = true;
   library.num_destructors = 1;
   library.has_stack_note = true;
   library.relro = true;
@@ -115,6 +116,13 @@ TEST_CASE("a plugin with one fault fails the check of that fault and no other") 
        Verdict::fail,
        "2 entries of .init_array, expected at most 1",
        {}},
+      {"constructor_alone",
+       "TN-BIN-2",
+       Verdict::fail,
+       "1 entry of .init_array, expected at most 0: ",
+       {}},
+      {"init_function", "TN-BIN-2", Verdict::fail, "link without -Wl,-init", {}},
+      {"writable_object", "TN-BIN-1", Verdict::fail, "is it declared without const?", {}},
       {"global", "TN-BIN-2", Verdict::fail, "make globals constinit", {}},
       {"iostream", "TN-BIN-2", Verdict::fail, "a header like <iostream> may be why", {}},
       {"unique", "no-gnu-unique", Verdict::fail, "or compile with -fno-gnu-unique", {"TN-BIN-1"}},
@@ -170,9 +178,9 @@ TEST_CASE("a plugin with one fault fails the check of that fault and no other") 
 
 TEST_CASE("plugins without a fault pass every check") {
   if (TENON_TEST_SANITIZED) return;
-  for (const char* name :
-       {"right", "right_in_cpp", "stripped", "debug", "gnu_hash", "sysv_hash", "needs_maths",
-        "soname", "bind_now", "bind_lazily", "stack_protector", "fortified", "origin"}) {
+  for (const char* name : {"right", "right_in_cpp", "stripped", "debug", "gnu_hash", "sysv_hash",
+                           "needs_maths", "soname", "without_start_files", "bind_now",
+                           "bind_lazily", "stack_protector", "fortified", "origin"}) {
     INFO(name);
     CHECK(complaints(facts_of(built(name))).empty());
   }
@@ -211,6 +219,16 @@ TEST_CASE("a library without the plugin's object fails, and says what may be mis
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.text,
              ContainsSubstring("does not export tenon_plugin_v1: is TENON_PLUGIN there"));
+}
+
+TEST_CASE("a constructor is no part of the C runtime without its start files") {
+  ElfLibrary library = right();
+  library.has_start_files = false;
+  const LintResult result = find(library, "TN-BIN-2");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.text, ContainsSubstring("1 entry of .init_array, expected at most 0: "));
+  library.num_constructors = 0;
+  CHECK(find(library, "TN-BIN-2").verdict == Verdict::pass);
 }
 
 TEST_CASE("only the C runtime's constructor is allowed") {

@@ -69,37 +69,50 @@ class BinaryLint {
     const std::string_view map =
         "link with -Wl,--version-script=$(pkg-config --variable=plugin_map tenon), or with all of "
         "$(pkg-config --variable=plugin_ldflags tenon)";
-    expect(plugin && others.empty(), "TN-BIN-1", "exports one object and nothing else",
+    // Without PT_GNU_RELRO nothing is protected, which check "relro" reports.
+    const bool writable = plugin && library_.relro && library_.writable_object;
+    expect(plugin && others.empty() && !writable, "TN-BIN-1", "exports one object and nothing else",
            Verdict::fail, "exports " TENON_PLUGIN_SYMBOL,
-           plugin ? concat("also exports ", some_of(others),
-                           ": other plugins' code may bind to "
-                           "it; ",
-                           map)
-                  : concat("does not export " TENON_PLUGIN_SYMBOL
-                           ": is TENON_PLUGIN there, and not in an anonymous namespace?"));
+           others.empty() && writable
+               ? concat("exports " TENON_PLUGIN_SYMBOL
+                        ", which stays writable: is it declared without const?")
+           : plugin ? concat("also exports ", some_of(others),
+                             ": other plugins' code may bind to "
+                             "it; ",
+                             map)
+                    : concat("does not export " TENON_PLUGIN_SYMBOL
+                             ": is TENON_PLUGIN there, and not in an anonymous namespace?"));
     expect(unique.empty(), "no-gnu-unique", "has no STB_GNU_UNIQUE symbol", Verdict::fail, "none",
            concat(some_of(unique), ": such a symbol keeps the library in memory for ever; ", map,
                   ", or compile with -fno-gnu-unique"));
   }
 
   void check_constructors() {
-    // frame_dummy of the C runtime's crtbeginS.o is in every library that gcc or clang link.
-    // On arm64, libgcc's functions for atomics ask which instructions there are (lse-init.c), by
-    // this function of glibc's, which hardly anything else calls.
+    // frame_dummy of the C runtime's crtbeginS.o is in every library that gcc or clang link, but
+    // not in one that is linked with -nostartfiles. On arm64, libgcc's functions for atomics ask
+    // which instructions there are (lse-init.c), by this function of glibc's, which hardly anything
+    // else calls.
     constexpr std::uint32_t arm64 = 183;
     const bool has_atomics = library_.machine == arm64 && library_.needs_symbol("__getauxval");
-    const std::uint64_t of_the_c_runtime = has_atomics ? 2 : 1;
+    const std::uint64_t of_the_c_runtime =
+        std::uint64_t{library_.has_start_files} + std::uint64_t{has_atomics};
     const std::uint64_t ours =
         library_.num_constructors - std::min(library_.num_constructors, of_the_c_runtime);
+    if (library_.own_init_function) {
+      add("TN-BIN-2", "runs no code when it is loaded", Verdict::fail,
+          "DT_INIT calls a function that is not the C runtime's: link without -Wl,-init");
+      return;
+    }
     expect(ours == 0, "TN-BIN-2", "runs no code when it is loaded", Verdict::fail,
            library_.num_constructors == 0 ? "no entry of .init_array"
            : library_.num_constructors == 1
                ? "one entry of .init_array, the C runtime's own"
                : "two entries of .init_array, the C runtime's own and that of its atomics",
-           concat(library_.num_constructors, " entries of .init_array, expected at most ",
-                  of_the_c_runtime,
-                  " (the C runtime's): make globals constinit, and let nothing "
-                  "register itself; a header like <iostream> may be why"));
+           concat(library_.num_constructors, library_.num_constructors == 1 ? " entry" : " entries",
+                  " of .init_array, expected at most ", of_the_c_runtime,
+                  of_the_c_runtime == 0 ? "" : " (the C runtime's)",
+                  ": make globals constinit, and let nothing register itself; a header like "
+                  "<iostream> may be why"));
   }
 
   void check_unloading() {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/abi/plugin.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/hex.hpp"
@@ -65,7 +66,10 @@ class LibraryReader {
       if (segment.type == ElfImage::load) library_.writable_code |= executable && writable;
       if (segment.type == pt_interp) library_.interpreter = true;
       if (segment.type == pt_tls) library_.thread_local_data = true;
-      if (segment.type == pt_gnu_relro) library_.relro = true;
+      if (segment.type == pt_gnu_relro) {
+        library_.relro = true;
+        relro_ = segment;
+      }
       if (segment.type == pt_gnu_stack) {
         library_.has_stack_note = true;
         library_.executable_stack = executable;
@@ -97,6 +101,7 @@ class LibraryReader {
   void read_dynamic() {
     enum : std::uint64_t {
       dt_null = 0,
+      dt_init = 12,
       dt_textrel = 22,
       dt_bind_now = 24,
       dt_init_arraysz = 27,
@@ -113,6 +118,7 @@ class LibraryReader {
     for (std::uint64_t i = 0; i < image_.num_dynamic_entries(); ++i) {
       const auto [tag, value] = image_.dynamic_entry(i);
       if (tag == dt_null) break;
+      if (tag == dt_init) init_ = value;
       if (tag == dt_init_arraysz) library_.num_constructors = value / pointer_size;
       if (tag == dt_fini_arraysz) library_.num_destructors = value / pointer_size;
       if (tag == dt_textrel) library_.text_relocations = true;
@@ -188,14 +194,51 @@ class LibraryReader {
       if (!defined) {
         library_.undefined.push_back(std::move(symbol));
       } else if (visibility != hidden && visibility != internal) {
+        if (!has_object_ && symbol.name == TENON_PLUGIN_SYMBOL) {
+          has_object_ = true;
+          library_.writable_object = stays_writable(entry.address, entry.size);
+        }
         library_.exported.push_back(std::move(symbol));
       }
     }
   }
 
+  /// Whether a byte from `address` on is in a writable segment and stays so after relocation.
+  [[nodiscard]] bool stays_writable(std::uint64_t address, std::uint64_t size) const {
+    const std::uint64_t skipped = address - relro_.address;
+    if (address >= relro_.address && skipped <= relro_.memory_size &&
+        size <= relro_.memory_size - skipped && relro_.memory_size != 0) {
+      return false;
+    }
+    for (std::uint64_t i = 0; i < image_.num_segments(); ++i) {
+      const ElfClass::Segment segment = image_.segment(i);
+      const bool is_in =
+          address >= segment.address && address - segment.address < segment.memory_size;
+      if (segment.type == ElfImage::load && is_in) return (segment.flags & flag_writable) != 0;
+    }
+    return false;
+  }
+
+  /// Whether the file's table of symbols, which a stripped one lacks, has the function of the C
+  /// runtime that is an entry of .init_array: in gcc's crtbeginS.o, or in that of compiler-rt.
+  [[nodiscard]] static bool has_frame_dummy(const ElfClass& elf_class, FileBytes symbols,
+                                            FileBytes names) {
+    const std::uint64_t count = std::min(symbols.size() / elf_class.symbol_size(), max_symbols);
+    for (std::uint64_t i = 1; i < count; ++i) {
+      const std::uint64_t name = elf_class.symbol(symbols, i).name;
+      if (names.c_string(name, 16) == "frame_dummy" || names.c_string(name, 16) == "__do_init") {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /// Section headers are not needed to load a library and may be missing.
   void read_sections() {
     constexpr std::uint32_t symbol_table = 2;  // SHT_SYMTAB
+    // crtbeginS.o asks for it, whether or not the file was stripped later.
+    library_.has_start_files = library_.needs_symbol("_ITM_registerTMCloneTable");
+    bool has_section_init = false;
     const FileBytes file = image_.file();
     const ElfClass elf_class = image_.elf_class();
     const FileBytes headers = elf_class.section_table(file);
@@ -205,15 +248,26 @@ class LibraryReader {
     const FileBytes names = file.part(names_section.offset, names_section.size);
     for (std::uint64_t i = 0; i < count; ++i) {
       const ElfClass::Section section = elf_class.section(headers, i);
-      library_.symbol_table |= section.type == symbol_table;
+      if (section.type == symbol_table && !library_.symbol_table) {
+        library_.symbol_table = true;
+        const ElfClass::Section texts = elf_class.section(headers, section.link);
+        library_.has_start_files |=
+            has_frame_dummy(elf_class, file.part(section.offset, section.size),
+                            file.part(texts.offset, texts.size));
+      }
       const auto name = names.c_string(section.name, 32).value_or("");
       library_.debug_information |= name == ".debug_info" || name == ".zdebug_info";
+      has_section_init |= name == ".init" && section.address == init_;
     }
+    library_.own_init_function = init_ != 0 && count != 0 && !has_section_init;
   }
 
   const ElfImage& image_;
   const SymbolTables& tables_;
   std::uint64_t notes_left_ = max_notes;
+  ElfClass::Segment relro_{};
+  std::uint64_t init_ = 0;  ///< DT_INIT; 0 without one.
+  bool has_object_ = false;
   StringTable texts_;
   ElfLibrary library_;
 };
