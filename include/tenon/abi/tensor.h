@@ -74,8 +74,9 @@ enum {
 ///   TN-TEN-4  A plugin MUST accept tensor data that is aligned to the size of its elements and no
 ///             more.
 ///   TN-TEN-3  The host MUST keep each `tenon_tensor`, and the arrays it points to, at one address
-///             from `init` to `destroy`; only `dl.data`, the sizes, the strides and `nbytes` may
-///             change, and only between two calls of `execute` or in `resize_tensor`.
+///             from `init` to `destroy`; only `dl.data`, the sizes, the strides, `nbytes` and
+///             `capacity` may change, and only between two calls of `execute` or in
+///             `resize_tensor`.
 typedef struct tenon_tensor {
   uint32_t struct_size;
   int32_t scalar_type;  ///< ExecuTorch's ScalarType number.
@@ -83,7 +84,7 @@ typedef struct tenon_tensor {
   const uint8_t* dim_order;  ///< `ndim` dimensions from outermost to innermost.
   const int64_t* bounds;     ///< `ndim` largest sizes; equal to the sizes when the shape is static.
   uint64_t nbytes;           ///< Bytes of the current sizes.
-  uint64_t capacity;         ///< Bytes that may be used at `dl.data`.
+  uint64_t capacity;         ///< Bytes that may be used at `dl.data`: never fewer than `nbytes`.
   uint32_t shape_dynamism;   ///< TENON_SHAPE_...
   uint32_t flags;            ///< TENON_TENSOR_...
 } tenon_tensor;

@@ -1,28 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-EST-3 at level 5: its delegates take much less memory than it states.
-#include "good.h"
-
 #define STATED 1048576
-
-static tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
-                             tenon_memory_sink sink, void* sink_context) {
-  (void)backend;
-  (void)context;
-  const tenon_memory_need need = {
-      .struct_size = sizeof need,
-      .kind = TENON_MEMORY_WORKSPACE,
-      .device = {.device_type = TENON_DL_CPU},
-      .nbytes = STATED,
-  };
-  sink(sink_context, &need);
-  return TENON_STATUS_OK;
-}
-
-static const tenon_estimate_v1 estimating = {
-    .struct_size = sizeof(tenon_estimate_v1),
-    .estimate = estimate,
-};
-
-#define ZOO_EXTENSIONS(id) \
-  if (strcmp(id, TENON_EXTENSION_ESTIMATE) == 0) return &estimating
+#include "estimate.h"
 #include "good_plugin.h"

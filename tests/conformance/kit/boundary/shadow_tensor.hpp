@@ -78,6 +78,7 @@ class ShadowTensor {
     std::copy_n(original_->dl.shape, rank(), tensor.dl.shape);
     std::copy_n(original_->dl.strides, rank(), tensor.dl.strides);
     tensor.nbytes = original_->nbytes;
+    tensor.capacity = original_->capacity;
     tensor.dl.data = original_->dl.data;
     if (has_elements()) {
       earlier_.push_back(std::move(elements_));

@@ -578,8 +578,8 @@ inline constexpr Rule rule_table[] = {
      "tenon/abi/tensor.h: tenon_tensor"},
     {"TN-TEN-3",
      "The host MUST keep each `tenon_tensor`, and the arrays it points to, at one address from "
-     "`init` to `destroy`; only `dl.data`, the sizes, the strides and `nbytes` may change, and "
-     "only between two calls of `execute` or in `resize_tensor`.",
+     "`init` to `destroy`; only `dl.data`, the sizes, the strides, `nbytes` and `capacity` may "
+     "change, and only between two calls of `execute` or in `resize_tensor`.",
      "tenon/abi/tensor.h: tenon_tensor"},
 };
 // clang-format on

@@ -10,6 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/growth.hpp"
@@ -99,26 +103,18 @@ class Statements {
   bool is_complete_ = true;
 };
 
-/// Bytes that the kit itself holds for the inputs and outputs of a method.
-std::uint64_t bytes_of_arguments(const host::Method& method) {
-  std::uint64_t sum = 0;
-  const auto add = [&](const tenon_value& value) {
-    if (value.kind == TENON_VALUE_TENSOR) sum += value.as.tensor->nbytes;
-  };
-  for (std::size_t i = 0; i < method.num_inputs(); ++i) add(method.input(i));
-  for (std::size_t i = 0; i < method.num_outputs(); ++i) add(method.output(i));
-  return sum;
-}
-
 /// Memory of the process: blocks as they are counted, and mappings of files, as of a library; or
-/// resident pages without a file where those grow more, as of a pool of the backend's own. Where
-/// blocks are not counted it is the least that is held: pages of blocks freed before are used
-/// again.
+/// resident pages without a file where those grow more, as of a pool of the backend's own. glibc
+/// gives pages of freed blocks back first, which no one holds. Where blocks are not counted it is
+/// the least that is held: pages of blocks freed before are used again.
 struct Held {
   std::int64_t counted = 0;
   std::int64_t resident = 0;
 
   [[nodiscard]] static Held now() {
+#if defined(__GLIBC__)
+    ::malloc_trim(0);
+#endif
     Held out{heap_bytes(), 0};
     for (const Mapping& one : mappings()) {
       if (one.name.empty() || one.name.starts_with('[')) continue;
@@ -170,7 +166,8 @@ Bytes measure(Context& kit, LiveCase& live, bool is_elsewhere) {
   const host::MethodMemory memory =
       kit.need(method->method().memory_info(), "the memory of the method");
   Bytes out;
-  std::uint64_t others = memory.tables + memory.temp + bytes_of_arguments(method->method());
+  // Each argument once: the kit holds inputs, and outputs that are not in planned memory.
+  std::uint64_t others = memory.tables + memory.temp + method->held_bytes();
   for (const host::DeviceBytes& planned : memory.planned) {
     if (host::is_cpu(planned.device)) others += planned.nbytes;
   }
