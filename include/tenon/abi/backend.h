@@ -164,8 +164,9 @@ typedef struct tenon_backend_api {
   ///   TN-INI-1  On failure `init` MUST leave nothing behind; `destroy` is not called then.
   ///   TN-INI-2  A payload of a version that the backend does not know MUST be refused with
   ///             DELEGATE_INVALID_COMPATIBILITY, naming the version found and those expected.
-  ///   TN-INI-3  MUST NOT keep `context` or the arrays it points to. `processed`, the host, the
-  ///             named data map, and memory from the runtime allocator may be kept until `destroy`.
+  ///   TN-INI-3  MUST NOT keep `context`, the arrays and the name it points to, or the keys and
+  ///             values of their elements. `processed`, the host, the named data map, and memory
+  ///             from the runtime allocator may be kept until `destroy`.
   ///   TN-INI-4  On success `init` MUST write `*out`; NULL is a valid delegate.
   ///   TN-INI-5  MUST NOT read outside of `processed`, and MUST NOT write to it, whatever bytes are
   ///             in it.

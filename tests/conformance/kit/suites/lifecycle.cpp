@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +22,61 @@
 namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(lifecycle)
+
+namespace {
+
+/// What a context of `init` points to, in memory that can be forbidden: the method's name, the
+/// arrays, and the keys and values of their elements.
+class ContextCopies {
+ public:
+  /// Replaces the pointers of `context`, and of its arrays, by pointers to copies.
+  void move_away(tenon_init_context& context) {
+    context.method_name = text(context.method_name);
+    move_array(context.compile_specs, context.num_compile_specs, [&](tenon_compile_spec& spec) {
+      spec.key = text(spec.key);
+      spec.value = copy(spec.value, static_cast<std::size_t>(spec.value_size));
+    });
+    move_array(context.runtime_specs, context.num_runtime_specs, [&](tenon_option& option) {
+      option.key = text(option.key);
+      if (option.type != TENON_OPTION_STRING && option.type != TENON_OPTION_BYTES) return;
+      tenon_span& span = option.as.span;
+      span.data = copy(span.data, static_cast<std::size_t>(span.size));
+    });
+  }
+
+  /// Makes any access to the copies fault.
+  void forbid() noexcept {
+    for (GuardedMemory& memory : copies_) memory.forbid(kept);
+  }
+
+ private:
+  static constexpr Forbidden kept{"TN-INI-3", "of the context of init, which has ended"};
+
+  [[nodiscard]] void* copy(const void* from, std::size_t size) {
+    if (!from || size == 0) return const_cast<void*>(from);
+    GuardedMemory& memory = copies_.emplace_back(size, alignof(std::max_align_t), kept);
+    std::memcpy(memory.data(), from, size);
+    return memory.data();
+  }
+  [[nodiscard]] const char* text(const char* from) {
+    return from ? static_cast<const char*>(copy(from, std::strlen(from) + 1)) : nullptr;
+  }
+  /// Elements are as long as the first of them says.
+  template <class Element, class Change>
+  void move_array(const Element*& array, std::uint32_t count, const Change& change) {
+    if (count == 0 || !array) return;
+    const std::size_t step = array->struct_size;
+    auto* const moved = static_cast<std::byte*>(copy(array, count * step));
+    array = reinterpret_cast<const Element*>(moved);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      change(*reinterpret_cast<Element*>(moved + i * step));
+    }
+  }
+
+  std::list<GuardedMemory> copies_;
+};
+
+}  // namespace
 
 TENON_CONFORMANCE_TEST("lifecycle/opens-repeatedly", "the backend opens and closes again and again",
                        "[lifecycle][level-3][backend][TN-BCK-5]") {
@@ -130,21 +188,11 @@ TENON_CONFORMANCE_TEST("lifecycle/keeps-no-context", "init keeps nothing of its 
   if (const std::string before = live.first_difference(*live.load()); !before.empty()) {
     kit.blocked("the case is wrong without it: ", before);
   }
-  std::vector<GuardedMemory> copies;
+  ContextCopies copies;
   live.boundary().on_init = [&](WatchedInit& call) {
-    // The compile specs and options are in memory that can be forbidden.
-    constexpr Forbidden kept{"TN-INI-3", "of the context of init, which has ended"};
-    const auto move_away = [&](const auto*& array, std::uint32_t count) {
-      if (count == 0 || !array) return;
-      const std::size_t size = std::size_t{count} * array->struct_size;
-      GuardedMemory& copy = copies.emplace_back(size, alignof(std::max_align_t), kept);
-      std::memcpy(copy.data(), array, size);
-      array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(copy.data());
-    };
-    move_away(call.context.compile_specs, call.context.num_compile_specs);
-    move_away(call.context.runtime_specs, call.context.num_runtime_specs);
+    copies.move_away(call.context);
     const tenon_status status = call.forward();
-    for (GuardedMemory& memory : copies) memory.forbid(kept);
+    copies.forbid();
     return status;
   };
   const auto method = live.load();

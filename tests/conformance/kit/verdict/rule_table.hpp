@@ -89,8 +89,9 @@ inline constexpr Rule rule_table[] = {
      "DELEGATE_INVALID_COMPATIBILITY, naming the version found and those expected.",
      "tenon/abi/backend.h: tenon_backend_api.init"},
     {"TN-INI-3",
-     "`init` MUST NOT keep `context` or the arrays it points to. `processed`, the host, the named "
-     "data map, and memory from the runtime allocator may be kept until `destroy`.",
+     "`init` MUST NOT keep `context`, the arrays and the name it points to, or the keys and "
+     "values of their elements. `processed`, the host, the named data map, and memory from the "
+     "runtime allocator may be kept until `destroy`.",
      "tenon/abi/backend.h: tenon_backend_api.init"},
     {"TN-INI-4",
      "On success `init` MUST write `*out`; NULL is a valid delegate.",
