@@ -173,6 +173,8 @@ typedef struct tenon_backend_api {
   ///   TN-INI-6  MUST fail when the host gives it no memory or no data that it asked for, and the
   ///             next `init` MUST succeed.
   ///   TN-INI-7  MUST load a blob that was made for the backend.
+  ///   TN-INI-8  Blobs that were loaded and destroyed before MUST NOT change whether `init`
+  ///             succeeds, or the outputs of its delegate.
   ///
   /// [any, gives: `destroy`] `*out` is valid until `destroy`.
   tenon_status (*init)(tenon_backend* backend, const tenon_init_context* context,
@@ -198,6 +200,12 @@ typedef struct tenon_backend_api {
   ///   TN-EXE-9  A delegate MUST NOT hold more after many runs than after a few.
   ///   TN-EXE-10 MUST accept every size from 0 up to the bounds of a dynamic shape for which the
   ///             program was lowered.
+  ///   TN-EXE-11 Runs with other sizes MUST NOT change the outputs of later ones: the same inputs
+  ///             in the same state give the same outputs, bit for bit, unless the author states
+  ///             otherwise.
+  ///   TN-EXE-12 An output MUST NOT have NaN where the output of the program that was lowered has a
+  ///             number, and MUST NOT be 0 in all elements where that output is not, whatever the
+  ///             tolerance.
   ///
   /// [per-delegate] From `init` to `destroy`.
   tenon_status (*execute)(tenon_backend* backend, tenon_delegate* delegate,

@@ -14,7 +14,10 @@ namespace tenon::inline TENON_RELEASE::conformance {
 
 /// The result of the comparison of one output.
 struct OutputComparison {
-  bool equal = false;       ///< Within every limit.
+  bool equal = false;  ///< Within every limit.
+  /// No result at all: it has NaN where another value is expected, or is 0 in all elements, of
+  /// which there are several, where others are expected. Then it is not equal, whatever the limits.
+  bool is_void = false;
   CaseTolerance tolerance;  ///< The limits that were applied.
   host::Comparison arrays;  ///< The numbers. Those of an array without elements for a text.
   std::string text;         ///< The verdict for a person, in one line.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/conformance/compare.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -155,8 +156,24 @@ TEST_CASE("no limit accepts NaN or an infinity in place of another value", "[com
                                                                {not_a_number, infinity}}));
   const auto result = compare_floats({0, found}, {0, expected}, all);
   CHECK_FALSE(result.equal);
-  CHECK_THAT(result.text, ContainsSubstring("NaN or an infinity in one place alone") &&
-                              ContainsSubstring("at [1]"));
+  CHECK(result.is_void == std::isnan(found));
+  CHECK_THAT(result.text,
+             ContainsSubstring(result.is_void ? "1 of 2 elements is NaN where others are expected"
+                                              : "NaN or an infinity in one place alone") &&
+                 ContainsSubstring("at [1]"));
+}
+
+TEST_CASE("no limit accepts zeros alone in place of a result", "[compare]") {
+  const auto all = limits(std::numeric_limits<double>::max());
+  const auto result = compare_floats({0, -0.0F, 0}, {0, 0.5F, 0}, all);
+  CHECK(result.is_void);
+  CHECK_FALSE(result.equal);
+  CHECK_THAT(result.text, ContainsSubstring("all 3 elements are 0 where others are expected; "));
+  // Not one zero among others, not one element, not what 16 bits cannot hold, and no integers.
+  CHECK(compare_floats({0, 1}, {1, 1}, all).equal);
+  CHECK(compare_floats({0}, {1}, all).equal);
+  CHECK(compare_floats({0, 0}, {1e-5F, 0}, all).equal);
+  CHECK_FALSE(compare_all<std::int32_t>(ScalarType::Int, {0, 0}, {1, 2}, {}).is_void);
 }
 
 TEST_CASE("integers and booleans must be equal by default", "[compare]") {

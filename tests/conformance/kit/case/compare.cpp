@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/conformance/compare.hpp"
 
+#include <cmath>
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -9,6 +12,7 @@
 #include <variant>
 
 #include "tenon/core/args.hpp"
+#include "tenon/host/arrays/element.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/files/quoted.hpp"
 
@@ -59,6 +63,37 @@ using host::detail::short_text;
   return out;
 }
 
+/// The magnitude of a real or complex number; nothing for an integer.
+[[nodiscard]] std::optional<double> magnitude_of(const host::ElementValue& value) {
+  if (const auto* real = std::get_if<double>(&value)) return std::abs(*real);
+  if (const auto* both = std::get_if<std::complex<double>>(&value)) return std::abs(*both);
+  return std::nullopt;
+}
+
+/// Why an output is no result at all: "2 of 6 elements are NaN where others are expected", "all 6
+/// elements are 0 where others are expected"; empty when it is one. An expected magnitude below the
+/// smallest normal number of 16 bits does not count: arithmetic of that width may make it 0.
+[[nodiscard]] std::string void_text(const host::ArrayView& found, const host::ArrayView& expected,
+                                    std::uint64_t count) {
+  constexpr double smallest = 0x1p-14;
+  std::uint64_t num_nan = 0;
+  bool is_zero = count > 1, has_others = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto is = magnitude_of(host::element_at(found.type, found.data, i));
+    const auto should_be = magnitude_of(host::element_at(expected.type, expected.data, i));
+    if (!is || !should_be) return {};
+    if (std::isnan(*is) && !std::isnan(*should_be)) ++num_nan;
+    is_zero = is_zero && *is == 0;
+    has_others = has_others || *should_be >= smallest;
+  }
+  if (num_nan != 0) {
+    return concat(num_nan, " of ", count, num_nan == 1 ? " elements is" : " elements are",
+                  " NaN where others are expected");
+  }
+  if (!is_zero || !has_others) return {};
+  return concat("all ", count, " elements are 0 where others are expected");
+}
+
 [[nodiscard]] OutputComparison verdict(bool equal, std::string text) {
   OutputComparison out;
   out.equal = equal;
@@ -78,7 +113,10 @@ OutputComparison compare(const host::ArrayView& found, const host::ArrayView& ex
     out.text = out.arrays.difference;
     return out;
   }
-  const std::string broken = broken_limits(out.arrays, tolerance);
+  std::string broken;
+  if (out.arrays.num_different != 0) broken = void_text(found, expected, out.arrays.num_elements);
+  out.is_void = !broken.empty();
+  if (!out.is_void) broken = broken_limits(out.arrays, tolerance);
   out.equal = broken.empty();
   if (!out.arrays.largest_absolute) {
     out.text = concat("equal in all of ", out.arrays.num_elements, " elements");

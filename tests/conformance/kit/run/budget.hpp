@@ -24,8 +24,9 @@ struct RepeatedLoads {
   int rounds_at_10;  ///< At level 10.
 };
 
-inline constexpr std::array<RepeatedLoads, 10> repeated_loads = {{
+inline constexpr std::array<RepeatedLoads, 11> repeated_loads = {{
     {"lifecycle/loads-repeatedly", 1, 1, 4, 4, 99},
+    {"lifecycle/other-programs-between", 1, 2, 4, 12, 50},
     {"lifecycle/delegates-are-independent", 1, 1, 6, 6, 64},
     {"blobs/refuses-damaged-blob", 2, 1, 66, 590, 7200},
     {"leaks/load-and-destroy", 2, 3, 20, 20, 333},

@@ -15,6 +15,7 @@
 #include "kit/fixtures/live_case.hpp"
 #include "kit/run/budget.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/case.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
@@ -121,6 +122,57 @@ TENON_CONFORMANCE_TEST("lifecycle/loads-repeatedly",
     auto again = CaseMethod::load(live.program(), live.backend(), kit.backend());
     if (!kit.expect("TN-INI-7", again.ok(), "load ", i, " failed: ", again.text())) return;
     kit.need((*again)->execute((*again)->runs().front()), "the case does not run");
+  }
+}
+
+TENON_CONFORMANCE_TEST("lifecycle/other-programs-between",
+                       "a program loads and runs as before once others were destroyed",
+                       "[lifecycle][level-4][case][TN-INI-8]") {
+  LiveCase live(kit);
+  const std::vector<Case>& cases = kit.backend().cases;
+  const auto self = std::ranges::find(cases, kit.of_case().name, &Case::name);
+  if (self == cases.end() || cases.size() < 2) {
+    kit.not_applicable("the backend has no other case");
+  }
+  const CaseRun& run = kit.of_case().runs.front();
+  // Alone in its process, which no other program has been in.
+  std::vector<std::byte> expected;
+  {
+    const auto alone = live.load();
+    kit.need(alone->execute(run), "the case does not run");
+    expected = kit.need(alone->output_bytes(), "the outputs of the case");
+  }
+  const auto rounds =
+      static_cast<std::size_t>(rounds_of(loads_of("lifecycle/other-programs-between"), kit));
+  // The cases after this one in turn, so that over all cases each has followed others.
+  const auto at = static_cast<std::size_t>(self - cases.begin());
+  std::string before;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const Case& other = cases[(at + 1 + i % (cases.size() - 1)) % cases.size()];
+    // Tests of its own judge the other one.
+    const auto program = CaseProgram::open(other);
+    if (!program.ok()) continue;
+    if (const auto method = CaseMethod::load(*program, live.backend(), kit.backend());
+        method.ok()) {
+      static_cast<void>((*method)->execute(other.runs.front()));
+    }
+    before += concat(before.empty() ? "" : ", ", other.name);
+    const auto again = CaseMethod::load(live.program(), live.backend(), kit.backend());
+    if (!kit.expect("TN-INI-8", again.ok(), "once other programs were destroyed (", before,
+                    "), this one cannot be loaded: ", again.text())) {
+      return;
+    }
+    const Status ran = (*again)->execute(run);
+    if (!kit.expect("TN-INI-8", ran.ok(), "once other programs were destroyed (", before,
+                    "), this one does not run: ", ran.text())) {
+      return;
+    }
+    if (!kit.backend().deterministic) continue;
+    const auto found = kit.need((*again)->output_bytes(), "the outputs of the case");
+    if (!kit.expect("TN-INI-8", found == expected, "once other programs were destroyed (", before,
+                    "), the outputs differ from those of the first load")) {
+      return;
+    }
   }
 }
 

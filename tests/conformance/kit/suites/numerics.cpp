@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,11 +11,14 @@
 #include <vector>
 
 #include "kit/boundary/watched_backend.hpp"
+#include "kit/case/input_sizes.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/compare.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/core/tensor.hpp"
 
 /// Suite "numerics": the outputs are those that a case expects. Only this suite reports programs
 /// that cannot be loaded or do not run; tests of other suites are blocked then.
@@ -81,7 +85,8 @@ namespace {
 }  // namespace
 
 TENON_CONFORMANCE_TEST("numerics/expected-outputs", "outputs are those that are expected",
-                       "[numerics][level-2][case][TN-EXE-7][TN-EXE-1][TN-EXE-4][TN-EXE-10]") {
+                       "[numerics][level-2][case][TN-EXE-7][TN-EXE-1][TN-EXE-4][TN-EXE-10]"
+                       "[TN-EXE-12]") {
   LiveCase live(kit);
   const Tolerances tolerances = kit.backend().tolerances_for(kit.of_case());
   bool executed = false;
@@ -106,16 +111,18 @@ TENON_CONFORMANCE_TEST("numerics/expected-outputs", "outputs are those that are 
     }
     // Taken first: what is written while they are compared is late too.
     const auto outputs = kit.need(method->output_bytes(), "the outputs");
-    const auto texts = kit.need(method->differences(run, tolerances), "the outputs of the case");
-    if (!texts.empty() && completes_later(kit, *method, outputs)) {
+    const auto wrong = kit.need(method->differences(run, tolerances), "the outputs of the case");
+    if (!wrong.empty() && completes_later(kit, *method, outputs)) {
       kit.violated("TN-EXE-4", "the outputs of run ", number,
                    " changed after execute had returned");
       return;
     }
-    if (!texts.empty() && leaves_outputs(kit, *method, run)) {
+    if (!wrong.empty() && leaves_outputs(kit, *method, run)) {
       kit.blocked("the outputs of run ", number, " are not all written");
     }
-    for (const std::string& text : texts) kit.violated("TN-EXE-7", "run ", number, ": ", text);
+    for (const OutputComparison& output : wrong) {
+      kit.violated(output.is_void ? "TN-EXE-12" : "TN-EXE-7", "run ", number, ": ", output.text);
+    }
   }
   if (!executed && live.boundary().watched().kernel_runs == 0) {
     kit.blocked("the program runs without the backend: it calls no delegate and no kernel of it");
@@ -136,6 +143,112 @@ TENON_CONFORMANCE_TEST("numerics/repeatable-outputs", "the same inputs give the 
       kit.violated("TN-EXE-8", "run ", run + 1, " of load ", i, " differs from the first in byte ",
                    a - found[run].begin(), " of the outputs");
     }
+  }
+}
+
+namespace {
+
+/// Inputs of a case of sizes that no other entry has: those of a run, or the largest ones.
+struct SizedInputs {
+  const CaseRun* run;  ///< The run whose numbers they are.
+  bool at_bounds;      ///< Its numbers, repeated up to the bounds.
+};
+
+/// The sizes of all inputs of a method.
+[[nodiscard]] std::vector<std::int64_t> sizes_of_inputs(const host::Method& method) {
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < method.num_inputs(); ++i) {
+    if (method.input(i).kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *method.input(i).as.tensor;
+    out.insert(out.end(), tensor.dl.shape, tensor.dl.shape + tensor.dl.ndim);
+  }
+  return out;
+}
+
+/// Runs a case with inputs of one size after those of another.
+class Sizes {
+ public:
+  Sizes(Context& kit, LiveCase& live)
+      : kit_(kit), live_(live), most_(std::size_t{kit.options().level >= 10 ? 256U : 16U} << 20) {}
+
+  /// The largest sizes, then those of the runs of the case, at most `most_runs` of them.
+  [[nodiscard]] std::vector<SizedInputs> all() {
+    constexpr std::size_t most_runs = 4;
+    const auto method = live_.load();
+    std::vector<std::vector<std::int64_t>> seen;
+    std::vector<SizedInputs> out;
+    const auto add = [&](const SizedInputs& one) {
+      std::vector<std::int64_t> sizes = sizes_of_inputs(method->method());
+      if (std::ranges::find(seen, sizes) != seen.end()) return;
+      seen.push_back(std::move(sizes));
+      out.push_back(one);
+    };
+    const std::vector<const CaseRun*> runs = live_.runs();
+    kit_.need(method->set_inputs(*runs.front()), "the inputs of the case");
+    LargestInputs largest(method->method(), most_);
+    kit_.need(largest.set(), "inputs at their bounds");
+    if (largest.size() != 0) add({runs.front(), true});
+    for (const CaseRun* run : runs) {
+      if (out.size() > most_runs) break;
+      kit_.need(method->set_inputs(*run), "the inputs of the case");
+      add({run, false});
+    }
+    return out;
+  }
+
+  /// The outputs of `method` with `inputs`.
+  [[nodiscard]] std::vector<std::byte> run(CaseMethod& method, const SizedInputs& inputs) {
+    kit_.need(method.set_inputs(*inputs.run), "the inputs of the case");
+    LargestInputs largest(method.method(), inputs.at_bounds ? most_ : 0);
+    kit_.need(largest.set(), "inputs at their bounds");
+    kit_.need(method.execute(), "a run of the case failed");
+    return kit_.need(method.output_bytes(), "the outputs of the case");
+  }
+
+ private:
+  Context& kit_;
+  LiveCase& live_;
+  std::size_t most_;
+};
+
+}  // namespace
+
+TENON_CONFORMANCE_TEST("numerics/same-after-other-sizes",
+                       "runs with other sizes do not change what inputs give",
+                       "[numerics][level-5][case][TN-EXE-11]") {
+  LiveCase live(kit);
+  if (!kit.backend().deterministic) kit.not_applicable("the backend is declared not deterministic");
+  if (std::ranges::any_of(kit.of_case().runs, &CaseRun::fresh)) {
+    kit.not_applicable("the program has state: runs of the case need it fresh");
+  }
+  Sizes sizes(kit, live);
+  const std::vector<SizedInputs> all = sizes.all();
+  if (all.size() < 2) kit.not_applicable("the case and its bounds have one size alone");
+  std::vector<std::vector<std::byte>> expected;
+  for (const SizedInputs& inputs : all) {
+    const auto method = live.load();
+    expected.push_back(sizes.run(*method, inputs));
+    if (sizes.run(*method, inputs) != expected.back()) {
+      kit.not_applicable("the program has state: the same inputs give other outputs");
+    }
+  }
+  // From the largest sizes to the smaller ones and back, twice, so that each pair of neighbours is
+  // run in both orders.
+  const auto method = live.load();
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < all.size(); ++i) order.push_back(i);
+  for (std::size_t i = all.size() - 1; i-- > 0;) order.push_back(i);
+  order.insert(order.end(), order.begin() + 1, order.end());
+  for (std::size_t step = 0; step < order.size(); ++step) {
+    const std::vector<std::byte> found = sizes.run(*method, all[order[step]]);
+    const std::vector<std::byte>& wanted = expected[order[step]];
+    const auto [a, b] = std::ranges::mismatch(found, wanted);
+    if (a == found.end() && b == wanted.end()) continue;
+    kit.violated("TN-EXE-11", "run ", step + 1, ", with sizes ",
+                 shape_text(sizes_of_inputs(method->method())),
+                 " after others, differs from a first run with them in byte ", a - found.begin(),
+                 " of the outputs");
+    return;
   }
 }
 

@@ -107,6 +107,10 @@ inline constexpr Rule rule_table[] = {
     {"TN-INI-7",
      "`init` MUST load a blob that was made for the backend.",
      "tenon/abi/backend.h: tenon_backend_api.init"},
+    {"TN-INI-8",
+     "Blobs that were loaded and destroyed before MUST NOT change whether `init` succeeds, or the "
+     "outputs of its delegate.",
+     "tenon/abi/backend.h: tenon_backend_api.init"},
     {"TN-EXE-1",
      "`execute` MUST accept any number of calls between `init` and `destroy`.",
      "tenon/abi/backend.h: tenon_backend_api.execute"},
@@ -142,6 +146,14 @@ inline constexpr Rule rule_table[] = {
     {"TN-EXE-10",
      "`execute` MUST accept every size from 0 up to the bounds of a dynamic shape for which the "
      "program was lowered.",
+     "tenon/abi/backend.h: tenon_backend_api.execute"},
+    {"TN-EXE-11",
+     "Runs with other sizes MUST NOT change the outputs of later ones: the same inputs in the "
+     "same state give the same outputs, bit for bit, unless the author states otherwise.",
+     "tenon/abi/backend.h: tenon_backend_api.execute"},
+    {"TN-EXE-12",
+     "An output MUST NOT have NaN where the output of the program that was lowered has a number, "
+     "and MUST NOT be 0 in all elements where that output is not, whatever the tolerance.",
      "tenon/abi/backend.h: tenon_backend_api.execute"},
     {"TN-DES-1",
      "`destroy` MUST NOT disturb any other delegate.",
