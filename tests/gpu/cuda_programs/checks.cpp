@@ -162,7 +162,7 @@ class Checks {
     TENON_RETURN_IF_ERROR(method.execute(run));
     TENON_TRY(const auto differences, method.differences(run, case_.tolerances));
     if (differences.empty() || !compares_) return ok();
-    return error(Error::Internal, differences.front());
+    return error(Error::Internal, differences.front().text);
   }
 
   /// Executes a run with both and compares every bit: equal kernels, and an equal order.

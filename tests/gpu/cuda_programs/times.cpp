@@ -103,7 +103,7 @@ Status compare(CaseMethod& method, const CaseRun& run, const Tolerances& toleran
                bool compares) {
   TENON_TRY(const auto differences, method.differences(run, tolerances));
   if (differences.empty() || !compares) return ok();
-  return error(Error::Internal, differences.front());
+  return error(Error::Internal, differences.front().text);
 }
 
 }  // namespace

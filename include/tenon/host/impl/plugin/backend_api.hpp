@@ -15,9 +15,12 @@ inline const void* no_extension_stub(tenon_backend*, const char*) { return nullp
 
 Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs, std::string_view id) {
   tenon_backend_api full{};
+  constexpr std::size_t least =
+      offsetof(tenon_backend_api, destroy) + sizeof(tenon_backend_api::destroy);
   if (theirs.struct_size < sizeof theirs.struct_size) {
     return error(Error::InvalidArgument, "backend ", id, ": its function table says it has ",
-                 theirs.struct_size, " bytes");
+                 theirs.struct_size, " bytes, expected at least ", least,
+                 " for the functions that are required");
   }
   std::memcpy(&full, &theirs, detail::shared_size(theirs.struct_size, sizeof full));
   full.struct_size = sizeof full;
