@@ -26,8 +26,8 @@ TENON_KIT_SUITE(lifecycle)
 
 namespace {
 
-/// What a context of `init` points to, in memory that can be forbidden: the method's name, the
-/// arrays, and the keys and values of their elements.
+/// Copies of all that a context of `init` points to, in memory that can be forbidden: the method's
+/// name, the arrays, and the keys and values of their elements.
 class ContextCopies {
  public:
   /// Replaces the pointers of `context`, and of its arrays, by pointers to copies.
