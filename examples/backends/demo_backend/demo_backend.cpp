@@ -45,13 +45,9 @@ struct Operand {
 };
 
 tenon::Result<Operand> load(const tenon::Args& args, std::size_t index) {
-  TENON_TRY(const auto tensor, args.tensor<const float>(index));
-  if (!tensor.is_contiguous()) {
-    return tenon::error(Error::NotSupported, "argument ", index,
-                        ": expected dimensions in memory in their own order");
-  }
+  TENON_TRY(const auto tensor, args.tensor(index, tenon::ScalarType::Float, tenon::Access::Read));
   const bool is_matrix = tensor.rank() == 2;
-  return Operand{{tensor.data(), tensor.size()},
+  return Operand{{static_cast<const float*>(tensor.data()), tensor.numel()},
                  is_matrix ? tensor.sizes()[0] : 0,
                  is_matrix ? tensor.sizes()[1] : 0};
 }
@@ -109,9 +105,10 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     TENON_RETURN_IF_ERROR(args.expect(delegate.num_inputs + 1));
     const std::size_t out_index = delegate.num_inputs;
-    TENON_TRY(const auto out, args.tensor<float>(out_index));
+    TENON_TRY(const auto out,
+              args.tensor(out_index, tenon::ScalarType::Float, tenon::Access::Write));
 
-    const std::span<float> result(out.data(), out.size());
+    const std::span<float> result(static_cast<float*>(out.data()), out.numel());
     std::size_t next_input = 0;
     const auto take = [&]() -> tenon::Result<Operand> {
       const std::size_t index = next_input++;

@@ -89,8 +89,9 @@ class TensorBytes : public TensorView {
 /// Arguments of one call: inputs first, then outputs, in the order in which the blob was lowered.
 /// The list does not say where the outputs begin; the blob does (ExecuTorch: BackendInterface).
 ///
-/// Every accessor checks the index and the kind, so that a blob that does not fit its program is an
-/// error and never a read out of bounds. Valid until `execute` returns.
+/// Every accessor checks the index and the kind, and that a tensor has elements of one lane, so
+/// that a blob that does not fit its program is an error and never a read out of bounds. Valid
+/// until `execute` returns.
 class Args {
  public:
   Args(const tenon_host* host, tenon_value* const* values, std::size_t count) noexcept
@@ -113,7 +114,7 @@ class Args {
 
   /// Fails with InvalidArgument unless argument `index` is a tensor of `rank` dimensions.
   [[nodiscard]] Status expect_rank(std::size_t index, std::size_t rank) const {
-    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check_tensor(index));
     const TensorView tensor(*values_[index]->as.tensor);
     if (tensor.rank() == rank) [[likely]]
       return ok();
@@ -124,7 +125,7 @@ class Args {
   /// Fails with InvalidArgument unless argument `index` is a tensor with the sizes and the order in
   /// memory of `like` (`same_layout`).
   [[nodiscard]] Status expect_layout(std::size_t index, const TensorView& like) const {
-    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check_tensor(index));
     const TensorView tensor(*values_[index]->as.tensor);
     if (same_layout(tensor, like)) [[likely]]
       return ok();
@@ -134,7 +135,7 @@ class Args {
 
   /// Argument `index` as a tensor of any dtype on any device.
   [[nodiscard]] Result<TensorView> tensor(std::size_t index) const {
-    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check_tensor(index));
     return TensorView(*values_[index]->as.tensor);
   }
 
@@ -144,7 +145,7 @@ class Args {
   template <class T>
     requires Element<std::remove_const_t<T>>
   [[nodiscard]] Result<Tensor<T>> tensor(std::size_t index) const {
-    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check_tensor(index));
     const tenon_tensor& tensor = *values_[index]->as.tensor;
     constexpr ScalarType wanted = *scalar_type_of<std::remove_const_t<T>>;
     constexpr Access access = std::is_const_v<T> ? Access::Read : Access::Write;
@@ -161,7 +162,7 @@ class Args {
   /// constant; dimensions in another order in memory, unless `layout` is Layout::Any).
   [[nodiscard]] Result<TensorBytes> tensor(std::size_t index, ScalarType dtype, Access access,
                                            Layout layout = Layout::Contiguous) const {
-    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check_tensor(index));
     const TensorBytes tensor(*values_[index]->as.tensor);
     if (!detail::is_accessible(tensor.raw(), dtype, access)) [[unlikely]] {
       return detail::refuse_tensor("argument", index, tensor.raw(), dtype);
@@ -221,7 +222,7 @@ class Args {
   /// shape is dynamic; the same sizes again cost a comparison. Fails with NotSupported when the
   /// rank or a static shape would change or the bounds would be passed; nothing changes then.
   [[nodiscard]] Status resize(std::size_t index, std::span<const std::int64_t> sizes) const {
-    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check_tensor(index));
     tenon_tensor& tensor = *values_[index]->as.tensor;
     if (detail::are_equal(sizes, TensorView(tensor).sizes())) return ok();
     const tenon_status status = host_->resize_tensor(host_, &tensor, sizes.data(),
@@ -245,6 +246,16 @@ class Args {
     }
     return error(Error::InvalidArgument, "argument ", index, ": expected ", value_kind_name(wanted),
                  ", found ", value_kind_name(values_[index]->kind));
+  }
+
+  /// ScalarType has no lanes: a tensor that has several is no tensor of a program.
+  [[nodiscard]] Status check_tensor(std::size_t index) const {
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    const std::uint16_t lanes = values_[index]->as.tensor->dl.dtype.lanes;
+    if (lanes == 1) [[likely]]
+      return ok();
+    return error(Error::InvalidType, "argument ", index, ": expected elements of 1 lane, found ",
+                 lanes);
   }
 
   const tenon_host* host_;

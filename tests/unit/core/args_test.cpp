@@ -220,6 +220,24 @@ TEST_CASE("a tensor of another dtype is InvalidType", "[core][TN-EXE-5]") {
   CHECK(args.view().tensor<const float>(0).text() == "argument 0: expected dtype Float, found ?");
 }
 
+TEST_CASE("a tensor with elements of several lanes is InvalidType, whoever asks",
+          "[core][TN-EXE-5]") {
+  TestTensor tensor({2}, {1.0f, 2.0f});
+  const TestArgs args({tensor.value()});
+  const TensorView view(tensor.raw());
+  tensor.raw().dl.dtype.lanes = 2;
+  const std::string expected = "argument 0: expected elements of 1 lane, found 2";
+  CHECK(args.view().tensor(0).text() == expected);
+  CHECK(args.view().tensor<const float>(0).text() == expected);
+  CHECK(args.view().tensor(0, ScalarType::Float, Access::Read).text() == expected);
+  CHECK(args.view().expect_rank(0, 1).text() == expected);
+  CHECK(args.view().expect_layout(0, view).text() == expected);
+  CHECK(args.view().resize(0, view.sizes()).text() == expected);
+  CHECK(args.view().tensor(0).error() == Error::InvalidType);
+  tensor.raw().dl.dtype.lanes = 1;
+  CHECK(args.view().tensor<const float>(0).ok());
+}
+
 TEST_CASE("a tensor on a device is not read as CPU memory", "[core][TN-EXE-5]") {
   TestTensor tensor({2}, {1.0f, 2.0f});
   tensor.raw().dl.device = {TENON_DL_CUDA, 1};
