@@ -56,8 +56,8 @@ typedef struct tenon_option {
 
 struct tenon_scheduling;  // abi/extensions/scheduling.h
 
-/// The argument of `init`. The step between elements of an array of structs is the `struct_size` of
-/// its first element, which may be larger than the struct in this header.
+/// The argument of `init`. Its arrays have elements that may be larger than the structs in this
+/// header (TN-BCK-10).
 typedef struct tenon_init_context {
   uint32_t struct_size;
   uint32_t num_compile_specs;
@@ -121,6 +121,9 @@ typedef struct tenon_execution_context {
 ///   TN-BCK-8  Every function MUST return by itself, without another call into the plugin.
 ///   TN-BCK-9  Calls that a function's brackets allow at the same time (abi/tenon.h) MUST NOT
 ///             disturb each other.
+///   TN-BCK-10 A function MUST take the `struct_size` of the first element as the step between the
+///             elements of an array of structs: the other side may know a larger struct.
+///   TN-BCK-11 The host MUST walk the arrays of a plugin by that step, too.
 ///
 /// The state of the process belongs to the application:
 ///
@@ -187,11 +190,13 @@ typedef struct tenon_backend_api {
   ///   TN-EXE-1  MUST accept any number of calls between `init` and `destroy`.
   ///   TN-EXE-2  MUST NOT write to an input.
   ///   TN-EXE-3  After a failure of `execute` the outputs are unspecified, and the next call with
-  ///             good arguments MUST succeed.
+  ///             good arguments MUST succeed. Arguments that are refused leave the state of the
+  ///             delegate as it was; after any other failure the state is unspecified, too.
   ///   TN-EXE-4  When `execute` returns, the outputs MUST be complete, unless the caller agreed
   ///             otherwise through an extension.
-  ///   TN-EXE-5  Arguments of the wrong number, kind, dtype, rank or size MUST be refused with a
-  ///             failure, never read or written out of bounds.
+  ///   TN-EXE-5  Arguments of the wrong number, kind, dtype (its lanes, too), rank or size, and on
+  ///             a device that the backend does not list, MUST be refused with a failure, never
+  ///             read or written out of bounds.
   ///   TN-EXE-6  MUST write every element of each output, and nothing outside of the elements.
   ///   TN-EXE-7  The outputs of `execute` MUST be those of the program that was lowered, within the
   ///             tolerance that the author states.

@@ -3,7 +3,7 @@
 // A method as PyTorch exported it, before any backend has seen it: the graph that ExecuTorch calls
 // an edge program (torch.export.ExportedProgram; PyTorch's torch/_export/serde/schema.py). Values
 // are numbered, nodes are in the order in which they run, everything is read-only. The step between
-// elements of an array of structs is the `struct_size` of its first element.
+// elements of an array of structs is the `struct_size` of its first element (TN-BCK-10).
 
 #ifndef TENON_ABI_EDGE_PROGRAM_H
 #define TENON_ABI_EDGE_PROGRAM_H

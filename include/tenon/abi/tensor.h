@@ -30,7 +30,7 @@ enum {
 // DLPack device types (DLDeviceType of dlpack.h 1.1).
 enum { TENON_DL_CPU = 1, TENON_DL_CUDA = 2, TENON_DL_METAL = 8 };
 
-/// Layout of DLPack's `DLDataType`.
+/// Layout of DLPack's `DLDataType`. The tensors of a program have elements of one lane.
 typedef struct tenon_dl_dtype {
   uint8_t code;
   uint8_t bits;
@@ -52,6 +52,7 @@ typedef struct tenon_dl_tensor {
   tenon_dl_dtype dtype;
   int64_t* shape;    ///< `ndim` current sizes, in elements.
   int64_t* strides;  ///< `ndim` strides, in elements; never NULL when `ndim` > 0.
+  /// From `data` to the first element; a multiple of the size of an element, and not always 0.
   uint64_t byte_offset;
 } tenon_dl_tensor;
 
@@ -77,6 +78,12 @@ enum {
 ///             from `init` to `destroy`; only `dl.data`, the sizes, the strides, `nbytes` and
 ///             `capacity` may change, and only between two calls of `execute` or in
 ///             `resize_tensor`.
+///   TN-TEN-5  A plugin MUST find the first element `byte_offset` bytes after `data`, or refuse the
+///             call.
+///   TN-TEN-6  A plugin MUST find the other elements by the strides, or refuse a call with a
+///             `dim_order` that it does not take.
+///   TN-TEN-7  The host MUST give a tensor strides that are dense in `dim_order` (a size of 0
+///             counts as 1), a `dtype` and a `scalar_type` of one meaning, and one lane.
 typedef struct tenon_tensor {
   uint32_t struct_size;
   int32_t scalar_type;  ///< ExecuTorch's ScalarType number.

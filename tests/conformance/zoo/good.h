@@ -33,6 +33,10 @@
 #ifndef ZOO_KNOWS_VERSION
 #define ZOO_KNOWS_VERSION(version) ((version) == 1)
 #endif
+/// The step between the elements of an array of structs.
+#ifndef ZOO_STEP
+#define ZOO_STEP(first) (first)->struct_size
+#endif
 #ifndef ZOO_ALLOCATE
 #define ZOO_ALLOCATE(allocator, nbytes, alignment) \
   (allocator)->allocate((allocator), (nbytes), (alignment))
@@ -165,7 +169,7 @@ static inline tenon_status good_read_scale(const tenon_host* host,
   const char* at = (const char*)context->compile_specs;
   for (uint32_t i = 0; i < context->num_compile_specs; ++i) {
     const tenon_compile_spec* const spec = (const tenon_compile_spec*)(const void*)at;
-    at += context->compile_specs->struct_size;
+    at += ZOO_STEP(context->compile_specs);
     if (strcmp(spec->key, "scale") != 0) continue;
     if (spec->value_size != sizeof *scale) {
       return good_fail(host, TENON_STATUS_INVALID_ARGUMENT,

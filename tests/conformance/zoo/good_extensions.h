@@ -53,7 +53,7 @@ static inline tenon_status good_read_bias(tenon_backend* backend, const tenon_in
   const uint32_t count =
       ZOO_HAS(context, tenon_init_context, num_runtime_specs) ? context->num_runtime_specs : 0;
   const char* at = count ? (const char*)context->runtime_specs : NULL;
-  for (uint32_t i = 0; i < count; ++i, at += context->runtime_specs->struct_size) {
+  for (uint32_t i = 0; i < count; ++i, at += ZOO_STEP(context->runtime_specs)) {
     const tenon_status status =
         good_read_option(backend->host, (const tenon_option*)(const void*)at, &bias);
     if (status != TENON_STATUS_OK) return status;

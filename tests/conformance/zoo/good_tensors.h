@@ -13,6 +13,17 @@
 #ifndef ZOO_IS_DEVICE
 #define ZOO_IS_DEVICE(device) ((device).device_type == TENON_DL_CPU)
 #endif
+/// The first byte of the elements.
+#ifndef ZOO_DATA
+#define ZOO_DATA(tensor) ((char*)(tensor)->dl.data + (tensor)->dl.byte_offset)
+#endif
+#ifndef ZOO_ELEMENT_BYTES
+#define ZOO_ELEMENT_BYTES(tensor) ((uint64_t)(tensor)->dl.dtype.bits / 8)
+#endif
+/// The offset of element number `index`, counted as in a contiguous tensor.
+#ifndef ZOO_OFFSET
+#define ZOO_OFFSET(tensor, index) good_offset((tensor), (index))
+#endif
 #ifndef ZOO_RESIZE
 #define ZOO_RESIZE(host, tensor, sizes, rank) \
   (host)->resize_tensor((host), (tensor), (sizes), (rank))
@@ -29,7 +40,7 @@ static inline int64_t good_numel(const tenon_tensor* tensor) {
 
 /// Whether the product of the sizes matches `nbytes`.
 static inline int good_sizes_fit(const tenon_tensor* tensor) {
-  uint64_t nbytes = tensor->dl.dtype.bits / 8;
+  uint64_t nbytes = ZOO_ELEMENT_BYTES(tensor);
   for (int32_t d = 0; d < tensor->dl.ndim; ++d) {
     const int64_t size = tensor->dl.shape[d];
     if (size < 0 || size > tensor->bounds[d]) return 0;
@@ -40,7 +51,7 @@ static inline int good_sizes_fit(const tenon_tensor* tensor) {
 }
 
 static inline float* good_data(const tenon_tensor* tensor) {
-  return (float*)(void*)((char*)tensor->dl.data + tensor->dl.byte_offset);
+  return (float*)(void*)ZOO_DATA(tensor);
 }
 
 /// Refuses all but float32 tensors on the CPU.
@@ -116,14 +127,18 @@ static inline int32_t good_mismatch(const tenon_tensor* a, const tenon_tensor* b
   return d;
 }
 
-/// The offset of element number `index`, counted as in a contiguous tensor.
-static inline float* good_element(const tenon_tensor* tensor, int64_t index) {
+static inline int64_t good_offset(const tenon_tensor* tensor, int64_t index) {
   int64_t offset = 0;
   for (int32_t d = tensor->dl.ndim; d-- > 0;) {
     offset += index % tensor->dl.shape[d] * tensor->dl.strides[d];
     index /= tensor->dl.shape[d];
   }
-  return good_data(tensor) + offset;
+  return offset;
+}
+
+/// Element number `index`.
+static inline float* good_element(const tenon_tensor* tensor, int64_t index) {
+  return good_data(tensor) + ZOO_OFFSET(tensor, index);
 }
 
 /// The output when it is a tensor with elements, or NULL; for a plugin that breaks a rule with it.

@@ -359,7 +359,7 @@ TEST_CASE("wrong arguments cover every mistake, one at a time") {
   HostTensor in({2, 3}), constant({2, 3}), out({5, 3}, TENON_SHAPE_DYNAMIC_BOUND);
   constant.tensor.flags |= TENON_TENSOR_CONSTANT;
   const std::array<tenon_value*, 3> args = {&in.value, &constant.value, &out.value};
-  WrongArguments wrong;
+  WrongArguments wrong({TENON_DL_METAL, 1});
   std::vector<std::string> texts;
   for (const WrongCall& call : wrong.make(args)) {
     texts.push_back(call.text);
@@ -381,6 +381,8 @@ TEST_CASE("wrong arguments cover every mistake, one at a time") {
                      "argument 0 is an integer, expected a tensor",
                      "argument 0 has dtype Int, expected Float",
                      "argument 0 has dtype Double, expected Float",
+                     "argument 0 has 2 lanes, expected 1",
+                     "argument 0 is on device 8:1, which the backend does not list",
                      "argument 0 has sizes [2, 2, 3], expected [2, 3]",
                      "argument 0 has sizes [6], expected [2, 3]",
                      "argument 0 has sizes [3, 4], expected [2, 3]",
@@ -388,6 +390,8 @@ TEST_CASE("wrong arguments cover every mistake, one at a time") {
                      "argument 2 is an integer, expected a tensor",
                      "argument 2 has dtype Int, expected Float",
                      "argument 2 has dtype Double, expected Float",
+                     "argument 2 has 2 lanes, expected 1",
+                     "argument 2 is on device 8:1, which the backend does not list",
                      "argument 2 has sizes [2, 5, 3], expected [5, 3]",
                      "argument 2 has sizes [15], expected [5, 3]",
                  });

@@ -19,7 +19,7 @@ extern "C" {
 enum {
   TENON_BLOB_OPTIMAL = 0,       ///< Made for this backend and this machine.
   TENON_BLOB_USABLE = 1,        ///< Runs, but compiling again would be better.
-  TENON_BLOB_INCOMPATIBLE = 2,  ///< `init` would refuse it.
+  TENON_BLOB_INCOMPATIBLE = 2,  ///< `init` refuses it.
 };
 
 typedef struct tenon_check_blob_v1 {
@@ -31,6 +31,9 @@ typedef struct tenon_check_blob_v1 {
   ///
   ///   TN-BLB-1  MUST NOT need the device, and MUST NOT release `processed`.
   ///   TN-BLB-2  A blob called INCOMPATIBLE MUST be refused by `init`.
+  ///   TN-BLB-3  MUST call INCOMPATIBLE: a blob that `init` refuses with
+  ///             DELEGATE_INVALID_COMPATIBILITY, and bytes that were not made for the backend.
+  ///             Other damage may be left to `init`.
   ///   TN-COD-4  MUST NOT map code of the program; a host that is asked for it refuses.
   tenon_status (*check_blob)(tenon_backend* backend, const tenon_init_context* context,
                              uint32_t* verdict);

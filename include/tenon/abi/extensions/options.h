@@ -22,7 +22,7 @@ enum {
   TENON_OPTION_AT_LOAD = 1u << 1      ///< As a runtime spec of one load.
 };
 
-/// Declaration of one option.
+/// Declaration of one option. All elements of an array of them have one size (TN-BCK-11).
 typedef struct tenon_option_spec {
   uint32_t struct_size;
   uint32_t flags;           ///< TENON_OPTION_AT_...
@@ -36,6 +36,10 @@ typedef struct tenon_option_spec {
 /// [any, never] Inside the call that it was given to.
 typedef void (*tenon_option_sink)(void* context, const tenon_option* option);
 
+/// The options of a backend.
+///
+///   TN-OPT-3  An option of one load MUST NOT change another load, or the value that `get_option`
+///             gives.
 typedef struct tenon_options_v1 {
   uint32_t struct_size;
   uint32_t num_specs;
@@ -46,6 +50,7 @@ typedef struct tenon_options_v1 {
   ///   TN-OPT-1  MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with
   ///             INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing
   ///             changes then. The text names the key, and what was expected and found.
+  ///   TN-OPT-4  MUST NOT change the outputs of a delegate that is loaded.
   tenon_status (*set_option)(tenon_backend* backend, const tenon_option* option);
 
   /// Passes the present value of `key` to `sink`.

@@ -8,11 +8,13 @@
 #include <list>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "kit/boundary/argument_roles.hpp"
 #include "kit/process/guarded_memory.hpp"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
@@ -25,12 +27,22 @@ enum class Placement : std::uint8_t {
   misaligned,  ///< One element after a multiple of 64.
 };
 
+/// Another description of the same tensors, which a host may give them. Fixed from the first call
+/// (TN-TEN-3).
+struct OtherDescription {
+  std::size_t byte_offset = 0;  ///< Of the first element.
+  bool reversed = false;        ///< Whether `dim_order` is from the last dimension to the first.
+  bool inputs = true;           ///< Whether inputs have it.
+  bool outputs = true;          ///< Whether outputs have it.
+};
+
 /// How the arguments of calls are guarded.
 struct GuardSettings {
   Placement place = Placement::aligned;
   std::byte fill{0xA5};         ///< The content of outputs before a call.
   bool protect_inputs = false;  ///< Whether a write to an input faults (TN-EXE-2).
   bool protect_sizes = false;   ///< Whether a write to sizes or strides faults (TN-TEN-2).
+  OtherDescription other = {};
   Forbidden outside_input{"TN-EXE-5", "outside of the elements of an input"};
   Forbidden outside_output{"TN-EXE-6", "outside of the elements of an output"};
 };
@@ -66,6 +78,8 @@ class ShadowTensor {
   [[nodiscard]] Role role() const noexcept { return role_; }
   /// Whether the elements are in guarded pages.
   [[nodiscard]] bool has_elements() const noexcept { return elements_.data() != nullptr; }
+  /// Whether the last `lend` described it in another way than the host does.
+  [[nodiscard]] bool is_described_otherwise() const noexcept { return before_ != 0 || reversed_; }
   [[nodiscard]] bool is_constant() const noexcept {
     return (original_->flags & TENON_TENSOR_CONSTANT) != 0;
   }
@@ -80,13 +94,21 @@ class ShadowTensor {
     tensor.nbytes = original_->nbytes;
     tensor.capacity = original_->capacity;
     tensor.dl.data = original_->dl.data;
+    tensor.dl.byte_offset = original_->dl.byte_offset;
+    std::copy_n(original_->dim_order, rank(), const_cast<std::uint8_t*>(tensor.dim_order));
+    before_ = 0;
+    reversed_ = false;
     if (has_elements()) {
       earlier_.push_back(std::move(elements_));
       if (earlier_.size() > max_earlier) earlier_.pop_front();
     }
     elements_ = {};
     if (!in_place && original_->dl.data && host::is_cpu(original_->dl.device)) {
-      lend_elements(settings);
+      const OtherDescription& other = settings.other;
+      const bool differs =
+          (role_ == Role::input || other.outputs) && (role_ == Role::output || other.inputs);
+      if (differs && other.reversed) reverse();
+      lend_elements(settings, differs ? other.byte_offset : 0);
     }
     if (settings.protect_sizes) protect_sizes();
   }
@@ -108,21 +130,26 @@ class ShadowTensor {
   [[nodiscard]] bool is_intact() const noexcept { return !has_elements() || elements_.is_intact(); }
 
   /// The elements, up to the capacity of an output. Empty without guarded pages.
-  [[nodiscard]] std::span<const std::byte> elements() const noexcept { return elements_.bytes(); }
+  [[nodiscard]] std::span<const std::byte> elements() const noexcept {
+    return has_elements() ? elements_.bytes().subspan(before_) : std::span<const std::byte>();
+  }
 
   /// Whether the elements are still those of the original.
-  [[nodiscard]] bool is_unchanged() const noexcept {
-    return !has_elements() ||
-           std::memcmp(elements_.data(), original_->dl.data, elements_.size()) == 0;
+  [[nodiscard]] bool is_unchanged() const {
+    if (!has_elements()) return true;
+    const auto now = elements();
+    std::vector<std::byte> same(now.size());
+    copy_elements(same.data(), tensor().dl.strides, host_elements(), original_->dl.strides);
+    return std::ranges::equal(now, same);
   }
 
   /// Copies sizes and elements to the original. False when it cannot have those sizes.
-  [[nodiscard]] bool copy_back() const noexcept {
+  [[nodiscard]] bool copy_back() const {
     const tenon_tensor& tensor = this->tensor();
     if (host::resize_tensor(*original_, {tensor.dl.shape, rank()}) != Error::Ok) return false;
-    if (has_elements() && tensor.dl.data == elements_.data()) {
-      const auto size = static_cast<std::size_t>(original_->nbytes);
-      std::memcpy(original_->dl.data, elements_.data(), std::min(size, elements_.size()));
+    if (has_elements() && tensor.dl.data == elements_.data() + before_ - tensor.dl.byte_offset &&
+        original_->nbytes <= elements().size()) {
+      copy_elements(host_elements(), original_->dl.strides, elements().data(), tensor.dl.strides);
     }
     return true;
   }
@@ -140,7 +167,37 @@ class ShadowTensor {
     return sizeof(tenon_tensor) + rank * (3 * sizeof(std::int64_t) + 1);
   }
 
-  void lend_elements(const GuardSettings& settings) {
+  [[nodiscard]] std::byte* host_elements() const noexcept {
+    return static_cast<std::byte*>(original_->dl.data) + original_->dl.byte_offset;
+  }
+
+  /// Copies the elements from one dense order in memory to another one.
+  void copy_elements(std::byte* to, const std::int64_t* to_strides, const std::byte* from,
+                     const std::int64_t* from_strides) const {
+    const auto nbytes = static_cast<std::size_t>(original_->nbytes);
+    if (!reversed_) {
+      std::memcpy(to, from, nbytes);
+      return;
+    }
+    const std::span<const std::int64_t> sizes(original_->dl.shape, rank());
+    const std::size_t element = size_of(static_cast<ScalarType>(original_->scalar_type));
+    std::vector<std::byte> ordered(nbytes);
+    host::gather(ordered.data(), from, sizes, {from_strides, rank()}, element);
+    host::scatter(to, ordered.data(), sizes, {to_strides, rank()}, element);
+  }
+
+  /// Describes the sizes in the opposite order of dimensions.
+  void reverse() noexcept {
+    tenon_tensor& tensor = this->tensor();
+    const auto is_longer = [](std::int64_t size) { return size > 1; };
+    reversed_ = std::count_if(tensor.dl.shape, tensor.dl.shape + rank(), is_longer) > 1;
+    if (!reversed_) return;
+    auto* const order = const_cast<std::uint8_t*>(tensor.dim_order);
+    std::reverse(order, order + rank());
+    host::fill_strides({tensor.dl.shape, rank()}, order, tensor.dl.strides);
+  }
+
+  void lend_elements(const GuardSettings& settings, std::size_t byte_offset) {
     // An input has the bytes of its current sizes, whatever its capacity.
     const auto needed = static_cast<std::size_t>(original_->nbytes);
     const std::size_t size = role_ == Role::input
@@ -148,13 +205,19 @@ class ShadowTensor {
                                  : std::max(needed, static_cast<std::size_t>(original_->capacity));
     const std::size_t element = size_of(static_cast<ScalarType>(original_->scalar_type));
     const std::size_t alignment = settings.place == Placement::at_end ? element : 64;
-    elements_ = GuardedMemory(
-        size, alignment, role_ == Role::input ? settings.outside_input : settings.outside_output,
-        settings.place == Placement::misaligned ? element : 0);
+    before_ = byte_offset;
+    elements_ =
+        GuardedMemory(before_ + size, alignment,
+                      role_ == Role::input ? settings.outside_input : settings.outside_output,
+                      settings.place == Placement::misaligned ? element : 0);
+    std::byte* const first = elements_.data() + before_;
+    std::memset(elements_.data(), 0x5C, before_);
     if (role_ == Role::output) {
-      std::memset(elements_.data(), std::to_integer<int>(settings.fill), size);
+      std::memset(first, std::to_integer<int>(settings.fill), size);
+    } else if (reversed_) {
+      copy_elements(first, tensor().dl.strides, host_elements(), original_->dl.strides);
     } else {
-      std::memcpy(elements_.data(), original_->dl.data, size);
+      std::memcpy(first, host_elements(), size);
     }
     if (is_constant()) {
       elements_.forbid_writes({"TN-TEN-1", "of a constant"});
@@ -162,11 +225,14 @@ class ShadowTensor {
       elements_.forbid_writes({"TN-EXE-2", "of an input"});
     }
     tensor().dl.data = elements_.data();
+    tensor().dl.byte_offset = before_;
   }
 
   tenon_tensor* original_;
   GuardedMemory description_;
   GuardedMemory elements_;
+  std::size_t before_ = 0;  // Bytes of `elements_` in front of the first element.
+  bool reversed_ = false;   // Whether the order in memory is not that of the original.
   std::list<GuardedMemory> earlier_;
   Role role_ = Role::either;
 };

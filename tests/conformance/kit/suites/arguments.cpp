@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,43 @@ namespace {
     if (is_filled(before, fill) && is_filled(after, other)) return i;
   }
   return one.nbytes / one.element;
+}
+
+/// Runs the case with tensors that are described as `other`: inputs, outputs, then both. A refusal
+/// is no finding; outputs that differ break `rule`.
+void judge_description(Context& kit, const char* rule, OtherDescription other,
+                       std::string_view what) {
+  std::vector<std::byte> expected;
+  {
+    LiveCase usual(kit, {.guarded = true});
+    usual.need_execute(*usual.runs().front());
+    expected = kit.need(usual.method().output_bytes(), "the outputs of the case");
+  }
+  bool any = false;
+  for (const char* of : {"the inputs", "the outputs", "all tensors"}) {
+    other.inputs = of != std::string_view("the outputs");
+    other.outputs = of != std::string_view("the inputs");
+    LiveCase guarded(kit, {.guarded = true});
+    guarded.settings().other = other;
+    guarded.settings().outside_input.rule = guarded.settings().outside_output.rule = rule;
+    const CaseRun& run = *guarded.runs().front();
+    const Status status = guarded.execute(run);
+    if (!guarded.guards().described_otherwise()) continue;
+    any = true;
+    if (!status.ok()) continue;
+    if (kit.need(guarded.method().output_bytes(), "the outputs of the case") == expected) continue;
+    if (run.expected.empty()) {
+      kit.expect(rule, !kit.backend().deterministic, "with ", what, " of ", of,
+                 ", execute gives other outputs than without");
+      continue;
+    }
+    const auto tolerances = kit.backend().tolerances_for(kit.of_case());
+    for (const std::string& text :
+         kit.need(guarded.method().differences(run, tolerances), "the outputs of the case")) {
+      kit.violated(rule, "with ", what, " of ", of, ", execute neither fails nor is right: ", text);
+    }
+  }
+  if (!any) kit.not_applicable("no tensor of the case can have ", what);
 }
 
 }  // namespace
@@ -93,6 +131,18 @@ TENON_CONFORMANCE_TEST("arguments/accepts-element-alignment",
                                               : "at a multiple of the size of an element",
                " were refused: ", status.text());
   }
+}
+
+TENON_CONFORMANCE_TEST("arguments/honours-byte-offset",
+                       "elements behind a byte offset are found, or the call is refused",
+                       "[arguments][level-4][case][TN-TEN-5]") {
+  judge_description(kit, "TN-TEN-5", {.byte_offset = 64}, "a byte_offset of 64");
+}
+
+TENON_CONFORMANCE_TEST("arguments/honours-strides",
+                       "elements in another order in memory are found, or the call is refused",
+                       "[arguments][level-4][case][TN-TEN-6]") {
+  judge_description(kit, "TN-TEN-6", {.reversed = true}, "the opposite dim_order");
 }
 
 TENON_CONFORMANCE_TEST("arguments/resizes-through-host", "sizes change through the host alone",

@@ -37,6 +37,18 @@ void judge_answer(Context& kit, const TrialBlob& blob, const BlobAnswer& answer)
   kit.expect("TN-BLB-2",
              answer.verdict != TENON_BLOB_INCOMPATIBLE || answer.init != TENON_STATUS_OK, blob.name,
              ": check_blob called it incompatible, and init loaded it");
+  const bool is_compatible =
+      answer.verdict == TENON_BLOB_OPTIMAL || answer.verdict == TENON_BLOB_USABLE;
+  // `init` also fails where memory is short or the application refuses the code.
+  const bool blames_blob = answer.init != TENON_STATUS_OK &&
+                           answer.init != TENON_STATUS_MEMORY_ALLOCATION_FAILED &&
+                           answer.init != TENON_STATUS_ACCESS_FAILED;
+  const bool is_refused =
+      blob.is_invented ? blames_blob : answer.init == TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY;
+  kit.expect("TN-BLB-3", !is_compatible || !is_refused, blob.name, ": check_blob called it ",
+             answer.verdict == TENON_BLOB_OPTIMAL ? "optimal" : "usable",
+             ", and init refused it with ", error_name(static_cast<Error>(answer.init)), ": ",
+             answer.text);
   const bool names_versions =
       std::ranges::any_of(answer.text, [](char letter) { return letter >= '0' && letter <= '9'; });
   kit.expect(
@@ -83,7 +95,7 @@ void judge_damaged(Context& kit) {
 TENON_CONFORMANCE_TEST("blobs/refuses-damaged-blob",
                        "a damaged blob is refused with a reason or runs in its bounds",
                        "[blobs][level-5][case][TN-INI-1][TN-INI-2][TN-INI-5][TN-BLB-1][TN-BLB-2]"
-                       "[TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-ERR-1][TN-ERR-2]") {
+                       "[TN-BLB-3][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-ERR-1][TN-ERR-2]") {
   judge_damaged(kit);
 }
 

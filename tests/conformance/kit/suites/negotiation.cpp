@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,11 +10,14 @@
 #include <vector>
 
 #include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/checked_options.hpp"
 #include "kit/fixtures/live_case.hpp"
 #include "kit/fixtures/loaded_plugin.hpp"
+#include "kit/process/guarded_memory.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/core/options.hpp"
 
 /// Suite "negotiation": the plugin in older and newer hosts. The structs of an older host are
 /// shorter, with a forbidden page in place of the rest; those of a newer host have more bytes,
@@ -36,6 +41,44 @@ void run_in_shape(Context& kit, const HostShape& shape, std::string_view when) {
   }
   const std::string then = difference_in(shape);
   kit.expect("TN-NEG-3", then.empty(), when, ": ", then);
+}
+
+/// An array of structs as a host of a later ABI has them: with members behind those of this header.
+/// They look like one more element, whose key must not be read.
+template <class Struct>
+class LongerElements {
+ public:
+  explicit LongerElements(const std::vector<Struct>& elements)
+      : memory_(elements.size() * step, alignof(Struct),
+                {"TN-BCK-10", "behind an array of structs"}),
+        trap_(1, 1, {"TN-BCK-10", "around the key of no element"}) {
+    trap_.forbid({"TN-BCK-10", "that only a walk by another step than struct_size reaches"});
+    Struct unknown{};
+    unknown.struct_size = step;
+    unknown.key = reinterpret_cast<const char*>(trap_.data());
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      Struct longer = elements[i];
+      longer.struct_size = step;
+      std::memcpy(memory_.data() + i * step, &longer, sizeof longer);
+      std::memcpy(memory_.data() + i * step + sizeof longer, &unknown, sizeof unknown);
+    }
+  }
+  [[nodiscard]] const Struct* get() const noexcept {
+    return reinterpret_cast<const Struct*>(memory_.data());
+  }
+
+ private:
+  static constexpr std::uint32_t step = 2 * sizeof(Struct);
+  GuardedMemory memory_, trap_;
+};
+
+/// The array of a context, with at least two elements: the last one, or `other`, is given again.
+template <class Struct>
+[[nodiscard]] std::vector<Struct> two_or_more(const Struct* array, std::uint32_t size,
+                                              const Struct& other) {
+  std::vector<Struct> out(array, array + size);
+  while (out.size() < 2) out.push_back(out.empty() ? other : out.back());
+  return out;
 }
 
 /// The host of ABI 1.`minor`, if the plugin supports it.
@@ -107,6 +150,55 @@ TENON_CONFORMANCE_TEST("negotiation/runs-in-newer-host",
                        "a program runs in a newer host as in today's",
                        "[negotiation][level-3][case][TN-NEG-3]") {
   run_in_shape(kit, HostShape::of_the_future(), "in a host of a later minor");
+}
+
+TENON_CONFORMANCE_TEST("negotiation/walks-longer-elements",
+                       "elements that are longer than those of today are walked by their size",
+                       "[negotiation][level-3][case][TN-BCK-10]") {
+  LiveCase live(kit);
+  OptionValue value(std::int64_t{1});
+  std::string key = unknown_key;
+  for (const host::OptionDeclaration& option : live.backend().backend().options()) {
+    if (!option.at_load) continue;
+    key = option.key;
+    value = kit.need(live.backend().backend().get_option(key), "the value of an option");
+    break;
+  }
+  const tenon_compile_spec no_spec{sizeof(tenon_compile_spec), 0, unknown_key, "", 0};
+  const tenon_option an_option = write_option(key.c_str(), value);
+  bool judged = false;
+  for (const bool is_option : {false, true}) {
+    // A backend may refuse a list in which one element is given twice.
+    for (const bool is_longer : {false, true}) {
+      std::list<LongerElements<tenon_compile_spec>> longer_specs;
+      std::list<LongerElements<tenon_option>> longer_options;
+      live.boundary().on_init = [&](WatchedInit& call) {
+        tenon_init_context& context = call.context;
+        const auto specs = two_or_more(context.compile_specs, context.num_compile_specs, no_spec);
+        const auto options =
+            two_or_more(context.runtime_specs, context.num_runtime_specs, an_option);
+        if (is_option) {
+          context.runtime_specs =
+              is_longer ? longer_options.emplace_back(options).get() : options.data();
+          context.num_runtime_specs = static_cast<std::uint32_t>(options.size());
+        } else {
+          context.compile_specs = is_longer ? longer_specs.emplace_back(specs).get() : specs.data();
+          context.num_compile_specs = static_cast<std::uint32_t>(specs.size());
+        }
+        return call.forward();
+      };
+      auto method = CaseMethod::load(live.program(), live.backend(), kit.backend());
+      live.boundary().on_init = nullptr;
+      const std::string difference =
+          method.ok() ? live.first_difference(**method) : std::string(method.text());
+      if (!is_longer && !difference.empty()) break;
+      judged = judged || is_longer;
+      kit.expect("TN-BCK-10", difference.empty(), "with elements of ",
+                 is_option ? "runtime_specs" : "compile_specs",
+                 " of twice their size: ", difference);
+    }
+  }
+  if (!judged) kit.not_applicable("the backend takes neither two compile specs nor two options");
 }
 
 TENON_CONFORMANCE_TEST("negotiation/runs-in-minimal-hosts",

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/host.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 
 using namespace tenon;
 
@@ -55,6 +60,40 @@ TEST_CASE("an extension table that ends inside a pointer does not have that poin
     return TENON_STATUS_OK;
   };
   CHECK(host::complete_table<tenon_options_v1>(&table).get_option == nullptr);
+}
+
+TEST_CASE("options of a plugin with a longer struct are found by the size of the first one",
+          "[TN-BCK-11]") {
+  struct LongerSpec {
+    tenon_option_spec known;
+    std::uint64_t later = 0xA5A5A5A5A5A5A5A5;
+  };
+  static const auto spec = [](const char* key, std::int64_t value) {
+    LongerSpec out{};
+    out.known.struct_size = sizeof out;
+    out.known.flags = TENON_OPTION_AT_LOAD;
+    out.known.description = key;
+    out.known.initial.struct_size = sizeof(tenon_option);
+    out.known.initial.type = TENON_OPTION_INT;
+    out.known.initial.key = key;
+    out.known.initial.as.integer = value;
+    return out;
+  };
+  static const LongerSpec specs[] = {spec("one", 1), spec("two", 2), spec("three", 3)};
+  static const tenon_options_v1 options = {sizeof options, 3, &specs[0].known, nullptr, nullptr};
+  tenon_backend_api api = whole_table();
+  api.get_extension = [](tenon_backend*, const char* id) -> const void* {
+    return std::string_view(id) == TENON_EXTENSION_OPTIONS ? &options : nullptr;
+  };
+  const host::HostTable table{{}, "/hand/made.so"};
+  const host::BackendRecord record;
+  const auto backend = host::LoadedBackend::open(record, table.get(), api);
+  REQUIRE(backend.ok());
+  std::vector<std::string> found;
+  for (const host::OptionDeclaration& option : backend->options()) {
+    found.push_back(option.key + " " + std::to_string(*option.initial.get<std::int64_t>()));
+  }
+  CHECK(found == std::vector<std::string>{"one 1", "two 2", "three 3"});
 }
 
 TEST_CASE("a static plugin that is null is refused by name") {

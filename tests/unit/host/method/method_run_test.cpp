@@ -213,6 +213,31 @@ TEST_CASE("a dynamic shape runs at every size up to its bound, in one place, and
              ContainsSubstring("within [5, 2]") && ContainsSubstring("[6, 2]"));
 }
 
+TEST_CASE("a tensor is dense in its dim order at every size, and has one lane",
+          "[method][TN-TEN-7]") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  auto tensor = planned_tensor(ScalarType::Float, {2, 3, 4}, plan.buffer(96), 0);
+  tensor.dim_order = {2, 0, 1};
+  tensor.shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_BOUND;
+  plan.input(tensor);
+  plan.output(tensor);
+  auto method = load_ok(builder);
+  const tenon_tensor& input = *method->input(0).as.tensor;
+  const auto strides = [&] {
+    return std::vector<std::int64_t>(input.dl.strides, input.dl.strides + 3);
+  };
+  CHECK(strides() == std::vector<std::int64_t>{3, 1, 6});
+  const std::vector<float> x(24);
+  REQUIRE(set_floats(*method, 0, std::span(x).first(8), {2, 1, 4}).ok());
+  CHECK(strides() == std::vector<std::int64_t>{1, 1, 2});
+  REQUIRE(set_floats(*method, 0, {}, {2, 0, 4}).ok());
+  CHECK(strides() == std::vector<std::int64_t>{1, 1, 2});
+  CHECK(input.dl.dtype.code == TENON_DL_FLOAT);
+  CHECK(input.dl.dtype.bits == 32);
+  CHECK(input.dl.dtype.lanes == 1);
+}
+
 TEST_CASE("an option changes what a delegate computes", "[method]") {
   auto options = with_registry();
   options.backend_options.push_back({"Test", "factor", 10.0});

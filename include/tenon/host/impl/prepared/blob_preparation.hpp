@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tenon/abi/extensions/prepare.h"
+#include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/host/impl/files/field_hasher.hpp"
@@ -59,10 +60,9 @@ class BlobPreparation final : public PreparedOpener {
     hasher.bytes(std::as_bytes(std::span(plugin.bytes)));
     hasher.text(backend_.id());
     hasher.number(context.num_compile_specs);
-    for (std::uint32_t i = 0; i < context.num_compile_specs; ++i) {
-      const tenon_compile_spec& spec = context.compile_specs[i];
+    for (const CompileSpec& spec : CompileSpecs(context.compile_specs, context.num_compile_specs)) {
       hasher.text(spec.key);
-      hasher.bytes(bytes_of(spec.value, spec.value_size));
+      hasher.bytes(spec.value);
     }
     hasher.bytes(bytes_of(blob.data, blob.nbytes));
     hasher.bytes(identity);

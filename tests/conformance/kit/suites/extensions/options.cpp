@@ -12,6 +12,7 @@
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/checked_options.hpp"
+#include "kit/fixtures/live_case.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/conformance/opened_backend.hpp"
@@ -43,6 +44,26 @@ namespace {
     return {std::string(), *text + "x", std::string("a\0b", 3), std::string(5000, 'y')};
   }
   return {std::vector<std::byte>(), std::vector<std::byte>(3, std::byte{7})};
+}
+
+/// Another value of its type, which loads are given: none that could ask for much.
+[[nodiscard]] OptionValue next_value(const OptionValue& value) {
+  if (const auto number = value.get<std::int64_t>()) return *number == 1 ? 2 : 1;
+  return other_values(value).front();
+}
+
+/// The outputs of the case's runs with a method loaded now; a failure ends the test as `blocked`.
+[[nodiscard]] std::vector<std::vector<std::byte>> outputs_of_new(LiveCase& live) {
+  const auto method = live.load();
+  return live.run(*method);
+}
+
+/// Ends the test where two loads differ by themselves.
+[[nodiscard]] std::vector<std::vector<std::byte>> repeated_outputs(Context& kit, LiveCase& live) {
+  if (!kit.backend().deterministic) kit.not_applicable("the backend is not deterministic");
+  auto outputs = outputs_of_new(live);
+  if (outputs != outputs_of_new(live)) kit.blocked("two loads of the case give other outputs");
+  return outputs;
 }
 
 }  // namespace
@@ -193,6 +214,54 @@ TENON_CONFORMANCE_TEST("options/load-options-apart",
                "' changed though set_option refused it");
   }
   if (!any) kit.not_applicable("all options of the backend can be set at any time");
+}
+
+TENON_CONFORMANCE_TEST("options/load-option-passes",
+                       "an option of one load is not an option of the next",
+                       "[options][level-5][case][TN-OPT-3]") {
+  LiveCase live(kit);
+  CheckedOptions options(kit, live.backend());
+  const auto expected = repeated_outputs(kit, live);
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_load) continue;
+    const OptionValue before = options.need(option.key);
+    SubjectBackend declared = kit.backend();
+    declared.runtime_specs.emplace_back(option.key, next_value(before));
+    {
+      const auto other = CaseMethod::load(live.program(), live.backend(), declared);
+      if (!other.ok()) continue;
+      any = true;
+      static_cast<void>((*other)->execute((*other)->runs().front()));
+      kit.expect("TN-OPT-3", outputs_of_new(live) == expected, "'", option.key,
+                 "' was given for one load, and another one beside it has other outputs");
+    }
+    kit.expect("TN-OPT-3", options.need(option.key) == before, "'", option.key,
+               "' was given for one load, and get_option gives another value than before");
+    kit.expect("TN-OPT-3", outputs_of_new(live) == expected, "'", option.key,
+               "' was given for one load, and the next one has other outputs");
+  }
+  if (!any) kit.not_applicable("no option of the backend has another value for a load");
+}
+
+TENON_CONFORMANCE_TEST("options/set-spares-loaded",
+                       "an option that is set does not change delegates that are loaded",
+                       "[options][level-5][case][TN-OPT-4]") {
+  LiveCase live(kit);
+  CheckedOptions options(kit, live.backend());
+  const auto expected = repeated_outputs(kit, live);
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_runtime) continue;
+    const OptionValue before = options.need(option.key);
+    const auto method = live.load();
+    if (options.set(option.key.c_str(), next_value(before)) != TENON_STATUS_OK) continue;
+    any = true;
+    kit.expect("TN-OPT-4", live.run(*method) == expected, "'", option.key,
+               "' was set, and a delegate that was loaded before has other outputs");
+    static_cast<void>(options.set(option.key.c_str(), before));
+  }
+  if (!any) kit.not_applicable("no option of the backend can be set to another value");
 }
 
 // The boundary does not define what `init` does with an unknown option: ExecuTorch's backends
