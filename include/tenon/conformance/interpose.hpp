@@ -34,10 +34,12 @@ namespace tenon::inline TENON_RELEASE::conformance::detail {
 
 /// Counts an allocated block of `size` bytes.
 void count_taken(void* block, std::size_t size) noexcept;
-/// Counts a block of `size` bytes that is about to be freed. Returns false for a block of the host,
-/// which must not be freed.
-[[nodiscard]] bool count_given_back(void* block, std::size_t size) noexcept;
-/// Undoes `count_given_back` of a block that was not freed.
+/// Whether the plugin frees a block of the host, which is noted and must not happen. Such a block
+/// is not one of malloc's, which must not be asked about it.
+[[nodiscard]] bool is_of_host(const void* block) noexcept;
+/// Counts a block of `size` bytes that is about to be freed.
+void count_given_back(std::size_t size) noexcept;
+/// Undoes `count_given_back` for a block that was not freed.
 void keep_counted(std::size_t size) noexcept;
 /// Whether the file operation that the plugin calls is the one to fail.
 [[nodiscard]] bool must_fail() noexcept;
@@ -105,8 +107,9 @@ void* calloc(std::size_t count, std::size_t size) noexcept {
 void* realloc(void* block, std::size_t size) noexcept {
   using namespace tenon::conformance::detail;
   if (!block) return taken(__libc_realloc(block, size));
+  if (is_of_host(block)) return nullptr;
   const std::size_t before = ::malloc_usable_size(block);
-  if (!count_given_back(block, before)) return nullptr;
+  count_given_back(before);
   void* moved = __libc_realloc(block, size);
   if (moved || size == 0) return taken(moved);
   keep_counted(before);  // It failed, and the block is unchanged.
@@ -114,7 +117,9 @@ void* realloc(void* block, std::size_t size) noexcept {
 }
 void free(void* block) noexcept {
   using namespace tenon::conformance::detail;
-  if (block && count_given_back(block, ::malloc_usable_size(block))) __libc_free(block);
+  if (!block || is_of_host(block)) return;
+  count_given_back(::malloc_usable_size(block));
+  __libc_free(block);
 }
 void* memalign(std::size_t alignment, std::size_t size) noexcept {
   return tenon::conformance::detail::taken(__libc_memalign(alignment, size));

@@ -20,14 +20,15 @@ void count_taken(void* block, std::size_t size) noexcept {
   if (plugin_depth != 0) ++interposition.plugin_allocations;
 }
 
-bool count_given_back(void* block, std::size_t size) noexcept {
-  if (plugin_depth != 0 && interposition.watch_lent && interposition.is_lent(block)) {
-    ++interposition.lent_and_freed;
-    return false;
-  }
+bool is_of_host(const void* block) noexcept {
+  const bool lent = plugin_depth != 0 && interposition.watch_lent && interposition.is_lent(block);
+  if (lent) ++interposition.lent_and_freed;
+  return lent;
+}
+
+void count_given_back(std::size_t size) noexcept {
   --interposition.live_blocks;
   interposition.live_bytes -= static_cast<std::int64_t>(size);
-  return true;
 }
 
 void keep_counted(std::size_t size) noexcept {
