@@ -50,8 +50,10 @@ typedef struct tenon_host {
   /// Gives `tensor` new sizes and the strides of its dim order.
   ///
   /// Fails with NOT_SUPPORTED when the rank differs, when the shape is static and the sizes differ,
-  /// or when the new number of elements is above that of the bounds; nothing changes then
-  /// (ExecuTorch: TensorImpl::internal_resize_contiguous).
+  /// when the new number of elements is above the product of the bounds, or when the new bytes are
+  /// above `capacity`; with INVALID_ARGUMENT for a negative size, or a product that overflows.
+  /// Nothing changes then (ExecuTorch: TensorImpl::internal_resize_contiguous). `sizes` may be the
+  /// tensor's own. A size of 0 counts as 1 in strides.
   ///
   /// [per-delegate] Inside `execute` and `run_kernel`, on a tensor among its arguments.
   tenon_status (*resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,

@@ -45,7 +45,8 @@ typedef struct tenon_options_v1 {
   uint32_t num_specs;
   const tenon_option_spec* specs;  ///< Constant, valid until unload.
 
-  /// Sets one option for all later loads.
+  /// Sets one option for all later loads. A value out of range is refused with INVALID_ARGUMENT,
+  /// here and by `init`.
   ///
   ///   TN-OPT-1  MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with
   ///             INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing
