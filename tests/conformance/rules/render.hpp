@@ -13,17 +13,14 @@ namespace tenon::rulebook {
 
 namespace detail {
 
-/// `text` as literals below each other, none beyond column 100; the first begins at `first`, the
-/// others at `indent`.
-[[nodiscard]] inline std::string literals(std::string_view text, std::size_t indent,
-                                          std::size_t first) {
-  std::size_t width = 100 - first - 3;  // Two quotes and a comma.
+/// `text` as literals below each other, none beyond column 100; the first begins at `indent`.
+[[nodiscard]] inline std::string literals(std::string_view text, std::size_t indent) {
+  const std::size_t width = 100 - indent - 3;  // Two quotes and a comma.
   std::string out, line;
   const auto finish_line = [&] {
     if (!out.empty()) out += "\n" + std::string(indent, ' ');
     out += "\"" + line + "\"";
     line.clear();
-    width = 100 - indent - 3;
   };
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size() - 1) + 1;
@@ -67,12 +64,15 @@ namespace detail {
 inline constexpr Rule rule_table[] = {
 )";
   for (const Rule& rule : survey.rules) {
-    const std::string begin = "    {\"" + rule.id + "\", ";
-    const std::string sentence = begin + detail::literals(rule.sentence, 5, begin.size()) + ",";
-    const std::string source = detail::literals(rule.header + ": " + rule.declaration, 5, 5) + "},";
-    const std::string line = sentence + " " + source;
-    const bool fits = line.size() <= 100 && std::ranges::count(line, '\n') == 0;
-    out += fits ? line + "\n" : sentence + "\n     " + source + "\n";
+    const std::string id = detail::literals(rule.id, 5);
+    // The sentence begins behind the id, and the source below it.
+    const std::size_t indent = 5 + id.size() + 2;
+    const std::string sentence = detail::literals(rule.sentence, indent);
+    const std::string source = detail::literals(rule.header + ": " + rule.declaration, indent);
+    const std::string line = "    {" + id + ", " + sentence + ", " + source + "},\n";
+    const bool fits = line.size() <= 101 && std::ranges::count(line, '\n') == 1;
+    const std::string gap = fits ? " " : "\n" + std::string(indent, ' ');
+    out += "    {" + id + ", " + sentence + "," + gap + source + "},\n";
   }
   out += R"(};
 // clang-format on
@@ -117,7 +117,7 @@ inline constexpr KitTest test_table[] = {
       if (tag.starts_with("TN-")) rules += (rules.empty() ? "" : " ") + tag;
     }
     const std::string head = "    {\"" + test.id + "\", " + level + ", Scope::" + scope + ",";
-    const std::string tail = detail::literals(rules, 5, 5) + "},";
+    const std::string tail = detail::literals(rules, 5) + "},";
     const bool fits = head.size() + 1 + tail.size() <= 100 && std::ranges::count(tail, '\n') == 0;
     out += head + (fits ? " " : "\n     ") + tail + "\n";
   }
