@@ -55,7 +55,6 @@ void judge_description(Context& kit, const char* rule, OtherDescription other,
     other.outputs = of != std::string_view("the inputs");
     LiveCase guarded(kit, {.guarded = true});
     guarded.settings().other = other;
-    guarded.settings().outside_input.rule = guarded.settings().outside_output.rule = rule;
     const CaseRun& run = *guarded.runs().front();
     const Status status = guarded.execute(run);
     if (!guarded.guards().described_otherwise()) continue;
