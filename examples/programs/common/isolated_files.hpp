@@ -37,10 +37,11 @@ namespace tenon::inline TENON_RELEASE {
 #endif
 }
 
-/// The program of workers for a program of Tenon: that of its build tree or prefix, otherwise that
-/// of tenon/host/isolation. A privileged process uses the latter alone, as links can give its file
-/// another directory.
+/// The program of workers for a program of Tenon: empty when the variable TENON_WORKER names it,
+/// otherwise of its build tree or prefix, otherwise of tenon/host/isolation. A privileged process
+/// uses the last alone, as links can give its file another directory.
 [[nodiscard]] inline std::filesystem::path worker_program() {
+  if (!host::environment_variable("TENON_WORKER").value_or("").empty()) return {};
   if (!host::is_privileged()) {
     auto found = find_isolated_file("the program of workers", "tenon-worker");
     if (found.ok()) return *std::move(found);

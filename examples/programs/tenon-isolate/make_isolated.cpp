@@ -5,16 +5,35 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "isolated_files.hpp"
 #include "template_plugin.hpp"
 #include "tenon/core/sha256.hpp"
+#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/isolation/isolated_object.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/trusted_path.hpp"
 
 namespace tenon::isolate {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// The files that workers load, which are to be what is wrapped.
+Result<Sha256> digest_of(const tool::WrappedFile& wrapped) {
+  TENON_TRY(host::OpenedFile file, host::open_file(wrapped.absolute, host::Trust::caller));
+  TENON_TRY(const auto needs, host::Library::read_needs(wrapped.bytes));
+  TENON_TRY(const auto files, host::Library::files_of(std::move(file), needs));
+  TENON_TRY(const Sha256 of_plugin, host::sha256_of_file(files.back().descriptor.get()));
+  if (of_plugin == sha256_of(wrapped.bytes)) return host::digest_of(files);
+  return error(Error::InvalidState, host::path_text(wrapped.absolute),
+               ": was replaced while it was read");
+}
+
+}  // namespace
 
 Result<fs::path> find_template() {
   return find_isolated_file("the template of isolated plugins", "tenon-isolated.so");
@@ -39,7 +58,7 @@ Result<Made> make_isolated(const Request& request) {
     // A plugin next to the isolated one may be moved with it.
     const bool is_beside = !failure && directory == wrapped.absolute.parent_path();
     made.wrapped = host::path_text(is_beside ? wrapped.absolute.filename() : wrapped.absolute);
-    const Sha256 hash = sha256_of(wrapped.bytes);
+    TENON_TRY(const Sha256 hash, digest_of(wrapped));
     made.sha256 = hash.to_hex();
     for (std::size_t i = 0; i < object.head.num_backends; ++i) {
       made.backends.emplace_back(object.records[i].id);

@@ -16,7 +16,9 @@ def plugin_paths() -> "list[str]":
 
 
 def worker() -> str:
-    """The program of workers in the prefix; empty in a build directory."""
+    """The program of workers in the prefix; empty in a build directory, and when TENON_WORKER names it."""
+    if os.environ.get("TENON_WORKER"):
+        return ""
     from . import _prefix
 
     found = _prefix.prefix()

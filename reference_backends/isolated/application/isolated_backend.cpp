@@ -57,6 +57,12 @@ host::Trust trust() noexcept {
   return host::is_privileged() ? host::Trust::checked : host::Trust::caller;
 }
 
+/// Of the plugin that this file wraps.
+WrappedFiles& wrapped_files() {
+  static WrappedFiles files;
+  return files;
+}
+
 }  // namespace
 
 IsolatedBackend::IsolatedBackend(const IsolatedObject& object, std::size_t index,
@@ -76,6 +82,12 @@ Result<std::unique_ptr<IsolatedBackend>> IsolatedBackend::open(const IsolatedObj
                  "tenon-isolate");
   }
   std::unique_ptr<IsolatedBackend> out(new IsolatedBackend(object, index, host));
+  TENON_TRY(out->plugin_, out->find_plugin());
+  Sha256 expected;
+  std::copy(std::begin(object.sha256), std::end(object.sha256), expected.bytes.begin());
+  TENON_TRY(out->files_, wrapped_files().get(out->plugin_, expected, trust(),
+                                             out->tables_.has_policy ? host::Paths::refused
+                                                                     : host::Paths::trusted));
   TENON_TRY(out->worker_, out->start_worker(true));
   return out;
 }
@@ -119,22 +131,25 @@ Result<std::string> IsolatedBackend::find_plugin() const {
 }
 
 Result<std::string> IsolatedBackend::find_program() const {
-  if (const auto named = host::environment_variable("TENON_WORKER"); named && !named->empty()) {
-    return *named;
+  std::string recorded(object_.worker_path);
+  // Filled in by the host of this process, which has chosen the program.
+  const bool is_of_host = std::string_view(host_->plugin_path) == object_.wrapped_path;
+  if (is_of_host) return recorded;
+  if (!tables_.has_policy) {
+    const auto named = host::environment_variable("TENON_WORKER");
+    if (named && !named->empty()) return *named;
   }
   std::error_code failure;
   const std::string near =
       host::path_text(host::path_of(host_->plugin_path).parent_path() / "tenon-worker");
   if (host_->plugin_path[0] != '\0' && fs::exists(near, failure)) return near;
-  std::string recorded(object_.worker_path);
   if (!recorded.empty() && fs::exists(recorded, failure)) return recorded;
   return error(Error::NotFound, "the program tenon-worker is neither at ", near, " nor at '",
-               recorded,
-               "', where it was when this plugin was made; TENON_WORKER names another "
-               "place");
+               recorded, "', where it was when this plugin was made",
+               tables_.has_policy ? "" : "; TENON_WORKER names another place");
 }
 
-Result<Start> IsolatedBackend::worker_start(const std::string& plugin) const {
+Result<Start> IsolatedBackend::worker_start() const {
   Start out;
   const std::uint32_t restriction = object_.settings.restriction;
   const std::string_view profile = restriction_name(restriction);
@@ -148,7 +163,7 @@ Result<Start> IsolatedBackend::worker_start(const std::string& plugin) const {
     for (std::string& each : permissions_in({object_.permissions, size})) {
       out.arguments.push_back(std::move(each));
     }
-    const fs::path directory = host::path_of(plugin).parent_path();
+    const fs::path directory = host::path_of(plugin_).parent_path();
     out.arguments.push_back(concat(read_permission, host::path_text(directory)));
   }
   for (char* const* each = environ; each && *each; ++each) {
@@ -161,26 +176,33 @@ Result<Start> IsolatedBackend::worker_start(const std::string& plugin) const {
 }
 
 Result<std::shared_ptr<Worker>> IsolatedBackend::start_worker(bool describes) {
-  TENON_TRY(const std::string plugin, find_plugin());
   TENON_TRY(const std::string program, find_program());
   const tenon_backend_record& record = object_.records[index_];
-  TENON_TRY(const Start start, worker_start(plugin));
+  TENON_TRY(const Start start, worker_start());
   TENON_TRY(std::shared_ptr<Worker> worker,
-            Worker::start(program, trust(), start, host_, {record.id, plugin}));
+            Worker::start(program, trust(), start, host_, {record.id, plugin_}));
   TENON_TRY(ApplicationLane * lane, worker->take_lane());
   const LaneLoan loan(worker, lane);
   const CallInfo info{.function = "open",
                       .deadline_ms = static_cast<std::uint64_t>(settings_.deadline_ms)};
   Writer& to = lane->out();
+  CallResult result;
+  for (const host::OpenedFile& file : *files_) {
+    to.clear();
+    to.put_text(host::path_text(file.path));
+    const int descriptor = file.descriptor.get();
+    TENON_TRY(result, worker->call(*lane, Call::add_file, info, {&descriptor, 1}));
+    if (result.status != TENON_STATUS_OK) {
+      return Status(static_cast<Error>(result.status), std::string(result.text));
+    }
+  }
   to.clear();
   to.put_text(host_->name);
   to.put<std::uint16_t>(std::min<std::uint16_t>(host_->abi_minor, TENON_ABI_MINOR));
   to.put(tables_.bits());
-  to.put_text(plugin);
-  to.put(object_.sha256);
-  to.put<std::uint8_t>(trust() == host::Trust::checked);
+  to.put_text(plugin_);
   to.put(static_cast<std::uint32_t>(index_));
-  TENON_TRY(CallResult result, worker->call(*lane, Call::load, info));
+  TENON_TRY(result, worker->call(*lane, Call::load, info));
   if (result.status != TENON_STATUS_OK) {
     return Status(static_cast<Error>(result.status), std::string(result.text));
   }

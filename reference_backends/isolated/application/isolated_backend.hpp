@@ -26,6 +26,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "worker.hpp"
+#include "wrapped_files.hpp"
 
 namespace tenon::isolated {
 
@@ -173,7 +174,7 @@ class IsolatedBackend {
   [[nodiscard]] Result<std::shared_ptr<Worker>> start_worker(bool describes);
   [[nodiscard]] Result<std::string> find_plugin() const;
   [[nodiscard]] Result<std::string> find_program() const;
-  [[nodiscard]] Result<Start> worker_start(const std::string& plugin) const;
+  [[nodiscard]] Result<Start> worker_start() const;
 
   /// Makes a call that no delegate has a lane for: `write` writes its message, `read` reads what
   /// comes after the status. With a context, that is the first part of the message.
@@ -244,6 +245,8 @@ class IsolatedBackend {
   std::size_t index_;
   const tenon_host* host_;
   const HostTables tables_;
+  std::string plugin_;  ///< Path of the wrapped plugin.
+  std::shared_ptr<const WrappedFiles::Files> files_;
   std::unique_ptr<Description> description_;
   bool has_options_ = false;  ///< Of its own, besides those of the isolated plugin.
   std::atomic<std::uint64_t> next_number_ = 1;

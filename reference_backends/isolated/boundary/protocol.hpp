@@ -11,11 +11,11 @@
 /// first call compares this number.
 namespace tenon::isolated {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 /// Calls of the application. Numbers of delegates are the worker's.
 enum class Call : std::uint32_t {
-  load = 1,  ///< The plugin, and its backend. The first call of a worker.
+  load = 1,  ///< The plugin of the files that were added, and its backend.
   close,
   is_available,
   init,
@@ -50,6 +50,9 @@ enum class Call : std::uint32_t {
   release_memory,
   wait_fence,
   signal_fence,
+  /// A sealed file: of a library next to the plugin, or, the last one, of the plugin. The first
+  /// calls of a worker.
+  add_file,
 };
 
 /// Answers of the worker, and its questions while it is called.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +26,9 @@
 #include "guest_state.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/binary/peek.hpp"
-#include "tenon/host/files/sha256.hpp"
 #include "tenon/host/impl/plugin/library.hpp"
-#include "tenon/host/platform/trusted_path.hpp"
+#include "tenon/host/platform/opened_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
 namespace tenon::isolated {
@@ -43,6 +45,8 @@ class GuestPlugin {
                                   Reply& reply) {
     Reader from = message.reader();
     switch (kind) {
+      case Call::add_file:
+        return add_file(from, message);
       case Call::load:
         return load(from, reply);
       case Call::close:
@@ -156,19 +160,32 @@ class GuestPlugin {
     return found ? what(*found) : unknown_delegate();
   }
 
+  tenon_status add_file(Reader& from, WorkerLane::Message& message) {
+    host::OpenedFile file{
+        .descriptor = {}, .path = host::path_of(std::string(from.get_text())), .identity = {}};
+    struct stat status{};
+    if (!from.is_at_end() || message.descriptors.size() != 1 ||
+        ::fstat(message.descriptors.front().get(), &status) != 0) {
+      return fail(Error::Internal, "the call to add a file cannot be read");
+    }
+    file.descriptor = std::move(message.descriptors.front());
+    file.identity = host::platform::identity_of(status);
+    files_.push_back(std::move(file));
+    return TENON_STATUS_OK;
+  }
+
   tenon_status load(Reader& from, Reply& reply) {
     const std::string application(from.get_text());
     const auto abi_minor = from.get<std::uint16_t>();
     const auto extensions = from.get<std::uint32_t>();
     const std::string path(from.get_text());
-    const auto sha256 = from.get<Sha256>();
-    const bool is_checked = from.get<std::uint8_t>() != 0;
     const auto index = from.get<std::uint32_t>();
     plugin_.host =
         std::make_unique<GuestHost>(*plugin_.lanes, application, path, abi_minor, extensions);
-    if (!from.is_at_end()) return fail(Error::Internal, "the call to load cannot be read");
-    const Status loaded =
-        load_file(path, sha256, is_checked ? host::Trust::checked : host::Trust::caller, index);
+    if (!from.is_at_end() || files_.empty()) {
+      return fail(Error::Internal, "the call to load cannot be read");
+    }
+    const Status loaded = load_files(path, index);
     if (!loaded.ok()) return fail(loaded);
     if (const tenon_status status = plugin_.api.open(plugin_.host.get(), &plugin_.handle);
         status != TENON_STATUS_OK) {
@@ -178,23 +195,15 @@ class GuestPlugin {
     return TENON_STATUS_OK;
   }
 
-  /// The checks of a host, on the file that is open and no other.
-  Status load_file(const std::string& path, const Sha256& expected, host::Trust trust,
-                   std::uint32_t index) {
-    TENON_TRY(host::OpenedFile file, host::open_file(path, trust));
-    TENON_TRY(const Sha256 found, host::sha256_of_file(file.descriptor.get()));
-    if (found != expected) {
-      return error(Error::InvalidState, path, ": has SHA-256 ", found.to_hex(), ", expected ",
-                   expected.to_hex(),
-                   ": it is another file than when the isolated plugin was made; make it again "
-                   "with tenon-isolate");
-    }
+  /// Loads what the application has checked and sealed: these descriptors, and no path.
+  Status load_files(const std::string& path, std::uint32_t index) {
+    const host::OpenedFile& file = files_.back();
     TENON_TRY(const host::PluginRecord record, host::peek(file));
     TENON_RETURN_IF_ERROR(host::check_abi(record).with_context(path));
     if (index >= record.backends.size()) {
       return error(Error::InvalidState, path, ": has no backend number ", index);
     }
-    TENON_TRY(host::Library library, host::Library::load(std::move(file)));
+    TENON_TRY(host::Library library, host::Library::load(std::move(files_)));
     const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
     if (!symbol) return error(Error::InvalidArgument, path, ": has no " TENON_PLUGIN_SYMBOL);
     const auto* head = static_cast<const tenon_plugin_head*>(symbol);
@@ -503,6 +512,7 @@ class GuestPlugin {
   GuestKernels kernels_{plugin_};
   GuestIntermediates intermediates_{plugin_};
   GuestDevice device_{plugin_};
+  std::vector<host::OpenedFile> files_;  ///< That were added, until they are loaded.
   std::optional<host::Library> library_;
   tenon_cancel_v1 cancel_{};
   tenon_check_blob_v1 check_blob_{};

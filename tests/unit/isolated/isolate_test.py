@@ -72,13 +72,13 @@ class Isolate(SchemaCase, unittest.TestCase):
         self.assertIn("NotFound", done.stdout + done.stderr)
 
     def test_tenon_run_runs_a_plugin_in_a_worker_by_an_argument_or_by_the_variable(self):
-        # What is said of a worker that is none shows that there was to be one.
+        # A failure that names the worker shows that there was to be one.
         none = {"TENON_WORKER": "/bin/true"}
         done = self.run_model(hello, code=0, **none)
         done = self.run_model(hello, "--isolate", "none", code=4, **none)
-        self.assertIn("the worker died in open of backend Add", done.stdout + done.stderr)
+        self.assertIn("tenon-isolated.so next to it, is not at /bin/true", done.stdout + done.stderr)
         done = self.run_model(hello, code=4, TENON_ISOLATE="hello*=none", **none)
-        self.assertIn("the worker died in open of backend Add", done.stdout + done.stderr)
+        self.assertIn("tenon-isolated.so next to it, is not at /bin/true", done.stdout + done.stderr)
         self.run_model(hello, "--isolate", "none")
         self.run_model(hello, TENON_ISOLATE="other=strict, Add")
         plugin = self.folder / "a[1]*.so"  # A file's name is no pattern.

@@ -152,8 +152,7 @@ TEST_CASE("without a worker, or a template next to it, the load fails and names 
     CHECK_FALSE(is_mapped("hello.so"));
   }
   const ::test::ScopedEnvironment variable(::test::Variables{{"TENON_WORKER", TENON_TEST_WORKER}});
-  Host here(std::make_shared<host::WorkerIsolation>(*host::parse_isolation_rules("*"),
-                                                    directory / "none"));
+  Host here(std::make_shared<host::WorkerIsolation>(*host::parse_isolation_rules("*")));
   REQUIRE(here.registry.register_backend(TENON_TEST_HELLO).ok());
   CHECK(here.load().ok());
 }
@@ -269,7 +268,7 @@ TEST_CASE("a plugin is checked by the policy of signatures before it is isolated
     CHECK_FALSE(is_mapped("hello.so"));
   }
   {
-    // What was checked is what runs: another file in its place is refused by the worker.
+    // What was checked is what runs: another file in its place is refused.
     const auto loaded = load();
     REQUIRE(loaded.ok());
     std::filesystem::copy_file(TENON_TEST_GRAPH, directory / "new.so");
@@ -278,7 +277,7 @@ TEST_CASE("a plugin is checked by the policy of signatures before it is isolated
   }
 }
 
-TEST_CASE("a plugin whose file is shortened ends its worker at most, and none that was copied") {
+TEST_CASE("a plugin whose file is shortened runs on where it was copied") {
   for (const bool is_signed : {false, true}) {
     if (is_signed) TENON_TEST_NEEDS_SIGNER();
     TemporaryDirectory directory;
@@ -306,13 +305,8 @@ TEST_CASE("a plugin whose file is shortened ends its worker at most, and none th
     std::filesystem::resize_file(plugin, 0);
     const auto got = add(**method);
     INFO(got.text());
-    if (is_signed) {
-      REQUIRE(got.ok());
-      CHECK(*got == sum);
-    } else {
-      CHECK(got.error() == Error::Internal);
-      CHECK_THAT(std::string(got.text()), ContainsSubstring("SIGBUS at address 0x"));
-    }
+    REQUIRE(got.ok());
+    CHECK(*got == sum);
   }
 }
 

@@ -52,7 +52,9 @@ struct IsolatedObject {
   /// Absolute, or a name: of a file next to the isolated plugin. Empty in the template.
   char wrapped_path[isolated_path_size];
   char worker_path[isolated_path_size];  ///< Where the worker was; empty when it was not found.
-  std::uint8_t sha256[32];               ///< Of the wrapped plugin's file.
+  /// Of the wrapped plugin's file; with libraries next to it, of the SHA-256 of all of their files
+  /// in the order in which they are loaded.
+  std::uint8_t sha256[32];
   char permissions[isolated_path_size];  ///< "read=/opt/acme", ...: a line each.
   IsolatedSettings settings;
   tenon_plugin_body body;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,13 +46,15 @@ struct IsolationRule {
 /// Runs plugins in workers by the first rule that matches (docs/hosts/isolation.md).
 ///
 /// In place of a plugin it loads a copy of the template of isolated plugins, filled in and
-/// sealed in memory; no file is written. It runs exactly the bytes that were checked: the worker
-/// compares their SHA-256. Each plugin that is loaded has workers of its own. Threads: any, also at
-/// once.
+/// sealed in memory; no file is written. Workers run exactly the bytes that were checked, of the
+/// plugin and of the libraries next to it: the application copies and seals the files again,
+/// compares their SHA-256, and hands the copies to its workers. Each plugin that is loaded has
+/// workers of its own. Threads: any, also at once.
 class WorkerIsolation final : public PluginIsolation {
  public:
-  /// `worker` is the program `tenon-worker`, next to which the template `tenon-isolated.so` is;
-  /// empty: the installed one. The variable TENON_WORKER counts before both.
+  /// `worker` is the program `tenon-worker`, next to which the template `tenon-isolated.so` is.
+  /// When it is empty, the variable TENON_WORKER names the program, except for a plugin that a
+  /// LibraryPolicy admitted, and otherwise it is the installed one.
   explicit WorkerIsolation(std::vector<IsolationRule> rules, std::filesystem::path worker = {});
 
   [[nodiscard]] const std::vector<IsolationRule>& rules() const noexcept { return rules_; }
@@ -66,7 +69,7 @@ class WorkerIsolation final : public PluginIsolation {
   /// a plugin of an unsupported ABI or with too many backends; InvalidArgument for an isolated
   /// plugin with fewer restrictions than the rule, a path that is too long, and permissions that
   /// the profile does not have; AccessFailed when the system refuses a file in memory.
-  [[nodiscard]] Result<OpenedFile> isolate(const OpenedFile& file,
+  [[nodiscard]] Result<OpenedFile> isolate(std::span<const OpenedFile> files,
                                            const PluginRecord& record) const override;
 
  private:

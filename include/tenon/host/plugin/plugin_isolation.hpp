@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "tenon/core/result.hpp"
@@ -26,12 +27,14 @@ class PluginIsolation {
   [[nodiscard]] virtual Result<bool> isolates(const PluginRecord& record,
                                               std::string_view file_name) const = 0;
 
-  /// Returns the plugin that is loaded in place of the one in `file`, with its path: one that runs
-  /// exactly the bytes of `file` in another process. Called for what `isolates`, after the host's
-  /// LibraryPolicy admitted the file and its SHA-256 was compared with that of its manifest.
+  /// Returns the plugin that is loaded in place of the last of `files`, with its path: one that
+  /// runs exactly the bytes of `files` in another process. The files before it are the libraries
+  /// next to the plugin, in the order in which they are loaded. Called for what `isolates`, after
+  /// the host's LibraryPolicy admitted each file, which `is_admitted` of the plugin says, and after
+  /// the host compared the plugin's SHA-256 with the manifest.
   ///
   /// threads: any, also at once. errors: the load fails with them.
-  [[nodiscard]] virtual Result<OpenedFile> isolate(const OpenedFile& file,
+  [[nodiscard]] virtual Result<OpenedFile> isolate(std::span<const OpenedFile> files,
                                                    const PluginRecord& record) const = 0;
 };
 

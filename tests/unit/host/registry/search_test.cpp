@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,8 +18,10 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/files/sha256.hpp"
 #include "tenon/host/impl/registry/cpu_features.hpp"
 #include "tenon/host/impl/registry/manifest.hpp"
+#include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unit/host/plugin/process.hpp"
@@ -350,6 +353,28 @@ TEST_CASE("a pin holds when another manifest names the same library without one"
   CHECK(source()->error == Error::InvalidArgument);
   CHECK_THAT(source()->reason, ContainsSubstring("pin it to different hashes"));
 }
+
+#if defined(__linux__)
+TEST_CASE("a plugin with a pin is loaded from the bytes that were hashed, not from its file",
+          "[discovery]") {
+  const PluginDirectory directory{"variant_base"};
+  const std::string file = directory.file("variant_base.so");
+  const auto opened = open_file(file, Trust::caller);
+  REQUIRE(opened.ok());
+  directory.write("a.json",
+                  concat(R"({"manifest_version": 1, "library": "variant_base.so", "sha256": ")",
+                         sha256_of_file(opened->descriptor.get())->to_hex(),
+                         R"(", "backends": [{"id": "VariantBackend"}]})"));
+  BackendRegistry registry;
+  registry.add_search(discovery(only({{"TENON_PLUGIN_PATH", directory.path()}})));
+  const auto backend = registry.lookup_backend("VariantBackend");
+  INFO(backend.text());
+  REQUIRE(backend.ok());
+  std::ifstream maps("/proc/self/maps");
+  const std::string all{std::istreambuf_iterator<char>(maps), {}};
+  CHECK_THAT(all, ContainsSubstring("/memfd:tenon-plugin") && !ContainsSubstring(file));
+}
+#endif
 
 TEST_CASE("a library is not taken when the manifest that names it is refused", "[discovery]") {
   const PluginDirectory directory{"variant_base"};

@@ -350,14 +350,17 @@ TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]"
              ContainsSubstring("the file is not what was signed"));
 }
 
-TEST_CASE("under a policy a plugin with a library next to it is not run in another process",
+TEST_CASE("what isolates a plugin gets all files that were admitted, and is told so",
           "[signatures]") {
   TENON_TEST_NEEDS_SIGNER();
   class Everything final : public PluginIsolation {
    public:
     Result<bool> isolates(const PluginRecord&, std::string_view) const override { return true; }
-    Result<OpenedFile> isolate(const OpenedFile&, const PluginRecord&) const override {
-      return error(Error::NotImplemented, "it would be isolated");
+    Result<OpenedFile> isolate(std::span<const OpenedFile> files,
+                               const PluginRecord&) const override {
+      std::string out;
+      for (const OpenedFile& file : files) out += file.path.filename().native() + " ";
+      return error(Error::NotImplemented, out, files.back().is_admitted ? "1" : "0");
     }
   };
   const Signer signer;
@@ -366,16 +369,50 @@ TEST_CASE("under a policy a plugin with a library next to it is not run in anoth
   install(TENON_TEST_NEEDS_COMPANION, plugin);
   install(TENON_TEST_COMPANION, library);
   signer.sign_file(plugin);
-  signer.sign_file(library);
   HostInfo info = under(policy_of(publishers_of(signer)));
   info.isolation = std::make_shared<Everything>();
   const auto refused = Plugin::load(plugin, info);
-  CHECK(refused.error() == Error::NotSupported);
-  CHECK_THAT(std::string(refused.text()), ContainsSubstring("needs libcompanion.so") &&
-                                              ContainsSubstring("no signature is checked"));
-  // Without the policy the other process looks for it.
+  CHECK(refused.error() == Error::AccessFailed);
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring("libcompanion.so.minisig is not there"));
+  signer.sign_file(library);
+  CHECK(Plugin::load(plugin, info).text() == "libcompanion.so needs_companion.so 1");
   info.library_policy = nullptr;
-  CHECK(Plugin::load(plugin, info).text() == "it would be isolated");
+  CHECK(Plugin::load(plugin, info).text() == "libcompanion.so needs_companion.so 0");
+}
+
+TEST_CASE("under a policy no run path leads where nothing is checked", "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
+  const Signer signer;
+  const auto policy = policy_of(publishers_of(signer));
+  const std::string bytes = content_of(TENON_TEST_NEEDS_COMPANION);
+  const std::size_t at = bytes.find(std::string("$ORIGIN/\0", 9));
+  REQUIRE(at != std::string::npos);
+  const struct {
+    std::string_view run_path;  // As long as "$ORIGIN/".
+    bool is_refused;
+  } cases[] = {
+      {"$ORIGIN/", false}, {"/usr/lib", false}, {"/lib64//", false}, {"/opt/ac/", true},
+      {"lib/abcd", true},  {"./././.", true},   {"$ORIGIN:", true},  {":/usr/ab", true},
+      {"/usr/../", true},  {"/usrlib/", true},  {"/usr/$A/", true},  {"${LIB}/a", true},
+      {"$ORIGINx", true},
+  };
+  for (const auto& each : cases) {
+    INFO(each.run_path);
+    const TemporaryDirectory directory;
+    std::string changed = bytes;
+    changed.replace(at, 8, std::string(each.run_path).append(8 - each.run_path.size(), '\0'));
+    directory.write("needs_companion.so", changed);
+    ::chmod(directory.file("needs_companion.so").c_str(), 0644);
+    const fs::path library = directory / "libcompanion.so";
+    install(TENON_TEST_COMPANION, library);
+    signer.sign_file(directory / "needs_companion.so");
+    signer.sign_file(library);
+    const auto loaded = Plugin::load(directory / "needs_companion.so", under(policy));
+    INFO(loaded.text());
+    CHECK((loaded.error() == Error::NotSupported) == each.is_refused);
+    CHECK((loaded.text().find("its run path has ") != std::string_view::npos) == each.is_refused);
+  }
 }
 
 TEST_CASE("a manifest may hold the signature, and then it alone counts", "[signatures]") {

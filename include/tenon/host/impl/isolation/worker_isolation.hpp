@@ -17,6 +17,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/binary/template_plugin.hpp"
 #include "tenon/host/impl/platform/sealed_copy.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/impl/registry/glob.hpp"
 #include "tenon/host/isolation/isolated_object.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -44,29 +45,25 @@ struct WorkerFiles {
   std::filesystem::path template_file;
 };
 
-/// errors: NotFound, which names all places.
-inline Result<WorkerFiles> find_worker_files(const std::filesystem::path& named) {
-  std::vector<std::filesystem::path> places;
-  if (const auto variable = environment_variable("TENON_WORKER"); variable && !variable->empty()) {
-    places.push_back(path_of(*variable));
+/// `named` is the application's choice. A plugin that `is_admitted` was let in by a policy of the
+/// application, which no variable gets around.
+///
+/// errors: NotFound, which names the place.
+inline Result<WorkerFiles> find_worker_files(const std::filesystem::path& named, bool is_admitted) {
+  std::filesystem::path place = named;
+  const bool takes_variable = named.empty() && !is_admitted;
+  if (takes_variable) place = path_of(environment_variable("TENON_WORKER").value_or(""));
+  if (place.empty()) place = installed_worker();
+  WorkerFiles out{place, place.parent_path() / "tenon-isolated.so"};
+  std::error_code failure;
+  if (std::filesystem::is_regular_file(out.worker, failure) &&
+      std::filesystem::is_regular_file(out.template_file, failure)) {
+    return out;
   }
-  places.push_back(named.empty() ? installed_worker() : named);
-  WorkerFiles out;
-  std::string looked;
-  for (const std::filesystem::path& place : places) {
-    if (place.empty()) continue;
-    std::error_code failure;
-    const auto of_template = place.parent_path() / "tenon-isolated.so";
-    if (out.worker.empty() && std::filesystem::is_regular_file(place, failure)) out.worker = place;
-    if (std::filesystem::is_regular_file(of_template, failure)) {
-      out.template_file = of_template;
-      if (!out.worker.empty()) return out;
-    }
-    looked += concat(looked.empty() ? "" : ", ", path_text(place));
-  }
-  return error(
-      Error::NotFound, "the program of workers, with tenon-isolated.so next to it, is not ",
-      looked.empty() ? "known" : concat("at ", looked), "; TENON_WORKER names another place");
+  return error(Error::NotFound,
+               "the program of workers, with tenon-isolated.so next to it, is not ",
+               place.empty() ? "known" : concat("at ", path_text(place)),
+               takes_variable ? "; TENON_WORKER names another place" : "");
 }
 
 /// `isolated` itself when it has at least the restrictions of `profile`.
@@ -88,7 +85,8 @@ class NoIsolation final : public PluginIsolation {
   [[nodiscard]] Result<bool> isolates(const PluginRecord&, std::string_view) const override {
     return error(why_.error(), why_.text());
   }
-  [[nodiscard]] Result<OpenedFile> isolate(const OpenedFile&, const PluginRecord&) const override {
+  [[nodiscard]] Result<OpenedFile> isolate(std::span<const OpenedFile>,
+                                           const PluginRecord&) const override {
     return error(why_.error(), why_.text());
   }
 
@@ -142,8 +140,9 @@ Result<bool> WorkerIsolation::isolates(const PluginRecord& record,
   return rule_for(record, file_name) != nullptr;
 }
 
-Result<OpenedFile> WorkerIsolation::isolate(const OpenedFile& file,
+Result<OpenedFile> WorkerIsolation::isolate(std::span<const OpenedFile> files,
                                             const PluginRecord& record) const {
+  const OpenedFile& file = files.back();
   const std::string name = path_text(file.path.filename());
   const IsolationRule* const rule = rule_for(record, name);
   if (!rule) return error(Error::InvalidState, path_text(file.path), ": no rule isolates it");
@@ -157,15 +156,17 @@ Result<OpenedFile> WorkerIsolation::isolate(const OpenedFile& file,
       const auto* const isolated =
           detail::as_object<IsolatedObject>(object, detail::isolated_names);
       if (isolated) return detail::keep_isolated(file, *isolated, rule->settings.profile);
-      TENON_TRY(const detail::WorkerFiles files, detail::find_worker_files(worker_));
-      TENON_TRY(const OpenedFile of_template, open_file(files.template_file, file.trust));
+      TENON_TRY(const detail::WorkerFiles programs,
+                detail::find_worker_files(worker_, file.is_admitted));
+      TENON_TRY(const Sha256 digest, digest_of(files));
+      TENON_TRY(const OpenedFile of_template, open_file(programs.template_file, file.trust));
       TENON_TRY(const auto made,
                 with_bytes(of_template, [&](std::span<const std::byte> template_bytes) {
                   return detail::fill_template<IsolatedObject>(
                       detail::isolated_names, {template_bytes, of_template.path},
                       {bytes, file.path}, [&](IsolatedObject& filled) {
-                        return fill_isolated_object(filled, path_text(file.path), sha256_of(bytes),
-                                                    files.worker, rule->settings);
+                        return fill_isolated_object(filled, path_text(file.path), digest,
+                                                    programs.worker, rule->settings);
                       });
                 }));
       return detail::sealed_file(made, file.path, file.trust, "to isolate it");

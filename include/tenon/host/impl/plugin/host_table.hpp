@@ -19,6 +19,7 @@
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
 namespace tenon::inline TENON_RELEASE::host {
@@ -96,8 +97,9 @@ class HostTable {
     return to_status(resize_tensor(*tensor, {sizes, rank}));
   }
 
-  static const void* get_extension(const tenon_host*, const char* id) noexcept {
+  static const void* get_extension(const tenon_host* host, const char* id) noexcept {
     const std::string_view asked = id ? id : "";
+    if (asked == library_policy_extension) return self(host).info_.library_policy.get();
     if (asked == TENON_EXTENSION_KERNEL_LOOKUP) return &detail::KernelLookupTable::get();
     if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
     if (asked == TENON_EXTENSION_CANCEL_FLAG) {

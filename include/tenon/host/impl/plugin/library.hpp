@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,23 +37,71 @@ inline bool keeps_libraries() {
   return !environment_variable("TENON_NO_UNLOAD").value_or("").empty();
 }
 
+inline std::string run_path_of(const elf::Dependencies& library) {
+  return library.run_path.value_or(library.rpath.value_or(""));
+}
+
+/// The part of an entry of a run path after "$ORIGIN" or "${ORIGIN}"; nothing for another entry.
+inline std::optional<std::string_view> after_origin(std::string_view entry) noexcept {
+  for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"}) {
+    if (!entry.starts_with(origin)) continue;
+    const std::string_view rest = entry.substr(origin.size());
+    if (rest.empty() || rest.starts_with('/')) return rest;
+  }
+  return std::nullopt;
+}
+
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
 [[gnu::cold]] inline std::vector<std::string> directories_beside(
     const elf::Dependencies& library, const std::filesystem::path& path) {
-  const std::string run_path = library.run_path.value_or(library.rpath.value_or(""));
   std::vector<std::string> out;
+  const std::string run_path = run_path_of(library);
   for (const std::string_view entry : split(run_path, ':')) {
-    for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"}) {
-      if (!entry.starts_with(origin)) continue;
-      const std::string_view rest = entry.substr(origin.size());
-      if (!rest.empty() && !rest.starts_with('/')) continue;
-      out.push_back(path_text(normal_path(path.parent_path() / concat(".", rest))));
-    }
+    const auto rest = after_origin(entry);
+    if (rest) out.push_back(path_text(normal_path(path.parent_path() / concat(".", *rest))));
+  }
+  return out;
+}
+
+/// Entries of a run path that are neither relative to the library itself nor directories of the
+/// system: of the current working directory, of applications, with another word of the loader.
+[[gnu::cold]] inline std::vector<std::string> directories_elsewhere(
+    const elf::Dependencies& library) {
+  std::vector<std::string> out;
+  const std::string run_path = run_path_of(library);
+  if (run_path.empty()) return out;
+  for (const std::string_view entry : split(run_path, ':')) {
+    if (after_origin(entry)) continue;
+    const std::string normal = path_text(normal_path(path_of(std::string(entry)))) + "/";
+    bool is_system = entry.find('$') == std::string_view::npos;
+    const auto begins = [&](std::string_view with) { return normal.starts_with(with); };
+    is_system &= begins("/usr/") || begins("/lib/") || begins("/lib64/");
+    if (!is_system) out.emplace_back(entry);
   }
   return out;
 }
 
 }  // namespace detail
+
+/// Whether a plugin may need libraries by paths, which the dynamic loader opens itself.
+enum class Paths : std::uint8_t {
+  trusted,  ///< An absolute path, which is trusted like the plugin.
+  refused,  ///< None, but for directories of the system: what was checked is all that is loaded.
+};
+
+/// The identity of the files of a plugin, as `Library::files_of` finds them: the SHA-256 of one
+/// file; of several files, the SHA-256 of their SHA-256.
+///
+/// threads: any. errors: AccessFailed when a file cannot be read.
+inline Result<Sha256> digest_of(std::span<const OpenedFile> files) {
+  Sha256Hasher hasher;
+  for (const OpenedFile& file : files) {
+    TENON_TRY(const Sha256 one, sha256_of_file(file.descriptor.get()));
+    if (files.size() == 1) return one;
+    hasher.update(std::as_bytes(std::span(one.bytes)));
+  }
+  return hasher.finish();
+}
 
 /// A loaded shared library, closed on destruction.
 ///
@@ -70,7 +121,7 @@ class Library {
   }
 
   /// Loads the very file that is open, whatever its path names by now: on Linux through /proc;
-  /// where that is missing, by its path, and the two are compared afterwards.
+  /// where that is missing, by its path, and the two are compared before and afterwards.
   ///
   /// Libraries that it needs and that its run path finds next to it ($ORIGIN) are loaded first, in
   /// the same way and with the same trust. A needed library that is named by a relative path is
@@ -80,35 +131,39 @@ class Library {
   /// it was changed meanwhile; and those of `open_file` for a library next to it.
   [[nodiscard]] static Result<Library> load(OpenedFile file) {
     TENON_TRY(const Needs needs, needs_of(file));
-    return load(std::move(file), needs);
+    TENON_TRY(auto files, files_of(std::move(file), needs));
+    return load(std::move(files));
   }
 
-  /// The same, with what `read_needs` read from the file. `policy`, when it is not null, admitted
-  /// the file and is asked for each library next to it; none is then loaded by an absolute path
+  /// The files that are loaded for a plugin: each library next to it after those that it needs, and
+  /// the plugin last. `needs` is what `read_needs` read from the file. `policy`, when it is not
+  /// null, admitted the file and is asked for each of the others. Under a policy, and with
+  /// `Paths::refused`, no library may be loaded by a path that the dynamic loader opens
   /// (NotSupported).
-  [[nodiscard]] static Result<Library> load(OpenedFile file, const Needs& needs,
-                                            const LibraryPolicy* policy = nullptr) {
-    Library library;
-    library.policy_ = policy;
+  [[nodiscard]] static Result<std::vector<OpenedFile>> files_of(OpenedFile file, const Needs& needs,
+                                                                const LibraryPolicy* policy,
+                                                                Paths paths) {
+    const Collection collection{policy, policy ? Paths::refused : paths};
     std::vector<FileIdentity> visited{file.identity};
-    TENON_RETURN_IF_ERROR(library.load_beside(file, needs, visited));
-    TENON_TRY(auto handle, detail::LibraryHandle::open(std::move(file), detail::keeps_libraries()));
-    library.handles_.push_back(std::move(handle));
-    return library;
+    std::vector<OpenedFile> out;
+    TENON_RETURN_IF_ERROR(collection.add_beside(file, needs, visited, out));
+    out.push_back(std::move(file));
+    return out;
+  }
+  [[nodiscard]] static Result<std::vector<OpenedFile>> files_of(
+      OpenedFile file, const Needs& needs, const LibraryPolicy* policy = nullptr) {
+    return files_of(std::move(file), needs, policy, Paths::trusted);
   }
 
-  /// NotSupported when a library next to the file would be loaded with it: under a policy, for a
-  /// plugin that another process loads, which has no policy.
-  [[nodiscard]] static Status check_none_beside(const OpenedFile& file, const Needs& needs) {
-    for (const std::string& directory : detail::directories_beside(needs, file.path)) {
-      for (const std::string& name : needs.needed) {
-        if (!open_file(path_of(directory) / name, Trust::caller).ok()) continue;
-        return error(Error::NotSupported, path_text(file.path), ": needs ", name,
-                     ", which is next to it, and is to run in a process of its own, where no "
-                     "signature is checked");
-      }
+  /// Loads what `files_of` found: these files, and nothing else that is next to the plugin.
+  [[nodiscard]] static Result<Library> load(std::vector<OpenedFile> files) {
+    Library library;
+    for (OpenedFile& file : files) {
+      TENON_TRY(auto handle,
+                detail::LibraryHandle::open(std::move(file), detail::keeps_libraries()));
+      library.handles_.push_back(std::move(handle));
     }
-    return ok();
+    return library;
   }
 
   Library(Library&&) noexcept = default;
@@ -139,62 +194,75 @@ class Library {
  private:
   Library() = default;
 
-  /// $ORIGIN would mean /proc for the dynamic loader. It takes what is loaded already for a name
-  /// that is needed, when that is its DT_SONAME.
-  Status load_beside(const OpenedFile& file, const Needs& needs,
-                     std::vector<FileIdentity>& visited) {
-    for (const std::string& name : needs.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
-    for (const std::string& directory : detail::directories_beside(needs, file.path)) {
-      for (const std::string& name : needs.needed) {
-        if (name.find('/') != std::string::npos) continue;
-        auto needed = open_file(path_of(directory) / name, file.trust);
-        if (needed.error() == Error::NotFound) continue;
-        if (!needed.ok()) {
-          return std::move(needed).status().with_context(
-              concat("needed by ", path_text(file.path)));
-        }
-        bool is_visited = false;
-        for (const FileIdentity& each : visited) is_visited |= each == needed->identity;
-        if (is_visited) continue;
-        visited.push_back(needed->identity);
-        if (policy_) {
-          needed = policy_->admit(*std::move(needed), {});
-          if (!needed.ok()) {
-            return std::move(needed).status().with_context(
-                concat("needed by ", path_text(file.path)));
-          }
-        }
-        TENON_TRY(const Needs needs_of_it, needs_of(*needed));
-        TENON_RETURN_IF_ERROR(check_soname(*needed, needs_of_it, name));
-        TENON_RETURN_IF_ERROR(load_beside(*needed, needs_of_it, visited));
-        TENON_TRY(auto handle,
-                  detail::LibraryHandle::open(*std::move(needed), detail::keeps_libraries()));
-        handles_.push_back(std::move(handle));
-      }
-    }
-    return ok();
-  }
+  /// How the files of one plugin are found.
+  struct Collection {
+    const LibraryPolicy* policy;
+    Paths paths;
 
-  /// The dynamic loader takes a name with a slash for a path, from the current working directory if
-  /// it is relative.
-  [[nodiscard]] Status check_needed(const OpenedFile& file, const std::string& name) const {
-    if (name.find('/') == std::string::npos) return ok();
-    if (name.front() != '/') {
-      return error(
-          Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
-          ", which the dynamic loader would take from the current working directory; expected a "
-          "name without a slash (link with a library that has a DT_SONAME)");
+    /// $ORIGIN would mean /proc for the dynamic loader. It takes what is loaded already for a name
+    /// that is needed, when that is its DT_SONAME.
+    Status add_beside(const OpenedFile& file, const Needs& needs,
+                      std::vector<FileIdentity>& visited, std::vector<OpenedFile>& out) const {
+      for (const std::string& name : needs.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
+      TENON_RETURN_IF_ERROR(check_run_path(file, needs));
+      for (const std::string& directory : detail::directories_beside(needs, file.path)) {
+        for (const std::string& name : needs.needed) {
+          if (name.find('/') != std::string::npos) continue;
+          auto needed = open_file(path_of(directory) / name, file.trust);
+          if (needed.error() == Error::NotFound) continue;
+          const auto where = [&] { return concat("needed by ", path_text(file.path)); };
+          if (!needed.ok()) return std::move(needed).status().with_context(where());
+          bool is_visited = false;
+          for (const FileIdentity& each : visited) is_visited |= each == needed->identity;
+          if (is_visited) continue;
+          visited.push_back(needed->identity);
+          if (policy) {
+            needed = policy->admit(*std::move(needed), {});
+            if (!needed.ok()) return std::move(needed).status().with_context(where());
+          }
+          TENON_TRY(const Needs needs_of_it, needs_of(*needed));
+          TENON_RETURN_IF_ERROR(check_soname(*needed, needs_of_it, name));
+          TENON_RETURN_IF_ERROR(add_beside(*needed, needs_of_it, visited, out));
+          out.push_back(*std::move(needed));
+        }
+      }
+      return ok();
     }
-    if (policy_) {
-      return error(Error::NotSupported, path_text(file.path), ": needs ", host::quoted(name),
-                   ", which the dynamic loader opens by its path, so that what was admitted need "
-                   "not be what is loaded; expected a name without a slash");
+
+    /// The dynamic loader takes a name with a slash for a path, from the current working directory
+    /// if it is relative.
+    [[nodiscard]] Status check_needed(const OpenedFile& file, const std::string& name) const {
+      if (name.find('/') == std::string::npos) return ok();
+      if (name.front() != '/') {
+        return error(
+            Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
+            ", which the dynamic loader would take from the current working directory; expected a "
+            "name without a slash (link with a library that has a DT_SONAME)");
+      }
+      if (paths == Paths::refused) {
+        return error(Error::NotSupported, path_text(file.path), ": needs ", host::quoted(name),
+                     ", which the dynamic loader opens by its path, so that what was admitted need "
+                     "not be what is loaded; expected a name without a slash");
+      }
+      auto needed = open_file(name, file.trust);
+      return needed.ok() ? ok()
+                         : std::move(needed).status().with_context(
+                               concat("needed by ", path_text(file.path)));
     }
-    auto needed = open_file(name, file.trust);
-    return needed.ok() ? ok()
-                       : std::move(needed).status().with_context(
-                             concat("needed by ", path_text(file.path)));
-  }
+
+    /// Whatever is in a directory of a run path by the time of the load is loaded, and nothing has
+    /// checked it.
+    [[nodiscard]] Status check_run_path(const OpenedFile& file, const Needs& needs) const {
+      if (paths == Paths::trusted) return ok();
+      for (const std::string& entry : detail::directories_elsewhere(needs)) {
+        return error(Error::NotSupported, path_text(file.path), ": its run path has ",
+                     host::quoted(entry),
+                     ", where the dynamic loader takes libraries that nothing admitted; expected "
+                     "$ORIGIN, or a directory below /usr or /lib");
+      }
+      return ok();
+    }
+  };
 
   static Result<Needs> needs_of(const OpenedFile& file) {
     if constexpr (this_platform.format != BinaryFormat::elf) return Needs();
@@ -207,7 +275,6 @@ class Library {
                  "', expected its name '", name, "' (link it with -Wl,-soname,", name, ")");
   }
 
-  const LibraryPolicy* policy_ = nullptr;       // Not used after `load`.
   std::vector<detail::LibraryHandle> handles_;  // What it needs first; itself last.
 };
 

@@ -116,14 +116,13 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
 namespace detail {
 
 /// Loads what `info.isolation`, which is not null, gives in place of `file`.
-[[gnu::cold]] inline Result<std::shared_ptr<Plugin>> load_isolated(const OpenedFile& file,
+[[gnu::cold]] inline Result<std::shared_ptr<Plugin>> load_isolated(OpenedFile file,
                                                                    const PluginRecord& record,
                                                                    const Library::Needs& needs,
                                                                    HostInfo info) {
-  if (info.library_policy) {
-    TENON_RETURN_IF_ERROR(Library::check_none_beside(file, needs));
-  }
-  TENON_TRY(OpenedFile isolated, info.isolation->isolate(file, record));
+  TENON_TRY(const std::vector<OpenedFile> files,
+            Library::files_of(std::move(file), needs, info.library_policy.get()));
+  TENON_TRY(OpenedFile isolated, info.isolation->isolate(files, record));
   isolated.is_admitted = true;  // A part of the host, which runs what was admitted.
   info.isolation = nullptr;
   return Plugin::load(std::move(isolated), nullptr, std::move(info));
@@ -153,6 +152,7 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
   if (policy && !file.is_admitted) {
     TENON_TRY(OpenedFile admitted, policy->admit(std::move(file), {}));
     file = std::move(admitted);
+    file.is_admitted = true;
   }
   const std::string path = path_text(file.path);
   // Of one reading of the file: the record, and what it needs, which counts after the record.
@@ -171,9 +171,10 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
   TENON_RETURN_IF_ERROR(needs);
   if (info.isolation) {
     TENON_TRY(const bool apart, info.isolation->isolates(in_file, path_text(file.path.filename())));
-    if (apart) return detail::load_isolated(file, in_file, *needs, std::move(info));
+    if (apart) return detail::load_isolated(std::move(file), in_file, *needs, std::move(info));
   }
-  TENON_TRY(Library library, Library::load(std::move(file), *needs, policy));
+  TENON_TRY(auto files, Library::files_of(std::move(file), *needs, policy));
+  TENON_TRY(Library library, Library::load(std::move(files)));
   const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
   if (!symbol) {
     return error(Error::InvalidArgument, path, ": no exported symbol ", TENON_PLUGIN_SYMBOL,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/impl/platform/sealed_copy.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
@@ -112,6 +113,9 @@ BackendOpener file_opener(Trust trust) {
       file.is_admitted = true;
     }
     if (source.sha256) {
+      if (detail::has_sealed_copies && !file.is_admitted) {
+        TENON_TRY(file, detail::sealed_copy(file, "to check its SHA-256"));
+      }
       TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
       if (found != *source.sha256) {
         return error(Error::AccessFailed, path_text(source.path), ": its SHA-256 is ",

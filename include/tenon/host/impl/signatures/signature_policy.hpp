@@ -243,7 +243,7 @@ Result<OpenedFile> SignaturePolicy::admit(OpenedFile file, std::string_view sign
   }
   std::optional<OpenedFile> copy;
   if (copies) {
-    TENON_TRY(copy, detail::sealed_copy(file));
+    TENON_TRY(copy, detail::sealed_copy(file, "to check its signature"));
   }
   OpenedFile& checked = copy ? *copy : file;
   TENON_RETURN_IF_ERROR(with_bytes(checked, [&](std::span<const std::byte> bytes) {

@@ -54,6 +54,8 @@ class LibraryHandle {
   static Result<LibraryHandle> open(OpenedFile file, bool keep) {
     const std::string name = descriptor_name(file);
     const std::string& loaded_name = name.empty() ? file.path.native() : name;
+    // Before code of what is there now runs. A file in memory is never what is at its path.
+    if (name.empty()) TENON_RETURN_IF_ERROR(check_unchanged(file, true));
     void* handle =
         ::dlopen(loaded_name.c_str(), RTLD_NOW | RTLD_LOCAL | (keep ? RTLD_NODELETE : 0));
     if (!handle) {
@@ -62,7 +64,7 @@ class LibraryHandle {
                    with_path(reason ? reason : "no reason given", loaded_name, file.path.native()));
     }
     LibraryHandle out(handle, std::move(file));
-    TENON_RETURN_IF_ERROR(out.check_unchanged(name.empty()));
+    TENON_RETURN_IF_ERROR(check_unchanged(out.file_, name.empty()));
     return out;
   }
 
@@ -85,7 +87,7 @@ class LibraryHandle {
   [[nodiscard]] const OpenedFile& file() const noexcept { return file_; }
 
   /// Whether the open file is still what was loaded. InvalidState when it was written to.
-  [[nodiscard]] Status check_unchanged() const { return check_unchanged(false); }
+  [[nodiscard]] Status check_unchanged() const { return check_unchanged(file_, false); }
 
  private:
   LibraryHandle(void* handle, OpenedFile file) noexcept : file_(std::move(file)), handle_(handle) {}
@@ -101,12 +103,12 @@ class LibraryHandle {
 
   /// Whether the file is still what was checked: written to meanwhile, or, where it had to be
   /// loaded by its path, replaced.
-  [[nodiscard]] Status check_unchanged(bool by_path) const {
+  [[nodiscard]] static Status check_unchanged(const OpenedFile& file, bool by_path) {
     struct stat status{};
     const int failed =
-        by_path ? ::stat(file_.path.c_str(), &status) : ::fstat(file_.descriptor.get(), &status);
-    if (failed == 0 && platform::identity_of(status) == file_.identity) return ok();
-    return error(Error::InvalidState, file_.path.native(),
+        by_path ? ::stat(file.path.c_str(), &status) : ::fstat(file.descriptor.get(), &status);
+    if (failed == 0 && platform::identity_of(status) == file.identity) return ok();
+    return error(Error::InvalidState, file.path.native(),
                  ": was changed while it was loaded; replace plugins by renaming a new file");
   }
 

@@ -83,11 +83,13 @@ inline Result<OpenedFile> sealed_file(std::span<const std::byte> bytes,
   return seal(std::move(memory), path, trust, purpose);
 }
 
-/// A copy of `file` in memory, sealed before this returns. It has the path and the trust of `file`.
+/// A copy of `file` in memory, sealed before this returns. A caller that checks the copy passes its
+/// descriptor on, and with it the bytes that were checked. It has the path and the trust of `file`.
+/// `purpose` ends the texts of failures.
 ///
-/// errors: AccessFailed when the file cannot be read; those of `seal`.
-inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
-  constexpr std::string_view purpose = "to check its signature";
+/// errors: AccessFailed when the file cannot be read; InvalidState when it has another size than
+/// when it was opened; those of `seal`.
+inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view purpose) {
   const auto failed = [&](const char* what) {
     return error(Error::AccessFailed, file.path.native(), ": ", std::string_view(what), " ",
                  purpose, ": ", std::strerror(errno));
@@ -96,15 +98,23 @@ inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
   if (!copy.valid()) return failed("a copy in memory cannot be made");
   constexpr std::size_t piece = 256 * 1024;
   const std::unique_ptr<std::byte[]> buffer(new std::byte[piece]);
-  for (std::uint64_t offset = 0;;) {
+  std::uint64_t offset = 0;
+  for (;;) {
     const std::ptrdiff_t size = platform::pread(file.descriptor.get(), buffer.get(), piece, offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return failed("cannot be read");
-    if (size == 0) break;
+    // One that grows without end is not copied without end.
+    if (size == 0 || offset > file.identity.size) break;
     if (!write_all(copy.get(), buffer.get(), static_cast<std::size_t>(size))) {
       return failed("a copy in memory cannot be written");
     }
     offset += static_cast<std::uint64_t>(size);
+  }
+  if (offset != file.identity.size) {
+    return error(Error::InvalidState, file.path.native(), ": has another size than the ",
+                 file.identity.size,
+                 " bytes when it was opened; replace plugins by renaming a new "
+                 "file");
   }
   return seal(std::move(copy), file.path, file.trust, purpose);
 }
@@ -123,14 +133,14 @@ inline Result<OpenedFile> same_copy(const OpenedFile& copy) {
 inline constexpr bool has_sealed_copies = false;
 
 /// Never called.
-inline Result<OpenedFile> sealed_copy(const OpenedFile& file) {
+inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view) {
   return error(Error::NotSupported, path_text(file.path), ": this system has no sealed files");
 }
 inline Result<OpenedFile> sealed_file(std::span<const std::byte>, const std::filesystem::path& path,
                                       Trust, std::string_view) {
   return error(Error::NotSupported, path_text(path), ": this system has no sealed files");
 }
-inline Result<OpenedFile> same_copy(const OpenedFile& copy) { return sealed_copy(copy); }
+inline Result<OpenedFile> same_copy(const OpenedFile& copy) { return sealed_copy(copy, {}); }
 
 #endif
 
