@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Directories of a cache, and what is removed from them.
+#if !defined(_WIN32)
+#include <sys/stat.h>
+#endif
+
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <tenon/host/prepared.hpp>
 #include <utility>
@@ -10,6 +18,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/impl/prepared/prepared_file.hpp"
 
 namespace {
 
@@ -146,4 +155,106 @@ TEST_CASE("a file that is named as another one, or is none, does not verify", "[
   directory.write("cache/text.prepared", "text");
   CHECK(cache.verify("text.prepared").error() == Error::InvalidExternalData);
   CHECK(names(cache).size() == 3);
+}
+
+namespace {
+
+/// A host that keeps what is logged.
+struct LoggingHost : tenon_host {
+  LoggingHost() : tenon_host(quiet) {
+    log = [](const tenon_host* self, std::int32_t, const char* text, std::uint64_t size) {
+      static_cast<const LoggingHost*>(self)->all += std::string(text, size);
+    };
+  }
+  mutable std::string all;
+};
+
+/// The name of the file with key 7.
+std::string name_of_seven() { return "07" + std::string(62, '0') + ".prepared"; }
+
+/// Looks for the bytes of key 7, and stores new ones; what the log says.
+std::string look_and_store(const host::PreparedCache& cache, tenon_status expected) {
+  const LoggingHost log;
+  host::PreparedKey key{{}, "Acme", "/usr/lib/acme.so"};
+  key.digest.bytes[0] = 7;
+  tenon_prepared* prepared = nullptr;
+  REQUIRE(cache.open(key, log, &prepared).ok());
+  CHECK(prepared->data == nullptr);
+  const tenon_span part{"bytes", 5};
+  CHECK(prepared->store(prepared, &part, 1) == expected);
+  prepared->release(prepared);
+  return log.all;
+}
+
+}  // namespace
+
+#if !defined(_WIN32)
+TEST_CASE("whatever is at the name of a file is neither waited for nor written through",
+          "[prepared]") {
+  namespace fs = std::filesystem;
+  const tenon::test::TemporaryDirectory directory;
+  const fs::path other = directory.write("other", "not of the cache");
+  ::chmod(other.c_str(), 0644);
+  const auto link_to = [](const fs::path& target) {
+    return [target](const fs::path& at) { fs::create_symlink(target, at); };
+  };
+  const struct {
+    const char* what;
+    std::function<void(const fs::path&)> put;
+    const char* why;  ///< In the log.
+    tenon_status stored = TENON_STATUS_OK;
+  } cases[] = {
+      {"a FIFO", [](const fs::path& at) { REQUIRE(::mkfifo(at.c_str(), 0600) == 0); }, "FIFO"},
+      {"a link to a FIFO",
+       [&](const fs::path& at) {
+         REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+         fs::create_symlink(directory / "fifo", at);
+       },
+       "FIFO"},
+      {"a link to another file", link_to(other), "ends after"},
+      {"a link to nothing", link_to(directory / "nothing"), ""},
+      {"a link to a device", link_to("/dev/zero"), "device"},
+      {"a link to itself", link_to(name_of_seven()), "symbolic links"},
+      {"a directory", [](const fs::path& at) { fs::create_directory(at); }, "directory",
+       TENON_STATUS_ACCESS_FAILED},
+      {"a file that others can write to",
+       [&](const fs::path& at) {
+         fs::copy_file(other, at);
+         ::chmod(at.c_str(), 0666);
+       },
+       "writable by every user"},
+  };
+  for (const auto& each : cases) {
+    INFO(each.what);
+    const fs::path folder = directory / "cache";
+    const host::PreparedCache cache = open_cache(folder);
+    const fs::path at = folder / name_of_seven();
+    each.put(at);
+    const std::string log = look_and_store(cache, each.stored);
+    INFO(log);
+    CHECK_THAT(log, ContainsSubstring(each.why));
+    CHECK(fs::is_regular_file(fs::symlink_status(at)) == (each.stored == TENON_STATUS_OK));
+    CHECK(fs::file_size(other) == 16);
+    CHECK_FALSE(fs::exists(directory / "nothing"));
+    CHECK((each.stored != TENON_STATUS_OK || cache.verify(name_of_seven()).ok()));
+    fs::remove_all(folder);
+  }
+}
+#endif
+
+TEST_CASE("a file that is larger than its cache may be is not read", "[prepared]") {
+  const tenon::test::TemporaryDirectory directory;
+  const host::PreparedCache cache = open_cache(directory / "cache", 1 << 20);
+  host::detail::PreparedHead head;
+  head.key.bytes[0] = 7;
+  head.nbytes = std::uint64_t{3} << 30;  // A hole: the file takes a page.
+  const auto page = head.write();
+  const std::filesystem::path at = directory / "cache" / name_of_seven();
+  std::ofstream(at, std::ios::binary)
+      .write(reinterpret_cast<const char*>(page.data()), std::ssize(page));
+  std::filesystem::resize_file(at, page.size() + head.nbytes);
+  std::filesystem::permissions(at, std::filesystem::perms::owner_read);
+  const std::string log = look_and_store(cache, TENON_STATUS_OK);
+  CHECK_THAT(log, ContainsSubstring("has 3221229568 bytes, expected at most 1048576"));
+  CHECK(std::filesystem::file_size(at) == page.size() + 5);
 }

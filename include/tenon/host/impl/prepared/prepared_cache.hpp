@@ -62,7 +62,7 @@ struct KeptBytes : tenon_prepared {
     if (there.key.bytes != head.key.bytes) {
       return error(Error::InvalidExternalData, "was stored under another key");
     }
-    return read_prepared(file, there);
+    return read_prepared(file, there, cache.max_bytes());
   }
 
   [[nodiscard]] Status store(std::span<const tenon_span> parts) const {
@@ -205,7 +205,7 @@ Status PreparedCache::verify(const std::string& name) const {
     if (name != concat(head.key.to_hex(), detail::prepared_suffix)) {
       return error(Error::InvalidExternalData, "was stored under the key ", head.key.to_hex());
     }
-    return detail::read_prepared(file, head).status();
+    return detail::check_prepared(file, head);
   };
   return check().with_context(path_text(directory_ / name));
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
@@ -132,16 +133,39 @@ inline Result<PreparedHead> read_prepared_head(const OpenedFile& file) {
                PreparedHead::size, " and ", head.nbytes);
 }
 
-/// A copy of the bytes of a file, checked and read-only.
-inline Result<SealedBytes> read_prepared(const OpenedFile& file, const PreparedHead& head) {
-  if (head.nbytes > static_cast<std::uint64_t>(PTRDIFF_MAX)) {
-    return error(Error::MemoryAllocationFailed, "no memory for ", head.nbytes, " bytes");
+inline Status other_bytes() {
+  return error(Error::InvalidExternalData, "its bytes are not those that were stored");
+}
+
+/// A copy of the bytes of a file, checked and read-only. A file that is larger than the whole cache
+/// may be, `max_bytes`, is not read.
+inline Result<SealedBytes> read_prepared(const OpenedFile& file, const PreparedHead& head,
+                                         std::uint64_t max_bytes) {
+  if (file.identity.size > std::min<std::uint64_t>(max_bytes, PTRDIFF_MAX)) {
+    return error(Error::InvalidExternalData, "has ", file.identity.size,
+                 " bytes, expected at most ", max_bytes, ", the limit of the cache");
   }
   TENON_TRY(SealedBytes out, SealedBytes::take(static_cast<std::size_t>(head.nbytes)));
   TENON_RETURN_IF_ERROR(read_exactly(file, out.writable(), PreparedHead::size));
   TENON_RETURN_IF_ERROR(out.seal());
   if (sha256_of(out.bytes()).bytes == head.content.bytes) return out;
-  return error(Error::InvalidExternalData, "its bytes are not those that were stored");
+  return other_bytes();
+}
+
+/// Whether the bytes of a file are those that were stored, of any size: they are read in pieces.
+inline Status check_prepared(const OpenedFile& file, const PreparedHead& head) {
+  constexpr std::uint64_t piece = 256 * 1024;
+  std::vector<std::byte> buffer(piece);
+  Sha256Hasher hasher;
+  for (std::uint64_t done = 0; done < head.nbytes;) {
+    const std::span part(buffer.data(),
+                         static_cast<std::size_t>(std::min(piece, head.nbytes - done)));
+    TENON_RETURN_IF_ERROR(read_exactly(file, part, PreparedHead::size + done));
+    hasher.update(part);
+    done += part.size();
+  }
+  if (hasher.finish().bytes == head.content.bytes) return ok();
+  return other_bytes();
 }
 
 /// Writes a file of `parts`, for the user of the process alone.
@@ -154,9 +178,7 @@ inline Status write_prepared(const std::filesystem::path& path, PreparedHead hea
     head.nbytes += part.size();
   }
   head.content = hasher.finish();
-  TENON_TRY(NewFile file, NewFile::create(path));
-  using std::filesystem::perms;
-  TENON_RETURN_IF_ERROR(file.set_permissions(perms::owner_read | perms::owner_write));
+  TENON_TRY(NewFile file, NewFile::replace(path));
   const std::array page = head.write();
   TENON_RETURN_IF_ERROR(file.write(page));
   for (const Bytes part : parts) TENON_RETURN_IF_ERROR(file.write(part));

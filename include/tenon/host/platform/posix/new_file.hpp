@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -34,6 +36,14 @@ class NewFile {
   ///         write to. The text begins with the path.
   [[nodiscard]] static Result<NewFile> create(const std::filesystem::path& path);
 
+  /// Begins a file that replaces whatever is at `path`, for a directory that others may write to: a
+  /// link is not followed, and no FIFO or device is opened. It is readable for its owner alone
+  /// unless `set_permissions` says otherwise.
+  ///
+  /// errors: AccessFailed, when the directory does not exist or cannot be written to; of `commit`
+  ///         when there is a directory at `path`. The text begins with the path.
+  [[nodiscard]] static Result<NewFile> replace(const std::filesystem::path& path);
+
   NewFile(NewFile&& other) noexcept
       : path_(std::move(other.path_)),
         target_(std::move(other.target_)),
@@ -63,8 +73,9 @@ class NewFile {
   NewFile() = default;
 
   [[nodiscard]] static FileDescriptor open_in_place(const std::filesystem::path& path);
-  void open_unnamed();
-  void open_named();
+  [[nodiscard]] Status open(::mode_t mode);
+  void open_unnamed(::mode_t mode);
+  void open_named(::mode_t mode);
   [[nodiscard]] std::filesystem::path next_temporary() const;
   [[nodiscard]] Status link();
   [[nodiscard]] Status rename();

@@ -30,6 +30,13 @@ class NewFile {
   ///         with the path.
   [[nodiscard]] static Result<NewFile> create(const std::filesystem::path& path);
 
+  /// Begins a file that replaces whatever is at `path`: a link is not followed, and no pipe or
+  /// device is opened.
+  ///
+  /// errors: AccessFailed, when the directory does not exist or cannot be written to; of `commit`
+  ///         when there is a directory at `path`. The text begins with the path.
+  [[nodiscard]] static Result<NewFile> replace(const std::filesystem::path& path);
+
   NewFile(NewFile&&) noexcept = default;
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile() = default;
@@ -50,6 +57,7 @@ class NewFile {
  private:
   NewFile() = default;
 
+  [[nodiscard]] Status open();
   [[nodiscard]] Status failed(std::string_view what, ::DWORD failure) const;
 
   std::filesystem::path path_;    ///< As it was given.

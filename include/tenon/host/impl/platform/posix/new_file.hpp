@@ -65,32 +65,46 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path) {
       out.target_ = out.target_.parent_path() / std::filesystem::read_symlink(out.target_, none);
     }
   }
-  out.open_unnamed();
-  if (!out.file_.valid()) out.open_named();
-  if (!out.file_.valid()) return out.failed("cannot create a file next to it");
+  TENON_RETURN_IF_ERROR(out.open(0666));
   // A file system without permissions refuses to change them.
   if (exists) static_cast<void>(::fchmod(out.file_.get(), before.st_mode & 0777));
   return Result<NewFile>(std::move(out));
 }
 
-void NewFile::open_unnamed() {
+Result<NewFile> NewFile::replace(const std::filesystem::path& path) {
+  NewFile out;
+  out.path_ = path;
+  out.target_ = path;
+  TENON_RETURN_IF_ERROR(out.open(0600));
+  return Result<NewFile>(std::move(out));
+}
+
+Status NewFile::open(::mode_t mode) {
+  open_unnamed(mode);
+  if (!file_.valid()) open_named(mode);
+  return file_.valid() ? ok() : failed("cannot create a file next to it");
+}
+
+void NewFile::open_unnamed(::mode_t mode) {
 #if defined(O_TMPFILE)
   const std::filesystem::path directory = target_.parent_path();
   FileDescriptor file(
-      ::open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+      ::open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
   if (!file.valid()) return;
   // Where it gets its name from; not mounted everywhere.
   if (::access(concat("/proc/self/fd/", file.get()).c_str(), F_OK) != 0) return;
   file_ = std::move(file);
   is_unnamed_ = true;
+#else
+  static_cast<void>(mode);
 #endif
 }
 
-void NewFile::open_named() {
+void NewFile::open_named(::mode_t mode) {
   constexpr int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
   for (int attempts = 0; attempts < 100; ++attempts) {
     temporary_ = next_temporary();
-    file_ = FileDescriptor(::open(temporary_.c_str(), flags, 0666));
+    file_ = FileDescriptor(::open(temporary_.c_str(), flags, mode));
     if (file_.valid()) return;
     if (errno != EEXIST && errno != EINTR) break;
   }

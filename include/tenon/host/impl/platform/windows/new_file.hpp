@@ -36,25 +36,38 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path) {
   out.target_ =
       exists ? std::filesystem::canonical(path, problem) : std::filesystem::absolute(path, problem);
   if (problem) return error(Error::AccessFailed, path_text(path), ": ", problem.message());
+  TENON_RETURN_IF_ERROR(out.open());
+  return Result<NewFile>(std::move(out));
+}
+
+Result<NewFile> NewFile::replace(const std::filesystem::path& path) {
+  NewFile out;
+  out.path_ = path;
+  std::error_code problem;
+  out.target_ = std::filesystem::absolute(path, problem);
+  if (problem) return error(Error::AccessFailed, path_text(path), ": ", problem.message());
+  TENON_RETURN_IF_ERROR(out.open());
+  return Result<NewFile>(std::move(out));
+}
+
+Status NewFile::open() {
   static std::atomic<unsigned> counter{0};
   ::DWORD failure = ERROR_FILE_EXISTS;
   for (int attempts = 0; failure == ERROR_FILE_EXISTS && attempts < 100; ++attempts) {
     const std::filesystem::path temporary =
-        out.target_.parent_path() / path_of(concat(".tenon-", std::int64_t{::GetCurrentProcessId()},
-                                                   "-", counter.fetch_add(1), ".tmp"));
+        target_.parent_path() / path_of(concat(".tenon-", std::int64_t{::GetCurrentProcessId()},
+                                               "-", counter.fetch_add(1), ".tmp"));
     // DELETE: it gets its name through the handle, and is marked to be removed until then.
-    out.file_ =
-        platform::Handle(::CreateFileW(temporary.c_str(), GENERIC_WRITE | DELETE, 0, nullptr,
-                                       CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
-    failure = out.file_.valid() ? ERROR_SUCCESS : ::GetLastError();
+    file_ = platform::Handle(::CreateFileW(temporary.c_str(), GENERIC_WRITE | DELETE, 0, nullptr,
+                                           CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+    failure = file_.valid() ? ERROR_SUCCESS : ::GetLastError();
   }
-  if (failure != ERROR_SUCCESS) return out.failed("cannot create a file next to it", failure);
+  if (failure != ERROR_SUCCESS) return failed("cannot create a file next to it", failure);
   ::FILE_DISPOSITION_INFO removed{TRUE};
-  if (!::SetFileInformationByHandle(out.file_.get(), FileDispositionInfo, &removed,
-                                    sizeof removed)) {
-    return out.failed("cannot be marked to be removed", ::GetLastError());
+  if (!::SetFileInformationByHandle(file_.get(), FileDispositionInfo, &removed, sizeof removed)) {
+    return failed("cannot be marked to be removed", ::GetLastError());
   }
-  return Result<NewFile>(std::move(out));
+  return ok();
 }
 
 Status NewFile::write(Bytes bytes) {
