@@ -73,7 +73,13 @@ std::string statement(const Arguments& arguments, const conformance::Certificate
 tool::Outcome check_certificate(const Arguments& arguments) {
   auto file = host::MappedFile::open(arguments.plugin);
   if (!file.ok()) return tool::Outcome::failed(ExitCode::invalid_file, std::move(file).status());
-  auto text = host::read_file(arguments.certificate);
+  // Of these bytes, as the hash is, for whatever platform the plugin is.
+  const auto platform = host::platform_of(file->bytes());
+  auto record = host::peek(file->bytes(), arguments.plugin, platform.value_or(host::this_platform));
+  if (!record.ok()) {
+    return tool::Outcome::failed(ExitCode::invalid_file, std::move(record).status());
+  }
+  auto text = host::read_file(arguments.certificate, conformance::max_report_size);
   if (!text.ok()) return tool::Outcome::failed(ExitCode::wrong_usage, std::move(text).status());
   const auto failed = [&](ExitCode code, Status why) {
     return tool::Outcome::failed(code, std::move(why).with_context(arguments.certificate));
@@ -94,10 +100,7 @@ tool::Outcome check_certificate(const Arguments& arguments) {
   conformance::CertificateTerms terms;
   terms.sha256 = tenon::sha256_of(file->bytes()).to_hex();
   terms.level = arguments.certificate_level;
-  if (const auto record = host::peek(arguments.plugin); record.ok()) {
-    for (const host::BackendRecord& backend : record->backends)
-      terms.backends.push_back(backend.id);
-  }
+  for (const host::BackendRecord& backend : record->backends) terms.backends.push_back(backend.id);
   auto certificate = conformance::certificate_of(*report, terms);
   if (!certificate.ok()) return failed(ExitCode::failed, std::move(certificate).status());
   return {.output = statement(arguments, terms, *certificate, signer)};

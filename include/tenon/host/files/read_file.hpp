@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -15,8 +16,9 @@ namespace tenon::inline TENON_RELEASE::host {
 
 /// All bytes of a file, also of one that is no regular file (`/dev/stdin`). For the small ones:
 /// a program is mapped (MappedFile). AccessFailed, with the path, when it cannot be opened or a
-/// read fails.
-[[nodiscard]] inline Result<std::string> read_file(const std::filesystem::path& path) {
+/// read fails; InvalidArgument when it has more than `max_size` bytes, of which no more are read.
+[[nodiscard]] inline Result<std::string> read_file(const std::filesystem::path& path,
+                                                   std::uint64_t max_size = UINT64_MAX) {
   const auto failed = [&] {
     return error(Error::AccessFailed, path_text(path), ": cannot be read: ", std::strerror(errno));
   };
@@ -30,6 +32,10 @@ namespace tenon::inline TENON_RELEASE::host {
     if (more < 0 && errno == EINTR) continue;
     if (more < 0) return failed();
     size += static_cast<std::size_t>(more);
+    if (size > max_size) {
+      return error(Error::InvalidArgument, path_text(path), ": has more than ", max_size,
+                   " bytes, the limit");
+    }
     if (more != 0) continue;
     out.resize(size);
     return out;

@@ -18,8 +18,8 @@ namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
 
-/// A run of all levels has a few MiB of JSON; the output of a test is a part of it.
-constexpr JsonLimits report_limits{std::uint64_t{256} << 20, 10'000'000, 16};
+/// The output of a test is a part of the JSON.
+constexpr JsonLimits report_limits{max_report_size, 10'000'000, 16};
 
 /// One object of a document, and its place ("subjects[0].tests[3].outcome"), which every error
 /// names.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "tenon/conformance/result.hpp"
@@ -9,8 +10,11 @@
 /// Reads what json.hpp writes.
 namespace tenon::inline TENON_RELEASE::conformance {
 
+/// Most bytes of a report that is read. A run of all levels has a few MiB.
+inline constexpr std::uint64_t max_report_size = std::uint64_t{256} << 20;
+
 /// The report that `to_json` wrote as `text`. InvalidArgument, with the place, for anything else,
-/// for a key that is there twice, and above 256 MiB: the file is untrusted.
+/// for a key that is there twice, and above `max_report_size`: the file is untrusted.
 [[nodiscard]] Result<Report> report_from_json(std::string_view text);
 
 /// The test that `to_json` wrote as `text`.
