@@ -21,7 +21,8 @@ namespace detail::elf {
 
 /// A library's description of the libraries that it needs.
 struct Dependencies {
-  std::vector<std::string> needed;      ///< DT_NEEDED, in order.
+  /// DT_NEEDED, DT_FILTER and DT_AUXILIARY, in order: the dynamic loader opens all of them.
+  std::vector<std::string> needed;
   std::string soname;                   ///< DT_SONAME; empty when there is none.
   std::optional<std::string> rpath;     ///< DT_RPATH; of no effect when there is a DT_RUNPATH.
   std::optional<std::string> run_path;  ///< DT_RUNPATH.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -412,6 +413,41 @@ TEST_CASE("under a policy no run path leads where nothing is checked", "[signatu
     INFO(loaded.text());
     CHECK((loaded.error() == Error::NotSupported) == each.is_refused);
     CHECK((loaded.text().find("its run path has ") != std::string_view::npos) == each.is_refused);
+  }
+}
+
+TEST_CASE("under a policy no library is named by a path, as needed or as a filter",
+          "[signatures]") {
+  TENON_TEST_NEEDS_SIGNER();
+  const Signer signer;
+  std::string bytes = content_of(TENON_TEST_NEEDS_COMPANION);
+  const std::string name = "libcompanion.so", path = "/opt/compani.so";
+  const std::uint64_t of_name = bytes.find(std::string(1, 0) + name + std::string(1, 0)) + 1;
+  for (std::size_t at = 0; (at = bytes.find(name, at)) != bytes.npos; ++at) {
+    bytes.replace(at, name.size(), path);
+  }
+  const auto word = [&](std::size_t at) {
+    std::uint64_t out = 0;
+    std::memcpy(&out, bytes.data() + at, sizeof out);
+    return out;
+  };
+  // Its entry in the dynamic section: DT_NEEDED, and the offset from DT_STRTAB, which comes later.
+  std::size_t entry = 0;
+  for (std::size_t at = 0; at + 32 <= bytes.size() && entry == 0; at += 8) {
+    if (word(at) != 1 || word(at + 8) >= of_name) continue;
+    for (std::size_t next = at + 16; next < std::min(at + 1024, bytes.size() - 16); next += 16) {
+      if (word(next) == 5 && word(next + 8) + word(at + 8) == of_name) entry = at;
+    }
+  }
+  REQUIRE(entry != 0);
+  for (const std::uint64_t tag : {UINT64_C(1), UINT64_C(0x7ffffffd), UINT64_C(0x7fffffff)}) {
+    INFO(tag);
+    std::memcpy(bytes.data() + entry, &tag, sizeof tag);
+    const TemporaryDirectory directory;
+    directory.write("a.so", bytes);
+    signer.sign_file(directory / "a.so");
+    const auto loaded = Plugin::load(directory / "a.so", under(policy_of(publishers_of(signer))));
+    CHECK_THAT(std::string(loaded.text()), ContainsSubstring("needs '/opt/compani.so'"));
   }
 }
 

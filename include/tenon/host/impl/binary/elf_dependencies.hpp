@@ -61,14 +61,18 @@ inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t mach
     dt_needed = 1,
     dt_soname = 14,
     dt_rpath = 15,
-    dt_runpath = 29
+    dt_runpath = 29,
+    dt_auxiliary = 0x7ffffffd,
+    dt_filter = 0x7fffffff
   };
   StringTable texts(tables.strings);
   Dependencies out;
   for (std::uint64_t i = 0; i < image.num_dynamic_entries(); ++i) {
     const auto [tag, value] = image.dynamic_entry(i);
     if (tag == dt_null) break;
-    if (tag == dt_needed) out.needed.push_back(texts.at(value));
+    if (tag == dt_needed || tag == dt_auxiliary || tag == dt_filter) {
+      out.needed.push_back(texts.at(value));
+    }
     if (tag == dt_soname) out.soname = texts.at(value);
     if (tag == dt_rpath) out.rpath = texts.at(value);
     if (tag == dt_runpath) out.run_path = texts.at(value);
