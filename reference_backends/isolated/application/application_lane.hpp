@@ -58,6 +58,12 @@ class ApplicationLane {
     return wait_for_turn(from.turn, Turn::application, from.application_sleeps, slice_ns,
                          spins ? &spinner_ : nullptr);
   }
+  /// Whether the turn is one side's. A word that no side writes would end each wait at once.
+  [[nodiscard]] bool has_turn() const noexcept {
+    const std::uint32_t turn = header().turn.load(std::memory_order_relaxed);
+    return turn == static_cast<std::uint32_t>(Turn::application) ||
+           turn == static_cast<std::uint32_t>(Turn::worker);
+  }
 
   /// Copies what the worker wrote. errors: Internal for what no worker writes.
   [[nodiscard]] Status receive() {
@@ -93,7 +99,13 @@ class ApplicationLane {
     return *const_cast<const volatile T*>(&value);
   }
 
+  /// Never waits. A worker takes descriptors before it gives the turn back, so that one message of
+  /// each lane is on its way at most: a worker that leaves them would fill the socket, and the
+  /// number of descriptors that the kernel lets a user have on their way.
   [[nodiscard]] Result<std::size_t> send_descriptors(std::span<const int> descriptors) {
+    if (!is_taken(socket_.get())) {
+      return error(Error::Internal, "it did not take the descriptors of an earlier message");
+    }
     std::vector<int> sent(descriptors.begin(), descriptors.end());
     host::FileDescriptor attached;
     if (out_.size() > lane_message_size) {
@@ -101,9 +113,9 @@ class ApplicationLane {
       sent.insert(sent.begin(), attached.get());
     }
     const std::byte byte{};
-    if (!send_message(socket_.get(), {&byte, 1}, sent)) {
+    if (!send_message(socket_.get(), {&byte, 1}, sent, MSG_DONTWAIT)) {
       const int reason = errno;
-      return error(Error::Internal, "the worker cannot be reached: ", errno_text(reason));
+      return error(Error::Internal, "descriptors cannot be sent to it: ", errno_text(reason));
     }
     return sent.size();
   }

@@ -181,10 +181,10 @@ Result<std::shared_ptr<Worker>> IsolatedBackend::start_worker(bool describes) {
   TENON_TRY(const Start start, worker_start());
   TENON_TRY(std::shared_ptr<Worker> worker,
             Worker::start(program, trust(), start, host_, {record.id, plugin_}));
-  TENON_TRY(ApplicationLane * lane, worker->take_lane());
-  const LaneLoan loan(worker, lane);
   const CallInfo info{.function = "open",
                       .deadline_ms = static_cast<std::uint64_t>(settings_.deadline_ms)};
+  TENON_TRY(ApplicationLane * lane, worker->take_lane(info));
+  const LaneLoan loan(worker, lane);
   Writer& to = lane->out();
   CallResult result;
   for (const host::OpenedFile& file : *files_) {
@@ -229,7 +229,9 @@ Result<LaneLoan> IsolatedBackend::borrow(bool own) {
     TENON_TRY(worker, start_worker(false));
     if (!own) worker_ = worker;
   }
-  TENON_TRY(ApplicationLane * lane, worker->take_lane());
+  const CallInfo info{.function = "take_lane",
+                      .deadline_ms = static_cast<std::uint64_t>(settings_.deadline_ms)};
+  TENON_TRY(ApplicationLane * lane, worker->take_lane(info));
   return LaneLoan(std::move(worker), lane);
 }
 
@@ -511,15 +513,15 @@ tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, ten
     *out = reinterpret_cast<tenon_delegate*>(session.release());
     return TENON_STATUS_OK;
   }
-  auto lane = worker->take_lane();
+  const CallInfo info = info_of(*session, "create_session");
+  auto lane = worker->take_lane(info);
   if (!lane.ok()) return fail(std::move(lane).status());
   session->loan = LaneLoan(worker, *lane);
   Writer& to = session->loan.lane().out();
   to.clear();
   to.put(parent.number);
   to.put(session->number);
-  const tenon_status status =
-      pass_on(worker->call(**lane, Call::create_session, info_of(*session, "create_session")));
+  const tenon_status status = pass_on(worker->call(**lane, Call::create_session, info));
   if (status == TENON_STATUS_OK) *out = reinterpret_cast<tenon_delegate*>(session.release());
   return status;
 }

@@ -185,12 +185,13 @@ tenon_status IsolatedBackend::get_option(const char* key, tenon_option_sink sink
 void IsolatedBackend::cancel(const IsolatedDelegate& delegate) {
   // The delegate's own lane is in the call that is to end.
   Worker& worker = delegate.loan.worker();
-  auto lane = worker.take_lane();
+  const CallInfo info = info_of(delegate, "cancel");
+  auto lane = worker.take_lane(info);
   if (!lane.ok()) return;
   const LaneLoan loan(delegate.loan.shared_worker(), *lane);
   (*lane)->out().clear();
   (*lane)->out().put(delegate.number);
-  static_cast<void>(worker.call(**lane, Call::cancel, info_of(delegate, "cancel")));
+  static_cast<void>(worker.call(**lane, Call::cancel, info));
 }
 
 tenon_status IsolatedBackend::set_scheduling(IsolatedDelegate& delegate,

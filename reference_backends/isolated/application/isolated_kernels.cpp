@@ -84,16 +84,16 @@ tenon_status IsolatedBackend::run_kernel(IsolatedKernel& kernel,
     const Status revived = revive(kernel);
     if (!revived.ok()) return fail(revived);
   }
-  auto taken = kernel.worker->take_lane();
+  CallInfo info{.function = "run_kernel",
+                .op = kernel.op,
+                .number = ++kernel.num_calls,
+                .deadline_ms = kernel.deadline_ms};
+  auto taken = kernel.worker->take_lane(info);
   if (!taken.ok()) return fail(std::move(taken).status());
   const LaneLoan loan(kernel.worker, *taken);
   Writer& to = loan.lane().out();
   to.clear();
   to.put(kernel.number);
-  CallInfo info{.function = "run_kernel",
-                .op = kernel.op,
-                .number = ++kernel.num_calls,
-                .deadline_ms = kernel.deadline_ms};
   write_call(*context, info, to);
   const std::size_t at = to.size();
   to.put<std::uint64_t>(0);
@@ -119,14 +119,14 @@ void IsolatedBackend::destroy_kernel(IsolatedKernel* kernel) {
   if (!kernel) return;
   const std::unique_ptr<IsolatedKernel> owner(kernel);
   if (kernel->worker->is_dead()) return;
-  auto taken = kernel->worker->take_lane();
+  const CallInfo info{
+      .function = "destroy_kernel", .op = kernel->op, .deadline_ms = kernel->deadline_ms};
+  auto taken = kernel->worker->take_lane(info);
   if (!taken.ok()) return;
   const LaneLoan loan(kernel->worker, *taken);
   loan.lane().out().clear();
   loan.lane().out().put(kernel->number);
-  const auto result = kernel->worker->call(
-      loan.lane(), Call::destroy_kernel,
-      {.function = "destroy_kernel", .op = kernel->op, .deadline_ms = kernel->deadline_ms});
+  const auto result = kernel->worker->call(loan.lane(), Call::destroy_kernel, info);
   if (!result.ok()) host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
 }
 

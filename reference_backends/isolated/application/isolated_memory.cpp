@@ -26,7 +26,8 @@ Status status_of(Result<CallResult> result) {
 }  // namespace
 
 Status IsolatedBackend::import_into(const std::shared_ptr<Worker>& worker, RemoteMemory& memory) {
-  TENON_TRY(ApplicationLane * lane, worker->take_lane());
+  const CallInfo info = apart("import_memory");
+  TENON_TRY(ApplicationLane * lane, worker->take_lane(info));
   const LaneLoan loan(worker, lane);
   tenon_external_memory what = *memory.imported();
   what.descriptor = -1;
@@ -35,8 +36,8 @@ Status IsolatedBackend::import_into(const std::shared_ptr<Worker>& worker, Remot
   lane->out().put(memory.number());
   lane->out().put_bytes(&what, sizeof what);
   const int descriptor = memory.descriptor();
-  TENON_RETURN_IF_ERROR(status_of(
-      worker->call(*lane, Call::import_memory, apart("import_memory"), {&descriptor, 1})));
+  TENON_RETURN_IF_ERROR(
+      status_of(worker->call(*lane, Call::import_memory, info, {&descriptor, 1})));
   memory.add(worker);
   return ok();
 }
@@ -93,12 +94,13 @@ tenon_status IsolatedBackend::import_memory(const tenon_external_memory* memory,
 void IsolatedBackend::end_memory(RemoteMemory& memory, Call kind, std::string_view function) {
   for (const auto& worker : memory.workers()) {
     if (worker->is_dead()) continue;
-    auto lane = worker->take_lane();
+    const CallInfo info = apart(function);
+    auto lane = worker->take_lane(info);
     if (!lane.ok()) continue;
     const LaneLoan loan(worker, *lane);
     (*lane)->out().clear();
     (*lane)->out().put(memory.number());
-    const auto result = worker->call(**lane, kind, apart(function));
+    const auto result = worker->call(**lane, kind, info);
     if (!result.ok()) {
       host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
     }
@@ -168,7 +170,7 @@ Result<std::pair<std::shared_ptr<RemoteMemory>, LaneLoan>> IsolatedBackend::find
   }
   for (const auto& worker : found->workers()) {
     if (worker->is_dead()) return worker->dead_status();
-    TENON_TRY(ApplicationLane * lane, worker->take_lane());
+    TENON_TRY(ApplicationLane * lane, worker->take_lane(apart("copy")));
     return std::pair(std::move(found), LaneLoan(worker, lane));
   }
   return error(Error::InvalidState, "the worker that had the block of device memory has died");

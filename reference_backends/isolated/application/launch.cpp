@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,6 +115,9 @@ Result<Launched> launch(const std::string& path, host::Trust trust, const Start&
   TENON_TRY(const host::OpenedFile program, host::open_file(path, trust));
   TENON_TRY(auto supervision, socket_pair());
   TENON_TRY(auto service, socket_pair());
+  // As small as it gets: lanes that a worker does not take are few.
+  const int smallest = 0;
+  ::setsockopt(service.first.get(), SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest);
   constexpr long pidfd_open_number = 434;
   const host::FileDescriptor self(static_cast<int>(::syscall(pidfd_open_number, ::getpid(), 0u)));
   void* const stacks = ::mmap(nullptr, 2 * stack_size, PROT_READ | PROT_WRITE,

@@ -26,15 +26,25 @@ constexpr std::int64_t slice_ns = 5'000'000;
 constexpr int patience_ms = 2000;
 constexpr std::int64_t cancel_slice_ns = 500'000;
 
-std::int64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+void pass_cancel_flag(LaneHeader& header, const CallInfo& info) noexcept {
+  header.cancel_flag.store(
+      info.cancel_flag ? __atomic_load_n(info.cancel_flag, __ATOMIC_RELAXED) : 0,
+      std::memory_order_relaxed);
 }
 
 std::string late(const CallInfo& info) {
   return concat("it did not return within the deadline of ", info.deadline_ms,
                 " ms, and was ended");
+}
+
+/// "execute of backend B, delegate 1 (method forward), call 2, thread 4711"
+std::string text_of(const CallInfo& info, std::string_view backend) {
+  std::string out = concat(info.function, " of backend ", backend);
+  if (info.delegate != 0) out += concat(", delegate ", info.delegate);
+  if (!info.method.empty()) out += concat(" (method ", info.method, ")");
+  if (!info.op.empty()) out += concat(" (operator ", info.op, ")");
+  if (info.number != 0) out += concat(", call ", info.number);
+  return out + concat(", thread ", ::syscall(SYS_gettid));
 }
 
 /// A text of a report, whose size may be wrong.
@@ -115,21 +125,23 @@ bool Worker::is_in_child_of_fork() const noexcept {
 }
 
 void Worker::await(int descriptor) noexcept {
-  pollfd waited{descriptor, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&waited, 1, patience_ms);
-    // A supervisor that was stopped; the worker ends with it.
+  pollfd waited[] = {{descriptor, POLLIN, 0}, {launched_.process.get(), POLLIN, 0}};
+  // A supervisor that was stopped, or whose worker is in a call of the kernel that does not end, is
+  // told to end, then made to end, and then left.
+  for (const int signal : {SIGTERM, SIGKILL, 0}) {
+    int ready = 0;
+    do {
+      ready = ::poll(waited, std::size(waited), patience_ms);
+    } while (ready < 0 && errno == EINTR);
+    if (ready != 0) return;
     constexpr long pidfd_send_signal_number = 424;
-    if (ready == 0) {
-      ::syscall(pidfd_send_signal_number, launched_.process.get(), SIGKILL, nullptr, 0u);
-    }
-  } while (ready <= 0);
+    ::syscall(pidfd_send_signal_number, launched_.process.get(), signal, nullptr, 0u);
+  }
 }
 
 void Worker::kill() noexcept { ::shutdown(launched_.supervisor.get(), SHUT_WR); }
 
-Result<ApplicationLane*> Worker::take_lane() {
+Result<ApplicationLane*> Worker::take_lane(const CallInfo& info) {
   if (is_in_child_of_fork()) {
     return error(Error::InvalidState, "the worker of ", subject_.backend,
                  " belongs to the process that this one was forked from");
@@ -146,14 +158,43 @@ Result<ApplicationLane*> Worker::take_lane() {
   TENON_TRY(const host::FileDescriptor file, memory_file("tenon-lane", lane_size));
   TENON_TRY(Mapping shared, Mapping::of(file.get(), lane_size, true));
   TENON_TRY(auto sockets, socket_pair());
-  const NewLane request{protocol_version};
   const int sent[] = {file.get(), sockets.second.get()};
   auto lane = std::make_unique<ApplicationLane>(std::move(shared), std::move(sockets.first));
+  TENON_RETURN_IF_ERROR(send_lane(*lane, sent, info));
   const std::lock_guard lock(mutex_);
-  // A worker that has died is noticed by the call in the lane, which says more of it.
-  static_cast<void>(
-      send_message(launched_.service.get(), std::as_bytes(std::span(&request, 1)), sent));
   return lanes_.emplace_back(std::move(lane)).get();
+}
+
+Status Worker::send_lane(const ApplicationLane& lane, std::span<const int> descriptors,
+                         const CallInfo& info) {
+  const NewLane request{protocol_version};
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&request, 1));
+  CallWatch watch(info.deadline_ms);
+  while (!send_message(launched_.service.get(), bytes, descriptors, MSG_DONTWAIT)) {
+    const int reason = errno;
+    // A worker that has died is noticed by the call in the lane, which says more of it.
+    if (reason == EPIPE || reason == ECONNRESET || has_ended()) break;
+    if (reason != EAGAIN && reason != EWOULDBLOCK) {
+      return error(Error::OutOfResources, info.function, " of backend ", subject_.backend,
+                   ": a lane cannot be sent to the worker: ", errno_text(reason));
+    }
+    pollfd waited[] = {{launched_.service.get(), POLLOUT, 0},
+                       {launched_.supervisor.get(), POLLIN, 0}};
+    ::poll(waited, std::size(waited), static_cast<int>(slice_ns / 1'000'000));
+    if (!has_time(watch, 0, info)) return died_in(lane, info, late(info));
+  }
+  return ok();
+}
+
+bool Worker::has_time(CallWatch& watch, std::int64_t waited_ns, const CallInfo& info) const {
+  const CallWatch::Verdict verdict = watch.look(CallWatch::now_ns(), waited_ns);
+  if (verdict == CallWatch::Verdict::report) {
+    const std::string text =
+        concat("the worker has not returned for ", watch.seconds(), " s from ",
+               text_of(info, subject_.backend), ", which has no deadline [", subject_.plugin, "]");
+    host_->log(host_, TENON_LOG_INFO, text.data(), text.size());
+  }
+  return verdict != CallWatch::Verdict::give_up;
 }
 
 void Worker::give_back(ApplicationLane* lane) {
@@ -200,14 +241,13 @@ bool Worker::has_ended() {
 
 Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::string_view reason) {
   if (!reason.empty()) kill();
-  while (!has_ended()) await(launched_.supervisor.get());
+  if (!has_ended()) {
+    await(launched_.supervisor.get());
+    static_cast<void>(has_ended());
+  }
   const std::lock_guard lock(mutex_);
-  std::string text = concat("the worker died in ", info.function, " of backend ", subject_.backend);
-  if (info.delegate != 0) text += concat(", delegate ", info.delegate);
-  if (!info.method.empty()) text += concat(" (method ", info.method, ")");
-  if (!info.op.empty()) text += concat(" (operator ", info.op, ")");
-  if (info.number != 0) text += concat(", call ", info.number);
-  text += concat(", thread ", ::syscall(SYS_gettid), ": ");
+  has_ended_ = true;  // Also without a report: nobody waits for it any more.
+  std::string text = concat("the worker died in ", text_of(info, subject_.backend), ": ");
   std::string crash = crash_text(lane.header().crash);
   // Of a thread that is in no call.
   for (const auto& other : lanes_) {
@@ -247,27 +287,20 @@ Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const Call
                  " belongs to the process that this one was forked from");
   }
   LaneHeader& header = lane.header();
-  header.cancel_flag.store(
-      info.cancel_flag ? __atomic_load_n(info.cancel_flag, __ATOMIC_RELAXED) : 0,
-      std::memory_order_relaxed);
+  pass_cancel_flag(header, info);
   const Status sent = lane.send(static_cast<std::uint32_t>(kind), descriptors);
   if (!sent.ok()) return died_in(lane, info, has_ended() ? "" : sent.text());
-  std::int64_t begin = 0;
+  CallWatch watch(info.deadline_ms);
   bool spins = true;
   for (;;) {
     const std::int64_t slice = info.cancel_flag ? cancel_slice_ns : slice_ns;
     if (!lane.wait(slice, spins)) [[unlikely]] {
       spins = false;
-      if (info.cancel_flag) {
-        header.cancel_flag.store(__atomic_load_n(info.cancel_flag, __ATOMIC_RELAXED),
-                                 std::memory_order_relaxed);
-      }
+      pass_cancel_flag(header, info);
       if (has_ended()) return died_in(lane, info, "");
-      if (info.deadline_ms == 0) continue;
-      const std::int64_t now = now_ns();
-      if (begin == 0) begin = now - slice;
-      if (now - begin < static_cast<std::int64_t>(info.deadline_ms) * 1'000'000) continue;
-      return died_in(lane, info, late(info));
+      if (!lane.has_turn()) return died_in(lane, info, "the turn of its lane is no side's");
+      if (!has_time(watch, slice, info)) return died_in(lane, info, late(info));
+      continue;
     }
     const Status received = lane.receive();
     if (!received.ok()) return died_in(lane, info, received.text());
@@ -276,17 +309,12 @@ Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const Call
       if (!result.ok()) return died_in(lane, info, result.text());
       return result;
     }
+    // Before the answer: a worker that asks without end is to see that it is cancelled.
+    pass_cancel_flag(header, info);
     const Status done = answer(lane, info);
     if (!done.ok()) return died_in(lane, info, has_ended() ? "" : done.text());
     spins = true;
-    // One that asks without end.
-    if (info.deadline_ms != 0) {
-      const std::int64_t now = now_ns();
-      if (begin == 0) begin = now;
-      if (now - begin >= static_cast<std::int64_t>(info.deadline_ms) * 1'000'000) {
-        return died_in(lane, info, late(info));
-      }
-    }
+    if (!has_time(watch, 0, info)) return died_in(lane, info, late(info));
   }
 }
 

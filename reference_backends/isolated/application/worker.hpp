@@ -13,6 +13,7 @@
 
 #include "application_lane.hpp"
 #include "call.hpp"
+#include "call_watch.hpp"
 #include "launch.hpp"
 #include "prepared_set.hpp"
 #include "tenon/abi/host.h"
@@ -52,9 +53,10 @@ class Worker {
   /// Ends the process, and waits until it has ended.
   ~Worker();
 
-  /// A lane for one call at a time, of the caller alone until it is given back. errors: those of a
-  /// dead worker; OutOfResources, MemoryAllocationFailed.
-  [[nodiscard]] Result<ApplicationLane*> take_lane();
+  /// A lane for one call at a time, of the caller alone until it is given back. Waits for a worker
+  /// that takes no lane as long as for the call `info`. errors: those of a dead worker;
+  /// OutOfResources, MemoryAllocationFailed.
+  [[nodiscard]] Result<ApplicationLane*> take_lane(const CallInfo& info);
   void give_back(ApplicationLane* lane);
 
   /// Makes the call `lane.out()`, and answers what the worker asks meanwhile. A failure is one of
@@ -76,8 +78,12 @@ class Worker {
 
   [[nodiscard]] Result<CallResult> converse(ApplicationLane& lane, Call kind, const CallInfo& info,
                                             std::span<const int> descriptors);
-  /// Waits until `descriptor` can be read, which it can when the supervisor has ended at the
-  /// latest.
+  /// Gives a new lane to the worker.
+  [[nodiscard]] Status send_lane(const ApplicationLane& lane, std::span<const int> descriptors,
+                                 const CallInfo& info);
+  /// Whether the deadline is not over. Without one a worker that is silent is named in the log.
+  [[nodiscard]] bool has_time(CallWatch& watch, std::int64_t waited_ns, const CallInfo& info) const;
+  /// Waits until `descriptor` can be read or the supervisor has ended, for a few seconds at most.
   void await(int descriptor) noexcept;
   /// Looks, without waiting, whether the process has ended.
   bool has_ended();

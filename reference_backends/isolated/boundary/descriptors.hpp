@@ -2,6 +2,8 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -196,9 +198,10 @@ inline constexpr std::size_t max_sent_descriptors = 4;
   return std::pair(host::FileDescriptor(ends[0]), host::FileDescriptor(ends[1]));
 }
 
-/// Sends `bytes`, not empty, and descriptors. Never raises SIGPIPE. False with `errno` set.
+/// Sends `bytes`, not empty, and descriptors. Never raises SIGPIPE. False with `errno` set: EAGAIN
+/// when `flags` has MSG_DONTWAIT and the other end has taken too little of what was sent before.
 [[nodiscard]] inline bool send_message(int socket, std::span<const std::byte> bytes,
-                                       std::span<const int> descriptors) noexcept {
+                                       std::span<const int> descriptors, int flags = 0) noexcept {
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(max_sent_descriptors * sizeof(int))] = {};
   msghdr message{};
@@ -215,9 +218,15 @@ inline constexpr std::size_t max_sent_descriptors = 4;
   }
   ssize_t sent = 0;
   do {
-    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    sent = ::sendmsg(socket, &message, flags | MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   return sent == static_cast<ssize_t>(bytes.size());
+}
+
+/// Whether the other end has taken all that was sent.
+[[nodiscard]] inline bool is_taken(int socket) noexcept {
+  int left = 0;
+  return ::ioctl(socket, SIOCOUTQ, &left) != 0 || left == 0;
 }
 
 /// A message that was received: the number of bytes, 0 when the other end is closed, -1 with

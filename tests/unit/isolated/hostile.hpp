@@ -19,7 +19,13 @@ enum class Attack : std::uint32_t {
   races,        ///< What is shared changes while it is read.
   crashes,      ///< The report of the handler is random bytes, and the process ends.
   endless,      ///< Questions without end.
+  untaken,      ///< Questions for data, whose descriptors it leaves in the socket.
 };
-inline constexpr std::uint32_t num_attacks = 12;
+inline constexpr std::uint32_t num_attacks = 13;
+
+/// In place of an attack: something wrong with the turn of a lane, by the number in place of the
+/// seed. See `HostileLane::break_turn`.
+inline constexpr std::uint32_t turns = 100;
+inline constexpr std::uint32_t num_turns = 25;
 
 }  // namespace tenon::test

@@ -4,11 +4,15 @@
 // whose plugin has all extensions, and now and then, by the numbers in the variable
 // TENON_TEST_HOSTILE ("attack seed"), does something that no worker does.
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -46,6 +50,7 @@ class HostileLane {
     for (;;) {
       wait();
       const auto kind = static_cast<Call>(header().kind);
+      if (kind == Call::init) std::memcpy(&delegate_, message(), sizeof delegate_);
       take_descriptors();
       Writer answer = answer_to(kind);
       // Not at each call: later ones are to be reached, too.
@@ -259,6 +264,16 @@ class HostileLane {
           line.put_text("and on");
           ask(Answer::log, line);
         }
+      case Attack::untaken:
+        for (int i = 0; i < 2000; ++i) {
+          Writer what;
+          what.put(delegate_);
+          what.put<std::uint32_t>(0);
+          what.put_text("weight");
+          send(static_cast<std::uint32_t>(Answer::get_data), what);
+          wait();
+        }
+        return send(done, answer);
     }
   }
 
@@ -399,13 +414,129 @@ class HostileLane {
   Attack attack_;
   std::mt19937_64 random_;
   bool scribbles_ = false;
+  std::uint64_t delegate_ = 0;  ///< That was loaded last.
 };
+
+/// Waits for the first call of a lane, and leaves its turn as no worker does. What is not answered
+/// is not answered later either.
+[[noreturn]] void break_turn(LaneHeader& header, int file, std::uint32_t how) {
+  while (header.turn.load() != static_cast<std::uint32_t>(Turn::worker)) pause_shortly();
+  const auto mine = static_cast<std::uint32_t>(Turn::application);
+  const auto wake = [&] {
+    ::syscall(SYS_futex, &header.turn, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  };
+  const auto leave = [&](std::uint32_t turn) {
+    header.turn.store(turn);
+    wake();
+  };
+  const auto answer = [&](std::uint32_t kind, std::uint64_t size, std::uint32_t is_attached,
+                          std::uint32_t num_descriptors) {
+    header.kind = kind;
+    header.size = size;
+    header.is_attached = is_attached;
+    header.num_descriptors = num_descriptors;
+    leave(mine);
+  };
+  const auto for_ever = [](const auto& action) {
+    for (;;) action();
+  };
+  constexpr auto done = static_cast<std::uint32_t>(Answer::done);
+  switch (how) {
+    case 0:  // A word that is no turn, and no sleeper is woken.
+      header.turn.store(2);
+      break;
+    case 1:
+      leave(2);
+      break;
+    case 2:
+      leave(UINT32_MAX);
+      break;
+    case 3:
+      leave(0x80000000u);
+      break;
+    case 4:  // The turn alone: the message is the application's own.
+      leave(mine);
+      break;
+    case 5:
+      answer(0, 0, 0, 0);
+      break;
+    case 6:
+      answer(UINT32_MAX, 8, 0, 0);
+      break;
+    case 7:
+      answer(done, lane_message_size + 1, 0, 0);
+      break;
+    case 8:
+      answer(done, UINT64_MAX, 1, 0);
+      break;
+    case 9:  // Descriptors that are not sent.
+      answer(done, 0, 0, 1);
+      break;
+    case 10:
+      answer(done, 0, 0, UINT32_MAX);
+      break;
+    case 11:  // No answer, and the application is said to be awake.
+      for_ever([&] { header.application_sleeps.store(0); });
+    case 12:
+      for_ever([&] {
+        header.application_sleeps.store(1);
+        header.worker_sleeps.store(1);
+      });
+    case 13:
+      header.worker_sleeps.store(UINT32_MAX);
+      break;
+    case 14:  // Woken for nothing.
+      for_ever(wake);
+    case 15:
+      for_ever([&] {
+        leave(2);
+        leave(static_cast<std::uint32_t>(Turn::worker));
+      });
+    case 16:
+      header.kind = 0;
+      for_ever([&] {
+        leave(mine);
+        leave(static_cast<std::uint32_t>(Turn::worker));
+      });
+    case 17:
+      for_ever([&] { leave(static_cast<std::uint32_t>(Turn::worker)); });
+    case 18:  // A sleeper is moved to a word that nobody changes.
+      for_ever([&] {
+        ::syscall(SYS_futex, &header.turn, FUTEX_REQUEUE, 0, INT_MAX, &header.cancel_flag, 0);
+      });
+    case 19:  // No wake, and garbage.
+      header.application_sleeps.store(0);
+      header.kind = done;
+      header.size = 3;
+      header.turn.store(mine);
+      break;
+    case 20:  // A question, and the next one before its answer.
+      header.kind = static_cast<std::uint32_t>(Answer::log);
+      header.size = 0;
+      for_ever([&] { leave(mine); });
+    case 21:  // A hole where the lane was.
+      ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  static_cast<off_t>(lane_size));
+      break;
+    case 22:
+      for_ever([&] { header.cancel_flag.store(UINT32_MAX); });
+    case 23:
+      header.turn.store(3);
+      ::_exit(3);
+    default:
+      ::kill(::getpid(), SIGSTOP);
+      break;
+  }
+  for_ever([] { ::pause(); });
+  std::abort();
+}
 
 int serve_badly(int socket, bool) {
   const char* const variable = std::getenv("TENON_TEST_HOSTILE");
   std::uint32_t attack = 0;
   std::uint32_t seed = 0;
   if (!variable || std::sscanf(variable, "%u %u", &attack, &seed) != 2) return EXIT_FAILURE;
+  const std::uint32_t turn = seed;
   for (;;) {
     NewLane request{};
     Received received = receive_message(socket, std::as_writable_bytes(std::span(&request, 1)), 0);
@@ -415,6 +546,13 @@ int serve_badly(int socket, bool) {
     if (!shared.ok()) return EXIT_FAILURE;
     // Another sequence in each process and lane.
     seed = seed * 747796405u + static_cast<std::uint32_t>(::getpid());
+    if (attack == test::turns) {
+      std::thread(&break_turn, std::ref(*reinterpret_cast<LaneHeader*>(shared->data())),
+                  received.descriptors[0].release(), turn)
+          .detach();
+      static_cast<void>(new Mapping(*std::move(shared)));
+      continue;
+    }
     auto* const lane = new HostileLane(*std::move(shared), std::move(received.descriptors[1]),
                                        static_cast<Attack>(attack), seed);
     std::thread([lane] { lane->run(); }).detach();

@@ -156,7 +156,7 @@ inline std::set<pid_t> worker_processes() {
   std::error_code failure;
   for (const auto& each : std::filesystem::directory_iterator("/proc", failure)) {
     const auto target = std::filesystem::read_symlink(each.path() / "exe", failure);
-    if (failure || target != TENON_TEST_WORKER) continue;
+    if (failure || (target != TENON_TEST_WORKER && target != TENON_TEST_HOSTILE_WORKER)) continue;
     std::ifstream file(each.path() / "environ", std::ios::binary);
     const std::string variables(std::istreambuf_iterator<char>(file), {});
     if (variables.find(mark + std::string(1, 0)) == std::string::npos) continue;
