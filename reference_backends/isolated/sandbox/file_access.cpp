@@ -93,7 +93,7 @@ std::vector<std::string> missing_in(int version, const FileAccess& access) {
     }
   };
   if (!access.any_file) add(5, "ioctl is not limited to the devices that are listed");
-  add(6, "signals by descriptors, and abstract sockets of others");
+  add(landlock_with_signals, "abstract sockets of others");
   return missing;
 }
 
@@ -117,7 +117,7 @@ Result<std::vector<std::string>> restrict_files(const FileAccess& access) {
     attributes.handled_files = known;
     if (version >= 4) attributes.handled_network = network;
   }
-  if (version >= 6) attributes.scoped = abstract_sockets | signals;
+  if (version >= landlock_with_signals) attributes.scoped = abstract_sockets | signals;
   if (attributes.handled_files == 0 && attributes.scoped == 0) return missing_in(version, access);
   // An older kernel refuses a longer struct only when what it does not know is set.
   const host::FileDescriptor ruleset(

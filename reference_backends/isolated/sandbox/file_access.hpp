@@ -28,6 +28,8 @@ struct FileAccess {
 
 /// Version of Landlock that the running kernel has; 0 when it has none.
 [[nodiscard]] int landlock_version() noexcept;
+/// The first version that keeps signals to other processes back, by a number or a descriptor.
+inline constexpr int landlock_with_signals = 6;
 
 /// Restricts the calling thread, and those that it makes, to `access` for ever, by Landlock.
 /// Returns what the kernel's version of Landlock cannot hold, one text each. NotSupported: there is

@@ -111,7 +111,8 @@ Code code_of(std::string_view call, Answer answer, const FilterOptions& options)
   }
   if (answer == Answer::allow) {
     for (const SystemCallCondition& condition : system_call_conditions) {
-      if (condition.call != call || !condition.applies_to(options.profile)) continue;
+      if (condition.call != call) continue;
+      if (!condition.applies_to(options.profile, options.signals_are_scoped)) continue;
       const bool asks_for_thread = condition.call == "clone" && condition.mask == clone_thread;
       if (asks_for_thread && options.programs) continue;
       append_condition(code, condition, options);

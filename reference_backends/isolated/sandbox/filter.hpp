@@ -20,6 +20,9 @@ struct FilterOptions {
   bool programs = false;
   /// Number of the process that is filtered.
   std::uint32_t process = 0;
+  /// Landlock keeps signals to other processes back, so that `open` can let programs signal those
+  /// that they started.
+  bool signals_are_scoped = false;
 };
 
 /// The filter of `profile` for this architecture: the table of system_calls.hpp as a program for

@@ -58,6 +58,24 @@ Status limit(auto resource, std::string_view name, std::uint64_t value) {
   return ok();
 }
 
+/// The part of `resource` that the process has now; all when there is no limit.
+std::uint64_t part_of(auto resource, std::uint64_t numerator, std::uint64_t denominator) {
+  struct rlimit limits{};
+  if (::getrlimit(resource, &limits) != 0 || limits.rlim_cur == RLIM_INFINITY) return RLIM_INFINITY;
+  return limits.rlim_cur / denominator * numerator;
+}
+
+/// The kernel counts these for all processes of a user together, and compares the number with the
+/// limit of the process that asks. A process with a lower limit leaves the rest to the others.
+Status limit_what_users_share(const SandboxOptions& options) {
+  // Also the descriptors that are on their way in sockets: at most those of one message more.
+  TENON_RETURN_IF_ERROR(limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", options.open_files));
+  const std::uint64_t queued = std::min<std::uint64_t>(256, part_of(RLIMIT_SIGPENDING, 1, 2));
+  TENON_RETURN_IF_ERROR(limit(RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", queued));
+  TENON_RETURN_IF_ERROR(limit(RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", part_of(RLIMIT_MSGQUEUE, 1, 2)));
+  return limit(RLIMIT_NPROC, "RLIMIT_NPROC", part_of(RLIMIT_NPROC, 3, 4));
+}
+
 Status drop_capabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -96,6 +114,7 @@ Status install_filter(const SandboxOptions& options) {
       .profile = options.profile,
       .programs = !options.programs.empty(),
       .process = static_cast<std::uint32_t>(::getpid()),
+      .signals_are_scoped = landlock_version() >= landlock_with_signals,
   });
   const sock_fprog program{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0) {
@@ -109,8 +128,7 @@ Status install_filter(const SandboxOptions& options) {
 Result<std::vector<std::string>> limit_files(const SandboxOptions& options) {
   if (landlock_version() == 0 && (options.accept_open_files || options.profile == Profile::open)) {
     return std::vector<std::string>{
-        "files that are opened, signals by descriptors and abstract "
-        "sockets of others (this kernel has no Landlock)"};
+        "files that are opened, and abstract sockets of others (this kernel has no Landlock)"};
   }
   return restrict_files(access_of(options));
 }
@@ -122,7 +140,7 @@ Result<Sandbox> restrict_process(const SandboxOptions& options) {
   TENON_RETURN_IF_ERROR(check(options));
   if (options.descriptors) TENON_RETURN_IF_ERROR(close_other_descriptors(*options.descriptors));
   TENON_RETURN_IF_ERROR(limit(RLIMIT_CORE, "RLIMIT_CORE", 0));
-  TENON_RETURN_IF_ERROR(limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", options.open_files));
+  TENON_RETURN_IF_ERROR(limit_what_users_share(options));
   if (options.address_space != 0) {
     TENON_RETURN_IF_ERROR(limit(RLIMIT_AS, "RLIMIT_AS", options.address_space));
   }

@@ -144,11 +144,18 @@ inline constexpr SystemCallGroup system_call_groups[] = {
   return profile == Profile::open ? Answer::allow : Answer::end;
 }
 
+/// Whether a condition holds in `open`.
+enum class InOpen : std::uint8_t {
+  no,
+  yes,
+  unscoped,  ///< Where Landlock does not keep signals back.
+};
+
 /// A call that a group allows, and that is answered otherwise when an argument is another one.
 struct SystemCallCondition {
   std::string_view call;
   /// Of the profiles, which.
-  bool open;
+  InOpen open;
   bool driver;
   bool strict;
   Answer otherwise;
@@ -160,8 +167,10 @@ struct SystemCallCondition {
   std::uint8_t count;
   std::uint32_t values[12];
 
-  [[nodiscard]] constexpr bool applies_to(Profile profile) const noexcept {
-    if (profile == Profile::open) return open;
+  [[nodiscard]] constexpr bool applies_to(Profile profile, bool signals_are_scoped) const noexcept {
+    if (profile == Profile::open) {
+      return open == InOpen::yes || (open == InOpen::unscoped && !signals_are_scoped);
+    }
     return profile == Profile::driver ? driver : strict;
   }
 };
@@ -177,15 +186,17 @@ inline constexpr std::uint32_t clone_namespaces = 0x7e020000;
 
 /// All conditions of a call must hold.
 inline constexpr SystemCallCondition system_call_conditions[] = {
-    {"clone", false, true, true, Answer::end, 0, clone_thread, true, 1, {clone_thread}},
-    {"clone", true, true, true, Answer::end, 0, clone_namespaces, true, 1, {0}},
+    {"clone", InOpen::no, true, true, Answer::end, 0, clone_thread, true, 1, {clone_thread}},
+    {"clone", InOpen::yes, true, true, Answer::end, 0, clone_namespaces, true, 1, {0}},
     // The handler of SIGSYS stays.
-    {"rt_sigaction", true, true, true, Answer::refuse, 0, low_half, false, 1, {31}},
-    {"kill", false, true, true, Answer::end, 0, low_half, true, 1, {own_process}},
-    {"tgkill", false, true, true, Answer::end, 0, low_half, true, 1, {own_process}},
-    {"rt_tgsigqueueinfo", false, true, true, Answer::end, 0, low_half, true, 1, {own_process}},
+    {"rt_sigaction", InOpen::yes, true, true, Answer::refuse, 0, low_half, false, 1, {31}},
+    {"kill", InOpen::no, true, true, Answer::end, 0, low_half, true, 1, {own_process}},
+    {"tgkill", InOpen::no, true, true, Answer::end, 0, low_half, true, 1, {own_process}},
+    {"rt_tgsigqueueinfo", InOpen::no, true, true, Answer::end, 0, low_half, true, 1, {own_process}},
+    // Limits (an RLIMIT_CPU of 0 ends a process), processors and priorities of other processes. The
+    // filter does not know the numbers of the worker's threads: a thread changes its own alone.
     {"sched_setaffinity",
-     false,
+     InOpen::yes,
      true,
      true,
      Answer::refuse,
@@ -194,20 +205,100 @@ inline constexpr SystemCallCondition system_call_conditions[] = {
      true,
      2,
      {0, own_process}},
-    {"prlimit64", false, true, true, Answer::refuse, 0, low_half, true, 2, {0, own_process}},
+    {"prlimit64", InOpen::yes, true, true, Answer::refuse, 0, low_half, true, 2, {0, own_process}},
+    {"sched_setscheduler",
+     InOpen::yes,
+     false,
+     false,
+     Answer::refuse,
+     0,
+     low_half,
+     true,
+     2,
+     {0, own_process}},
+    {"sched_setparam",
+     InOpen::yes,
+     false,
+     false,
+     Answer::refuse,
+     0,
+     low_half,
+     true,
+     2,
+     {0, own_process}},
+    {"sched_setattr",
+     InOpen::yes,
+     false,
+     false,
+     Answer::refuse,
+     0,
+     low_half,
+     true,
+     2,
+     {0, own_process}},
+    // PRIO_PROCESS and IOPRIO_WHO_PROCESS: neither a group nor all of a user.
+    {"setpriority", InOpen::yes, false, false, Answer::refuse, 0, low_half, true, 1, {0}},
+    {"setpriority",
+     InOpen::yes,
+     false,
+     false,
+     Answer::refuse,
+     1,
+     low_half,
+     true,
+     2,
+     {0, own_process}},
+    {"ioprio_set", InOpen::yes, false, false, Answer::refuse, 0, low_half, true, 1, {1}},
+    {"ioprio_set",
+     InOpen::yes,
+     false,
+     false,
+     Answer::refuse,
+     1,
+     low_half,
+     true,
+     2,
+     {0, own_process}},
+    // PR_SCHED_CORE, which takes the number of a process.
+    {"prctl", InOpen::yes, false, false, Answer::refuse, 0, low_half, false, 1, {62}},
+    {"kill", InOpen::unscoped, false, false, Answer::refuse, 0, low_half, true, 1, {own_process}},
+    {"tkill", InOpen::unscoped, false, false, Answer::refuse, 0, low_half, true, 1, {own_process}},
+    {"tgkill", InOpen::unscoped, false, false, Answer::refuse, 0, low_half, true, 1, {own_process}},
+    {"rt_sigqueueinfo",
+     InOpen::unscoped,
+     false,
+     false,
+     Answer::refuse,
+     0,
+     low_half,
+     true,
+     1,
+     {own_process}},
+    {"rt_tgsigqueueinfo",
+     InOpen::unscoped,
+     false,
+     false,
+     Answer::refuse,
+     0,
+     low_half,
+     true,
+     1,
+     {own_process}},
+    // F_SETOWN, F_SETOWN_EX.
+    {"fcntl", InOpen::unscoped, false, false, Answer::refuse, 1, low_half, false, 2, {8, 15}},
     // Asked, not set.
-    {"prlimit64", false, true, true, Answer::refuse, 2, all_bits, true, 1, {0}},
-    {"sendto", false, true, true, Answer::end, 4, all_bits, true, 1, {0}},
+    {"prlimit64", InOpen::no, true, true, Answer::refuse, 2, all_bits, true, 1, {0}},
+    {"sendto", InOpen::no, true, true, Answer::end, 4, all_bits, true, 1, {0}},
     // AF_UNIX and SOCK_SEQPACKET.
-    {"socket", false, true, false, Answer::refuse, 0, all_bits, true, 1, {1}},
-    {"socket", false, true, false, Answer::refuse, 1, 0xf, true, 1, {5}},
+    {"socket", InOpen::no, true, false, Answer::refuse, 0, all_bits, true, 1, {1}},
+    {"socket", InOpen::no, true, false, Answer::refuse, 1, 0xf, true, 1, {5}},
     // Of SOL_SOCKET, SO_REUSEADDR, SO_PASSCRED, SO_RCVTIMEO and SO_SNDTIMEO.
-    {"setsockopt", false, true, false, Answer::refuse, 1, low_half, true, 1, {1}},
-    {"setsockopt", false, true, false, Answer::refuse, 2, low_half, true, 4, {2, 16, 20, 21}},
+    {"setsockopt", InOpen::no, true, false, Answer::refuse, 1, low_half, true, 1, {1}},
+    {"setsockopt", InOpen::no, true, false, Answer::refuse, 2, low_half, true, 4, {2, 16, 20, 21}},
     // PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
     // PR_GET_TIMERSLACK, PR_GET_NO_NEW_PRIVS, PR_SET_VMA (names of memory).
     {"prctl",
-     false,
+     InOpen::no,
      true,
      true,
      Answer::refuse,
@@ -217,11 +308,20 @@ inline constexpr SystemCallCondition system_call_conditions[] = {
      9,
      {2, 3, 15, 16, 21, 23, 30, 39, 0x53564d41}},
     // Signals to other processes by a descriptor: F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE,
-    // F_NOTIFY.
-    {"fcntl", false, true, true, Answer::refuse, 1, low_half, false, 5, {8, 10, 15, 1024, 1026}},
+    // F_NOTIFY. F_SETPIPE_SZ: the pages of all pipes of a user are counted together.
+    {"fcntl",
+     InOpen::no,
+     true,
+     true,
+     Answer::refuse,
+     1,
+     low_half,
+     false,
+     6,
+     {8, 10, 15, 1024, 1026, 1031}},
     // TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX.
     {"ioctl",
-     false,
+     InOpen::no,
      false,
      true,
      Answer::refuse,
@@ -233,7 +333,7 @@ inline constexpr SystemCallCondition system_call_conditions[] = {
     // What a terminal would take for typed: TIOCSTI, TIOCLINUX, TIOCSETD, and signals to other
     // processes: FIOSETOWN, SIOCSPGRP.
     {"ioctl",
-     true,
+     InOpen::yes,
      true,
      false,
      Answer::refuse,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A kernel without Landlock, for which a filter makes this one.
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +72,25 @@ TEST_CASE("without Landlock an application may accept that files stay open, and 
   CHECK(without_landlock([] {
           const auto sandbox = isolated::restrict_process({.profile = Profile::open});
           return sandbox.ok() && sandbox->not_enforced.size() == 1 ? 0 : 1;
+        }) == 0);
+}
+
+TEST_CASE("without Landlock open refuses signals to other processes, by any call", "[sandbox]") {
+  if (!test::can_run()) return;
+  const pid_t other = ::getpid();
+  CHECK(without_landlock([other] {
+          if (!isolated::restrict_process({.profile = Profile::open}).ok()) return 1;
+          const auto is_refused = [](long result) { return result < 0 && errno == EPERM; };
+          int ends[2];
+          if (::pipe(ends) != 0) return 2;
+          siginfo_t info{};
+          if (!is_refused(::kill(other, 0)) || !is_refused(::kill(0, 0))) return 3;
+          if (!is_refused(::syscall(SYS_tkill, other, 0))) return 4;
+          if (!is_refused(::syscall(SYS_tgkill, other, other, 0))) return 5;
+          if (!is_refused(::syscall(SYS_rt_sigqueueinfo, other, 0, &info))) return 6;
+          if (!is_refused(::syscall(SYS_rt_tgsigqueueinfo, other, other, 0, &info))) return 7;
+          if (!is_refused(::fcntl(ends[0], F_SETOWN, other))) return 8;
+          return ::kill(::getpid(), 0) == 0 && ::raise(0) == 0 ? 0 : 9;
         }) == 0);
 }
 

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -267,6 +269,45 @@ TEST_CASE("driver starts the programs that are listed, and no others", "[sandbox
   const Outcome other = in_sandbox(options, [] { return status_of_true("/bin/false"); });
   INFO(other.text());
   CHECK(other.code == EACCES);
+}
+
+TEST_CASE("no profile changes limits, processors or priorities of another process by its number",
+          "[sandbox]") {
+  if (!test::can_run()) return;
+  const pid_t other = ::getpid();
+  for (const Profile profile : {Profile::open, Profile::driver, Profile::strict}) {
+    INFO(isolated::profile_name(profile));
+    const Outcome outcome = in_sandbox({.profile = profile}, [other] {
+      const auto is_refused = [](long result) { return result < 0 && errno == EPERM; };
+      rlimit same{};
+      if (::getrlimit(RLIMIT_STACK, &same) != 0) return 100;
+      if (!is_refused(::syscall(SYS_prlimit64, other, RLIMIT_STACK, &same, nullptr))) return 1;
+      cpu_set_t processors;
+      if (::sched_getaffinity(0, sizeof processors, &processors) != 0) return 101;
+      if (!is_refused(::sched_setaffinity(other, sizeof processors, &processors))) return 2;
+      const sched_param usual{};
+      if (!is_refused(::sched_setscheduler(other, SCHED_OTHER, &usual))) return 3;
+      if (!is_refused(::sched_setparam(other, &usual))) return 4;
+      // The size of the first version, and zeros: SCHED_OTHER.
+      std::uint32_t attributes[12] = {48};
+      if (!is_refused(::syscall(SYS_sched_setattr, other, attributes, 0))) return 5;
+      const auto number = static_cast<id_t>(other);
+      if (!is_refused(::setpriority(PRIO_PROCESS, number, 0))) return 6;
+      if (!is_refused(::setpriority(PRIO_PGRP, 0, 0))) return 7;
+      if (!is_refused(::setpriority(PRIO_USER, 0, 0))) return 8;
+      constexpr int of_process = 1;
+      constexpr int of_user = 3;
+      constexpr int usual_class = 2 << 13;
+      if (!is_refused(::syscall(SYS_ioprio_set, of_process, other, usual_class))) return 9;
+      if (!is_refused(::syscall(SYS_ioprio_set, of_user, 0, usual_class))) return 10;
+      constexpr int core_scheduling = 62;
+      if (!is_refused(::prctl(core_scheduling, 2, other, 1, 0))) return 11;
+      // What concerns the process itself goes on.
+      return ::sched_setaffinity(0, sizeof processors, &processors) == 0 ? 0 : 12;
+    });
+    INFO(outcome.text() << outcome.failure);
+    CHECK(outcome.code == 0);
+  }
 }
 
 TEST_CASE("open refuses what concerns other processes and the kernel, and nothing else",
