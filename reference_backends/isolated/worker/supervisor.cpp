@@ -22,6 +22,7 @@
 
 #include "boundary/descriptors.hpp"
 #include "boundary/protocol.hpp"
+#include "descendants.hpp"
 
 namespace tenon::isolated {
 namespace {
@@ -92,7 +93,8 @@ class LastWords {
 }
 
 /// Waits until the child has ended, and ends it when it has stopped or is not wanted any more.
-Ending watch(pid_t child, int signals, LastWords& words) {
+/// `guard` can be read when the guard has ended.
+Ending watch(pid_t child, int signals, int guard, LastWords& words) {
   bool is_wanted = true;
   bool has_stopped = false;
   Ending out{};
@@ -100,15 +102,17 @@ Ending watch(pid_t child, int signals, LastWords& words) {
     pollfd waited[] = {{signals, POLLIN, 0},
                        {words.descriptor(), POLLIN, 0},
                        {is_wanted ? supervisor_socket : -1, POLLIN, 0},
-                       {is_wanted ? application_pidfd : -1, POLLIN, 0}};
+                       {is_wanted ? application_pidfd : -1, POLLIN, 0},
+                       {is_wanted ? guard : -1, POLLIN, 0}};
     if (::poll(waited, std::size(waited), -1) < 0 && errno != EINTR) is_wanted = false;
     words.read();
     signalfd_siginfo ignored{};
     while (::read(signals, &ignored, sizeof ignored) > 0) {
     }
     siginfo_t info{};
-    while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WSTOPPED | WNOHANG) == 0 &&
+    while (::waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | __WALL) == 0 &&
            info.si_pid != 0) {
+      if (std::exchange(info.si_pid, 0) != child) continue;  // An orphan that was adopted.
       const bool is_stop = info.si_code == CLD_STOPPED;
       if (!has_stopped) {
         out.code = info.si_code;
@@ -120,28 +124,19 @@ Ending watch(pid_t child, int signals, LastWords& words) {
       }
       has_stopped = true;
       ::kill(child, SIGKILL);
-      info = {};
     }
-    if ((waited[2].revents | waited[3].revents) != 0) {
+    if ((waited[2].revents | waited[3].revents | waited[4].revents) != 0) {
       is_wanted = false;
       ::kill(child, SIGKILL);
     }
   }
 }
 
-}  // namespace
-
-int supervise(const RestrictionRequest& request, Serve* serve) {
-  ::setsid();
-  ::prctl(PR_SET_NAME, "tenon-worker");
-  reset_signals();
-  sigset_t children;
-  ::sigemptyset(&children);
-  ::sigaddset(&children, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &children, nullptr);
-  const int signals = ::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+/// Runs the plugin's process and reports how it ended.
+int run_worker(const RestrictionRequest& request, Serve* serve, int signals, int guard) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   int output[2];
-  if (signals < 0 || ::pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0) return EXIT_FAILURE;
+  if (::pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0) return EXIT_FAILURE;
   // The plugin's process writes as to any pipe.
   ::fcntl(output[1], F_SETFL, 0);
   auto restriction = WorkerRestriction::prepare(request);
@@ -152,16 +147,63 @@ int supervise(const RestrictionRequest& request, Serve* serve) {
   ::close(output[1]);
   ::close(worker_socket);
   LastWords words(output[0]);
-  Ending ending = watch(child, signals, words);
+  Ending ending = watch(child, signals, guard, words);
   words.put(ending);
   if (restriction.ok()) {
     const std::string refusals = restriction->refusals();
     ending.refusals_size =
         static_cast<std::uint32_t>(refusals.copy(ending.refusals, sizeof ending.refusals));
   }
-  // The application may have ended.
+  // The application may have ended. It does not wait for what the plugin started.
   static_cast<void>(send_message(supervisor_socket, std::as_bytes(std::span(&ending, 1)), {}));
+  end_descendants();
   return EXIT_SUCCESS;
+}
+
+/// Waits until the supervisor has ended. When it was killed, what it had is this one's.
+int guard_supervisor(pid_t supervisor, int signals) {
+  for (const int each : {supervisor_socket, worker_socket, application_pidfd}) ::close(each);
+  for (;;) {
+    pollfd waited{signals, POLLIN, 0};
+    ::poll(&waited, 1, -1);
+    signalfd_siginfo signal{};
+    while (::read(signals, &signal, sizeof signal) == sizeof signal) {
+      // Of the application, which waits for a supervisor that was stopped.
+      if (signal.ssi_signo == SIGTERM) ::kill(supervisor, SIGKILL);
+    }
+    for (siginfo_t info{};
+         ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid != 0;) {
+      if (std::exchange(info.si_pid, 0) != supervisor) continue;
+      end_descendants();
+      return EXIT_SUCCESS;
+    }
+  }
+}
+
+}  // namespace
+
+int supervise(const RestrictionRequest& request, Serve* serve) {
+  ::setsid();
+  ::prctl(PR_SET_NAME, "tenon-worker");
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  reset_signals();
+  sigset_t handled;
+  ::sigemptyset(&handled);
+  ::sigaddset(&handled, SIGCHLD);
+  ::sigaddset(&handled, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &handled, nullptr);
+  const int signals = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+  // The end that is written to is the guard's alone.
+  int guard[2];
+  if (signals < 0 || ::pipe2(guard, O_CLOEXEC) != 0) return EXIT_FAILURE;
+  const pid_t supervisor = ::fork();
+  if (supervisor < 0) return EXIT_FAILURE;
+  if (supervisor == 0) {
+    ::close(guard[1]);
+    return run_worker(request, serve, signals, guard[0]);
+  }
+  ::close(guard[0]);
+  return guard_supervisor(supervisor, signals);
 }
 
 }  // namespace tenon::isolated

@@ -3,10 +3,11 @@
 
 #include "restrict_worker.hpp"
 
-/// The process between the application and the process of the plugin. It runs nothing of the
-/// plugin, and ends its process when the application has ended or closes the connection; how that
-/// process ended it reports. It is no child of the application, whose SIGCHLD and `wait` thus see
-/// nothing of it.
+/// The two processes between the application and the process of the plugin. They run nothing of the
+/// plugin. The supervisor ends the plugin's process when the application has ended or closes the
+/// connection, reports how it ended, and ends all that it had started. The guard, the supervisor's
+/// parent, does so when the supervisor is killed, and the supervisor when the guard is. The guard
+/// is no child of the application, whose SIGCHLD and `wait` thus see nothing of a worker.
 namespace tenon::isolated {
 
 // Its descriptors, as the application opens them.
@@ -19,7 +20,7 @@ inline constexpr int program_descriptor = 6;
 /// the process is restricted. Returns the exit code.
 using Serve = int(int socket, bool has_profile);
 
-/// Runs `serve` in a child process that is restricted so, and returns when that has ended.
+/// Runs `serve` in a process that is restricted so, and returns when that has ended.
 int supervise(const RestrictionRequest& restriction, Serve* serve);
 
 }  // namespace tenon::isolated

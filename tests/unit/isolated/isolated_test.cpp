@@ -111,7 +111,7 @@ TEST_CASE("a worker ends with the application, also when that is killed") {
   char answer = 0;
   REQUIRE(::read(ready[0], &answer, 1) == 1);
   CHECK(answer == 'y');
-  CHECK(worker_processes().size() == 2);
+  CHECK(worker_processes().size() == processes_of_worker);
   ::kill(child, SIGKILL);
   CHECK(becomes([&] { return worker_processes().empty(); }, 2s));
   ::waitpid(child, nullptr, 0);

@@ -97,7 +97,7 @@ std::string run(host::Method& method, const Inputs& inputs, float first = 0) {
   return "";
 }
 
-/// Bytes that the second process of each worker has mapped of files of this name.
+/// Bytes that the plugin's process of each worker has mapped of files of this name.
 std::uint64_t mapped_in_workers(std::string_view name) {
   std::uint64_t sum = 0;
   for (const pid_t each : worker_processes()) {

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -29,6 +31,53 @@ volatile int zero = 0;
 
 void hang() {
   for (;;) ::pause();
+}
+
+/// Starts a process that is in no group or session of this one, and whose parent ends.
+void start_daemon(void (*body)()) {
+  const pid_t child = ::fork();
+  if (child > 0) {
+    ::waitpid(child, nullptr, 0);
+    return;
+  }
+  ::setsid();
+  if (::fork() == 0) body();
+  ::_exit(0);
+}
+
+/// Another process at each moment: it makes the next one and ends. After some seconds the last one
+/// stays, so that a test which fails leaves no more than that.
+void pass_on() {
+  for (int i = 0; i < 2000; ++i) {
+    ::setsid();
+    if (::fork() > 0) ::_exit(0);
+    ::usleep(1000);
+  }
+  hang();
+}
+
+/// Each process makes others, up to a number of all.
+void multiply() {
+  auto* const made = static_cast<std::atomic<int>*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  while (made->fetch_add(1) < 100) ::fork();
+  hang();
+}
+
+void start_sleep() {
+  char name[] = "/bin/sleep";
+  char time[] = "77777.25";
+  char* const arguments[] = {name, time, nullptr};
+  ::execv(name, arguments);
+}
+
+void start(std::string_view what) {
+  if (what == "daemon") start_daemon(&hang);
+  if (what == "program") start_daemon(&start_sleep);
+  if (what == "multiply") start_daemon(&multiply);
+  if (what == "pass_on") {
+    for (int i = 0; i < 4; ++i) start_daemon(&pass_on);
+  }
 }
 
 void die(std::string_view how) {
@@ -74,7 +123,8 @@ class Dies final : public tenon::Backend<Dies>, public tenon::WithOptions<Dies> 
   static constexpr std::string_view id = "Add";
   static constexpr std::array options{
       tenon::OptionSpec{"how", "", "how it ends"},
-      tenon::OptionSpec{"where", "execute", "the function that ends"}};
+      tenon::OptionSpec{"where", "execute", "the function that ends"},
+      tenon::OptionSpec{"starts", "", "the processes that it starts first"}};
 
   struct Delegate {
     std::string how;
@@ -85,6 +135,8 @@ class Dies final : public tenon::Backend<Dies>, public tenon::WithOptions<Dies> 
     TENON_TRY(auto values, option_values(context));
     TENON_TRY(auto how, values.get<std::string>("how"));
     TENON_TRY(auto where, values.get<std::string>("where"));
+    TENON_TRY(auto starts, values.get<std::string>("starts"));
+    start(starts);
     if (where == "init") die(how);
     return Delegate{std::move(how), std::move(where)};
   }
