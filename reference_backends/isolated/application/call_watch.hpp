@@ -7,7 +7,7 @@
 
 namespace tenon::isolated {
 
-/// The time of one call to a worker. Whoever would wait on looks at it first.
+/// The time of one call to a worker. Each wait of the call looks at it.
 class CallWatch {
  public:
   enum class Verdict : std::uint8_t {

@@ -126,8 +126,8 @@ bool Worker::is_in_child_of_fork() const noexcept {
 
 void Worker::await(int descriptor) noexcept {
   pollfd waited[] = {{descriptor, POLLIN, 0}, {launched_.process.get(), POLLIN, 0}};
-  // A supervisor that was stopped, or whose worker is in a call of the kernel that does not end, is
-  // told to end, then made to end, and then left.
+  // The supervisor was stopped, or its worker is in a call of the kernel that does not end: the
+  // guard gets a signal to end it, then is killed, and is not waited for any longer.
   for (const int signal : {SIGTERM, SIGKILL, 0}) {
     int ready = 0;
     do {
@@ -246,7 +246,7 @@ Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::s
     static_cast<void>(has_ended());
   }
   const std::lock_guard lock(mutex_);
-  has_ended_ = true;  // Also without a report: nobody waits for it any more.
+  has_ended_ = true;  // Also without a report, for which no call waits again.
   std::string text = concat("the worker died in ", text_of(info, subject_.backend), ": ");
   std::string crash = crash_text(lane.header().crash);
   // Of a thread that is in no call.

@@ -32,9 +32,9 @@ struct SandboxOptions {
   std::optional<std::vector<int>> descriptors;
   /// Bytes of address space; 0: as it is.
   std::uint64_t address_space = 0;
-  /// Descriptors that can be open at once. The descriptors that the processes of a user have sent
-  /// and nobody has received are counted together: with more, a worker could stop an application
-  /// whose limit is the usual 1024.
+  /// Descriptors that can be open at once. The kernel counts the descriptors that all processes of
+  /// a user have sent and not yet received: with more, a worker could stop an application whose
+  /// limit is the usual 1024.
   std::uint64_t open_files = 512;
   /// Where refusals are written, zeroed memory that stays mapped: shared, so that it survives the
   /// process. Null: the process keeps them for itself.

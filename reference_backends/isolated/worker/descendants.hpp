@@ -99,7 +99,8 @@ inline void end_descendants() {
   constexpr int num_quick_rounds = 1000;
   constexpr int num_rounds = num_quick_rounds + 6000;
   for (int round = 0; round < num_rounds && reap(); ++round) {
-    // A process that makes the next one and ends is gone before /proc was read: children at once.
+    // A process that makes the next one and ends is not there when /proc was read: children at
+    // once.
     bool is_refused = true;
     for (const pid_t child : children()) is_refused = ::kill(child, SIGKILL) != 0 && is_refused;
     // All others are stopped first. They start nothing then, and, unlike those that were ended,

@@ -28,4 +28,7 @@ inline constexpr std::uint32_t num_attacks = 13;
 inline constexpr std::uint32_t turns = 100;
 inline constexpr std::uint32_t num_turns = 25;
 
+/// In place of an attack: serves one lane well, and takes no other.
+inline constexpr std::uint32_t no_lanes = 101;
+
 }  // namespace tenon::test

@@ -54,7 +54,7 @@ class HostileLane {
       take_descriptors();
       Writer answer = answer_to(kind);
       // Not at each call: later ones are to be reached, too.
-      if (pick(4) == 0) {
+      if (static_cast<std::uint32_t>(attack_) < test::num_attacks && pick(4) == 0) {
         attack(answer);
       } else {
         send(static_cast<std::uint32_t>(Answer::done), answer);
@@ -500,7 +500,7 @@ class HostileLane {
       });
     case 17:
       for_ever([&] { leave(static_cast<std::uint32_t>(Turn::worker)); });
-    case 18:  // A sleeper is moved to a word that nobody changes.
+    case 18:  // A sleeper is moved to a word that does not change.
       for_ever([&] {
         ::syscall(SYS_futex, &header.turn, FUTEX_REQUEUE, 0, INT_MAX, &header.cancel_flag, 0);
       });
@@ -556,6 +556,7 @@ int serve_badly(int socket, bool) {
     auto* const lane = new HostileLane(*std::move(shared), std::move(received.descriptors[1]),
                                        static_cast<Attack>(attack), seed);
     std::thread([lane] { lane->run(); }).detach();
+    while (attack == test::no_lanes) ::pause();
   }
 }
 

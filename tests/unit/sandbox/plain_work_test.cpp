@@ -302,7 +302,7 @@ TEST_CASE("no profile changes limits, processors or priorities of another proces
       if (!is_refused(::syscall(SYS_ioprio_set, of_user, 0, usual_class))) return 10;
       constexpr int core_scheduling = 62;
       if (!is_refused(::prctl(core_scheduling, 2, other, 1, 0))) return 11;
-      // What concerns the process itself goes on.
+      // The process changes itself as before.
       return ::sched_setaffinity(0, sizeof processors, &processors) == 0 ? 0 : 12;
     });
     INFO(outcome.text() << outcome.failure);

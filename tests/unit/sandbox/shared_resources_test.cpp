@@ -62,7 +62,7 @@ TEST_CASE("a worker cannot keep the other processes of its user from sending des
   for (const Profile profile : all_profiles) {
     INFO(isolated::profile_name(profile));
     CHECK(as_other_user([&] {
-            // Nobody receives what the worker sends in any of them.
+            // No process receives from any of them.
             std::array<std::array<int, 2>, 64> sockets{};
             for (auto& pair : sockets) {
               if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair.data()) != 0) return 1;
