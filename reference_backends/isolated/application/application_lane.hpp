@@ -65,8 +65,9 @@ class ApplicationLane {
            turn == static_cast<std::uint32_t>(Turn::worker);
   }
 
-  /// Copies what the worker wrote. errors: Internal for what no worker writes.
-  [[nodiscard]] Status receive() {
+  /// Copies what the worker wrote, at most `limit` bytes. errors: Internal for what no worker
+  /// writes; those of `copy_of`.
+  [[nodiscard]] Status receive(std::uint64_t limit) {
     const LaneHeader& from = header();
     kind_ = read_once(from.kind);
     const std::uint64_t size = read_once(from.size);
@@ -81,11 +82,13 @@ class ApplicationLane {
     if (!is_attached) {
       if (size > lane_message_size) return error(Error::Internal, "a message is too long");
       const std::byte* const begin = shared_.data() + lane_message_offset;
+      if (in_.capacity() > lane_message_size) [[unlikely]]
+        in_ = {};  // The memory of a large message.
       in_.assign(begin, begin + size);
       return ok();
     }
     if (descriptors_.empty()) return error(Error::Internal, "a message did not come");
-    TENON_TRY(in_, copy_of(descriptors_.front().get(), size, max_answer_size));
+    TENON_TRY(in_, copy_of(descriptors_.front().get(), size, limit));
     descriptors_.erase(descriptors_.begin());
     return ok();
   }

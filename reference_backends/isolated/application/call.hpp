@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "boundary/protocol.hpp"
+#include "prepared_set.hpp"
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/intermediates.h"
 #include "tenon/core/sha256.hpp"
@@ -24,8 +27,18 @@ struct Sha256Less {
 };
 using CodeHashes = std::set<Sha256, Sha256Less>;
 
-/// A call's needs, apart from its message: whom the worker's questions are for, how long it may
-/// take, and what is said of it when the worker dies in it.
+/// The data and prepared bytes of one delegate, which its sessions share. The host keeps `data`
+/// until it has destroyed the delegate.
+struct Services {
+  const tenon_named_data_map* data = nullptr;
+  std::shared_ptr<PreparedSet> prepared{};
+};
+
+/// A call's needs, apart from its message: the answers to the worker's questions, the size and time
+/// that the call may take, and the text of a failure when the worker dies in it.
+///
+/// A question has no number of a delegate. The application answers it from this struct, whose
+/// pointers stay valid as long as the call: a host destroys no delegate that it is calling.
 struct CallInfo {
   std::string_view function;      ///< "execute"
   std::uint64_t delegate = 0;     ///< 0 when the call has none.
@@ -33,8 +46,11 @@ struct CallInfo {
   std::string_view op{};          ///< Of the kernel.
   std::uint64_t number = 0;       ///< Of the call among those of the delegate, from 1.
   std::uint64_t deadline_ms = 0;  ///< 0: none.
+  std::uint64_t max_message = max_message_size;  ///< Bytes of each message of the worker.
   const tenon_tracer* tracer = nullptr;
   const std::uint32_t* cancel_flag = nullptr;
+  /// Of the delegate; null when the call has none.
+  const Services* services = nullptr;
   /// Of an `init` that is going on; answers `permit_code`.
   const tenon_init_context* context = nullptr;
   /// Where code that was permitted is remembered; without a context it is what is permitted.

@@ -308,9 +308,7 @@ tenon_status IsolatedBackend::init(const tenon_init_context* context, tenon_dele
   auto loan = borrow(settings.own_worker);
   if (!loan.ok()) return fail(std::move(loan).status());
   delegate->loan = *std::move(loan);
-  Worker& worker = delegate->loan.worker();
   ApplicationLane& lane = delegate->loan.lane();
-  worker.serve(delegate->number, delegate->services);
   lane.out().clear();
   lane.out().put_array(message.bytes().data(), message.size());
   CallInfo info = info_of(*delegate, "init");
@@ -319,12 +317,10 @@ tenon_status IsolatedBackend::init(const tenon_init_context* context, tenon_dele
   info.init = context;
   info.permitted = &replay->permitted;
   int descriptor = -1;
-  const auto result = worker.call(lane, Call::init, info, sent_with(replay->blob, descriptor));
+  const auto result =
+      delegate->loan.worker().call(lane, Call::init, info, sent_with(replay->blob, descriptor));
   const tenon_status status = pass_on(result);
-  if (status != TENON_STATUS_OK) {
-    worker.stop_serving(delegate->number);
-    return status;
-  }
+  if (status != TENON_STATUS_OK) return status;
   // The worker has a copy.
   if (context->processed && context->processed->release) {
     context->processed->release(context->processed);
@@ -343,13 +339,12 @@ CallInfo IsolatedBackend::info_of(const IsolatedDelegate& delegate,
   return {.function = function,
           .delegate = delegate.number,
           .method = delegate.method,
-          .deadline_ms = delegate.deadline_ms};
+          .deadline_ms = delegate.deadline_ms,
+          .services = &delegate.services};
 }
 
 Status IsolatedBackend::load_again(IsolatedDelegate& delegate) {
   TENON_TRY(delegate.loan, borrow(delegate.own_worker));
-  Worker& worker = delegate.loan.worker();
-  worker.serve(delegate.number, delegate.services);
   Writer& to = delegate.loan.lane().out();
   to.clear();
   to.put_array(delegate.replay->message.data(), delegate.replay->message.size());
@@ -358,10 +353,10 @@ Status IsolatedBackend::load_again(IsolatedDelegate& delegate) {
   CallInfo info = info_of(delegate, "init");
   info.permitted = &delegate.replay->permitted;
   int descriptor = -1;
-  TENON_TRY(const CallResult result, worker.call(delegate.loan.lane(), Call::init, info,
-                                                 sent_with(delegate.replay->blob, descriptor)));
+  TENON_TRY(const CallResult result,
+            delegate.loan.worker().call(delegate.loan.lane(), Call::init, info,
+                                        sent_with(delegate.replay->blob, descriptor)));
   if (result.status == TENON_STATUS_OK) return ok();
-  worker.stop_serving(delegate.number);
   return Status(static_cast<Error>(result.status), concat("init in a new worker: ", result.text));
 }
 
@@ -461,6 +456,7 @@ tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
   CallInfo info = info_of(delegate, "execute");
   info.number = ++delegate.num_calls;
   info.recording = &delegate.recording;
+  if (delegate.recording.sink) info.max_message += max_intermediate_size;
   write_call(*context, info, to);
   const Status written = delegate.arguments.write({args, num_args}, memories_, to);
   if (!written.ok()) return fail(written);
@@ -485,14 +481,9 @@ tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
 void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
   if (!delegate) return;
   const std::unique_ptr<IsolatedDelegate> owner(delegate);
-  Worker& worker = delegate->loan.worker();
-  if (!worker.is_dead()) {
-    const auto result = call_of(*delegate, Call::destroy, "destroy", [](Writer&) {});
-    if (!result.ok()) {
-      host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
-    }
-  }
-  worker.stop_serving(delegate->number);
+  if (delegate->loan.worker().is_dead()) return;
+  const auto result = call_of(*delegate, Call::destroy, "destroy", [](Writer&) {});
+  if (!result.ok()) host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
 }
 
 tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, tenon_delegate** out) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -225,21 +226,27 @@ class IsolatedBackend {
                  " is unknown; the plugin has none, expected isolated.deadline_ms, "
                  "isolated.restart or isolated.own_worker");
   }
-  /// Makes a call in the lane of a delegate; `write` writes what comes after its number.
+  /// Makes a call in the lane of a delegate; `write` writes what comes after its number. The answer
+  /// has `num_bytes` of data besides its message.
   template <class Write>
   [[nodiscard]] Result<CallResult> call_of(const IsolatedDelegate& delegate, Call kind,
-                                           std::string_view function, const Write& write) {
+                                           std::string_view function, const Write& write,
+                                           std::uint64_t num_bytes = 0) {
     Worker& worker = delegate.loan.worker();
     if (worker.is_dead()) return worker.dead_status();
     ApplicationLane& lane = delegate.loan.lane();
     lane.out().clear();
     lane.out().put(delegate.number);
     write(lane.out());
-    return worker.call(lane, kind, info_of(delegate, function));
+    CallInfo info = info_of(delegate, function);
+    info.max_message += num_bytes;
+    return worker.call(lane, kind, info);
   }
+  /// As above; `read` reads the answer.
   template <class Write, class Read>
+    requires std::invocable<Read, Reader&>
   tenon_status call_of(const IsolatedDelegate& delegate, Call kind, std::string_view function,
-                       const Write& write, const Read& read);
+                       const Write& write, const Read& read, std::uint64_t num_bytes = 0);
 
   const IsolatedObject& object_;
   std::size_t index_;

@@ -19,6 +19,10 @@ namespace {
 constexpr auto nothing_to_write = [](Writer&) {};
 constexpr auto nothing_to_read = [](Reader&) {};
 
+Status unlisted(std::uint64_t part) {
+  return error(Error::InvalidArgument, "part ", part, " of the state was not listed");
+}
+
 }  // namespace
 
 template <class Write, class Read>
@@ -45,15 +49,14 @@ tenon_status IsolatedBackend::call_apart(Call kind, std::string_view function, c
   Worker& worker = loan->worker();
   loan->lane().out().clear();
   loan->lane().out().put_array(message.bytes().data(), message.size());
-  const bool has_data = context && context->named_data_map;
-  if (has_data) worker.serve(number, {.data = context->named_data_map});
+  const Services services{.data = context ? context->named_data_map : nullptr};
   const CallInfo info{.function = function,
                       .deadline_ms = static_cast<std::uint64_t>(settings.deadline_ms),
                       .tracer = context ? context->tracer : nullptr,
+                      .services = &services,
                       .context = asked_for_code(context)};
   int descriptor = -1;
   auto result = worker.call(loan->lane(), kind, info, sent_with(blob, descriptor));
-  if (has_data) worker.stop_serving(number);
   const tenon_status status = pass_on(result);
   if (status != TENON_STATUS_OK) return status;
   // The reason of a verdict.
@@ -67,10 +70,11 @@ tenon_status IsolatedBackend::call_apart(Call kind, std::string_view function, c
 }
 
 template <class Write, class Read>
+  requires std::invocable<Read, Reader&>
 tenon_status IsolatedBackend::call_of(const IsolatedDelegate& delegate, Call kind,
                                       std::string_view function, const Write& write,
-                                      const Read& read) {
-  auto result = call_of(delegate, kind, function, write);
+                                      const Read& read, std::uint64_t num_bytes) {
+  auto result = call_of(delegate, kind, function, write, num_bytes);
   const tenon_status status = pass_on(result);
   if (status != TENON_STATUS_OK) return status;
   read(result->body);
@@ -209,14 +213,21 @@ tenon_status IsolatedBackend::set_scheduling(IsolatedDelegate& delegate,
 tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon_state_list* to) {
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   tenon_status added = TENON_STATUS_OK;
+  Status too_large = ok();
   const tenon_status status =
       call_of(delegate, Call::list_state, "list", nothing_to_write, [&](Reader& from) {
         const std::size_t count = from.get_count(2 * sizeof(std::uint64_t));
+        std::uint64_t left = max_large_size;
         for (std::size_t i = 0; i < count && added == TENON_STATUS_OK; ++i) {
           const std::string_view name = from.get_text();
           const auto nbytes = from.get<std::uint64_t>();
-          if (nbytes > max_answer_size) from.fail();
           if (!from.ok()) return;
+          if (nbytes > left) {
+            too_large = error(Error::OutOfResources, "the state has more than ", max_large_size,
+                              " bytes, the most that an isolated plugin may have");
+            return;
+          }
+          left -= nbytes;
           // What the host makes room for; a later list may say nothing else.
           const auto [known, is_new] = delegate.state_sizes.emplace(i, nbytes);
           if (!is_new && known->second != nbytes) {
@@ -228,6 +239,7 @@ tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon
           added = to->add(to, &part);
         }
       });
+  if (!too_large.ok()) return fail(too_large);
   return status == TENON_STATUS_OK ? added : status;
 }
 
@@ -239,28 +251,26 @@ void IsolatedBackend::save_part(IsolatedDelegate& delegate, std::uint64_t part, 
 
 tenon_status IsolatedBackend::read_state(IsolatedDelegate& delegate, std::uint64_t part, void* to) {
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
+  const auto listed = delegate.state_sizes.find(part);
+  if (listed == delegate.state_sizes.end()) return fail(unlisted(part));
   return call_of(
       delegate, Call::read_state, "read", [&](Writer& out) { out.put(part); },
       [&](Reader& from) {
         const auto bytes = from.get_bytes();
         // The room at `to` is what `list` said, and the worker may say something else now.
-        const auto listed = delegate.state_sizes.find(part);
-        if (!from.ok() || listed == delegate.state_sizes.end() || listed->second != bytes.size()) {
-          from.fail();
-          return;
-        }
+        if (listed->second != bytes.size()) from.fail();
+        if (!from.ok()) return;
         if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
         save_part(delegate, part, to);
-      });
+      },
+      listed->second);
 }
 
 tenon_status IsolatedBackend::write_state(IsolatedDelegate& delegate, std::uint64_t part,
                                           const void* from) {
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   const auto listed = delegate.state_sizes.find(part);
-  if (listed == delegate.state_sizes.end()) {
-    return fail(error(Error::InvalidArgument, "part ", part, " of the state was not listed"));
-  }
+  if (listed == delegate.state_sizes.end()) return fail(unlisted(part));
   const tenon_status status = call_of(
       delegate, Call::write_state, "write",
       [&](Writer& to) {

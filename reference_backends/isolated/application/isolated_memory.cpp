@@ -213,7 +213,9 @@ tenon_status IsolatedBackend::copy_to_host(void* to, const void* from, std::uint
     out.clear();
     put_place(out, *memory, from, done);
     out.put(now);
-    auto result = loan.worker().call(loan.lane(), Call::copy_to_host, apart("copy_to_host"));
+    CallInfo info = apart("copy_to_host");
+    info.max_message += now;
+    auto result = loan.worker().call(loan.lane(), Call::copy_to_host, info);
     const tenon_status status = pass_on(result);
     if (status != TENON_STATUS_OK) return status;
     const auto bytes = result->body.get_bytes();

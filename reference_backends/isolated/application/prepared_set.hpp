@@ -40,6 +40,9 @@ class PreparedSet {
     const std::lock_guard lock(mutex_);
     if (!table_) return TENON_STATUS_NOT_SUPPORTED;
     if (context) {
+      if (entries_.size() == max_entries || identity.size() > max_identity) {
+        return TENON_STATUS_OUT_OF_RESOURCES;
+      }
       Entry entry{std::string(identity)};
       entries_.reserve(entries_.size() + 1);
       const tenon_status status =
@@ -55,6 +58,12 @@ class PreparedSet {
       return TENON_STATUS_OK;
     }
     return TENON_STATUS_NOT_FOUND;
+  }
+
+  /// Whether entry `number` is open.
+  [[nodiscard]] bool is_open(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    return number < entries_.size() && entries_[number].handle;
   }
 
   [[nodiscard]] tenon_status store(std::uint64_t number, std::span<const std::byte> bytes) {
@@ -80,6 +89,10 @@ class PreparedSet {
     if (!handle.data) return {};
     return {static_cast<const std::byte*>(handle.data), static_cast<std::size_t>(handle.nbytes)};
   }
+
+  /// Limits of what a worker makes the application keep.
+  static constexpr std::size_t max_entries = 256;
+  static constexpr std::size_t max_identity = std::size_t{64} * 1024;
 
   const tenon_prepare_v1* table_;
   bool keeps_;

@@ -14,7 +14,7 @@
 #include <new>
 #include <utility>
 
-#include "received_tensor.hpp"
+#include "questions.hpp"
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/hex.hpp"
@@ -202,26 +202,6 @@ void Worker::give_back(ApplicationLane* lane) {
   free_lanes_.push_back(lane);
 }
 
-void Worker::serve(std::uint64_t number, Services services) {
-  const std::lock_guard lock(mutex_);
-  services_[number] = std::move(services);
-}
-
-void Worker::stop_serving(std::uint64_t number) {
-  Services last;  // Ends after the lock.
-  const std::lock_guard lock(mutex_);
-  const auto found = services_.find(number);
-  if (found == services_.end()) return;
-  last = std::move(found->second);
-  services_.erase(found);
-}
-
-Services Worker::services_of(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  const auto found = services_.find(number);
-  return found == services_.end() ? Services() : found->second;
-}
-
 Status Worker::dead_status() const {
   const std::lock_guard lock(mutex_);
   return error(Error::InvalidState, "the worker has died before: ", death_);
@@ -302,7 +282,7 @@ Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const Call
       if (!has_time(watch, slice, info)) return died_in(lane, info, late(info));
       continue;
     }
-    const Status received = lane.receive();
+    const Status received = lane.receive(info.max_message);
     if (!received.ok()) return died_in(lane, info, received.text());
     if (lane.kind() == static_cast<std::uint32_t>(Answer::done)) {
       auto result = take_answer(lane, info);
@@ -352,170 +332,10 @@ Result<CallResult> Worker::take_answer(ApplicationLane& lane, const CallInfo& in
   return out;
 }
 
-Status Worker::answer(ApplicationLane& lane, const CallInfo& info) {
-  Reader from(lane.in());
-  lane.out().clear();
-  switch (static_cast<Answer>(lane.kind())) {
-    case Answer::log: {
-      const auto level = from.get<std::int32_t>();
-      const std::string_view text = from.get_text();
-      if (!from.is_at_end()) break;
-      host_->log(host_, std::clamp<std::int32_t>(level, TENON_LOG_DEBUG, TENON_LOG_FATAL),
-                 text.data(), text.size());
-      return lane.send(answered, {});
-    }
-    case Answer::permit_code:
-      return answer_permit_code(lane, from, info);
-    case Answer::get_data:
-    case Answer::get_tensor_layout:
-    case Answer::get_key:
-      return answer_data(lane, from);
-    case Answer::open_prepared:
-    case Answer::store_prepared:
-    case Answer::release_prepared:
-      return answer_prepared(lane, from, info);
-    case Answer::take_intermediate:
-      return answer_intermediate(lane, from, info);
-    case Answer::done:
-      break;
-  }
-  return error(Error::Internal, "it asks what no worker asks");
-}
-
-Status Worker::answer_permit_code(ApplicationLane& lane, Reader& from, const CallInfo& info) {
-  from.get<std::uint64_t>();
-  const auto size = from.get<std::uint64_t>();
-  if (!from.is_at_end() || lane.descriptors().size() != 1) {
-    return error(Error::Internal, "its question for code cannot be read");
-  }
-  TENON_TRY(const std::vector<std::byte> code,
-            copy_of(lane.descriptors().front().get(), size, max_answer_size));
-  tenon_status status = TENON_STATUS_ACCESS_FAILED;
-  const bool has_context = info.context && info.context->permit_code;
-  if (has_context) status = info.context->permit_code(info.context, code.data(), code.size());
-  if (info.permitted) {
-    const Sha256 hash = sha256_of(code);
-    if (has_context && status == TENON_STATUS_OK) info.permitted->insert(hash);
-    if (!has_context && info.permitted->contains(hash)) status = TENON_STATUS_OK;
-  }
-  lane.out().put(status);
-  return lane.send(answered, {});
-}
-
-Status Worker::answer_data(ApplicationLane& lane, Reader& from) {
-  const auto number = from.get<std::uint64_t>();
-  const auto index = from.get<std::uint32_t>();
-  const std::string_view key = from.get_text();
-  if (!from.is_at_end()) return error(Error::Internal, "its question for data cannot be read");
-  const tenon_named_data_map* const data = services_of(number).data;
-  Writer& out = lane.out();
-  tenon_status status = TENON_STATUS_NOT_FOUND;
-  if (data && lane.kind() == static_cast<std::uint32_t>(Answer::get_key)) {
-    const char* name = nullptr;
-    std::uint64_t size = 0;
-    status = data->get_key(data, index, &name, &size);
-    out.put(status);
-    if (status == TENON_STATUS_OK) out.put_bytes(name, size);
-    return lane.send(answered, {});
-  }
-  if (data && lane.kind() == static_cast<std::uint32_t>(Answer::get_tensor_layout)) {
-    tenon_tensor_layout layout{};
-    layout.struct_size = sizeof layout;
-    status = data->get_tensor_layout(data, key.data(), key.size(), &layout);
-    out.put(status);
-    if (status == TENON_STATUS_OK) {
-      out.put(layout.scalar_type);
-      out.put<std::uint64_t>(layout.rank);
-      out.put_array(layout.sizes, layout.rank);
-      out.put_array(layout.dim_order, layout.rank);
-    }
-    return lane.send(answered, {});
-  }
-  host::FileDescriptor file;
-  std::uint64_t nbytes = 0;
-  if (data) {
-    tenon_buffer buffer{};
-    buffer.struct_size = sizeof buffer;
-    status = data->get_data(data, key.data(), key.size(), &buffer);
-    if (status == TENON_STATUS_OK) {
-      nbytes = buffer.nbytes;
-      auto copy = sealed_copy("tenon-data", {static_cast<const std::byte*>(buffer.data),
-                                             static_cast<std::size_t>(nbytes)});
-      if (buffer.release) buffer.release(&buffer);
-      if (copy.ok()) {
-        file = *std::move(copy);
-      } else {
-        status = to_status(copy.error());
-      }
-    }
-  }
-  out.put(status);
-  if (status != TENON_STATUS_OK) return lane.send(answered, {});
-  out.put(nbytes);
+Status Worker::answer(ApplicationLane& lane, const CallInfo& info) const {
+  TENON_TRY(const host::FileDescriptor file, Questions(lane, info, *host_).answer());
   const int descriptor = file.get();
-  return lane.send(answered, {&descriptor, 1});
-}
-
-Status Worker::answer_prepared(ApplicationLane& lane, Reader& from, const CallInfo& info) {
-  const auto number = from.get<std::uint64_t>();
-  const std::shared_ptr<PreparedSet> prepared = services_of(number).prepared;
-  Writer& out = lane.out();
-  tenon_status status = TENON_STATUS_NOT_SUPPORTED;
-  host::FileDescriptor file;
-  if (lane.kind() == static_cast<std::uint32_t>(Answer::open_prepared)) {
-    const std::string_view identity = from.get_text();
-    if (!from.is_at_end()) return error(Error::Internal, "its question cannot be read");
-    PreparedSet::Opened opened;
-    const bool is_init = info.init && info.delegate == number;
-    if (prepared) status = prepared->open(is_init ? info.init : nullptr, identity, opened);
-    if (status == TENON_STATUS_OK && !opened.bytes.empty()) {
-      auto copy = sealed_copy("tenon-prepared", opened.bytes);
-      if (!copy.ok()) {
-        prepared->release(opened.number);
-        status = to_status(copy.error());
-      } else {
-        file = *std::move(copy);
-      }
-    }
-    out.put(status);
-    out.put(opened.number);
-    out.put<std::uint64_t>(file.valid() ? opened.bytes.size() : 0);
-    const int descriptor = file.get();
-    return lane.send(answered, {&descriptor, file.valid() ? std::size_t{1} : std::size_t{0}});
-  }
-  const auto entry = from.get<std::uint64_t>();
-  if (lane.kind() == static_cast<std::uint32_t>(Answer::release_prepared)) {
-    if (!from.is_at_end()) return error(Error::Internal, "its question cannot be read");
-    if (prepared) prepared->release(entry);
-    out.put<tenon_status>(TENON_STATUS_OK);
-    return lane.send(answered, {});
-  }
-  const auto size = from.get<std::uint64_t>();
-  if (!from.is_at_end() || lane.descriptors().size() != 1) {
-    return error(Error::Internal, "its question cannot be read");
-  }
-  if (size > max_answer_size) {
-    out.put<tenon_status>(TENON_STATUS_OUT_OF_RESOURCES);
-    return lane.send(answered, {});
-  }
-  TENON_TRY(const std::vector<std::byte> bytes,
-            copy_of(lane.descriptors().front().get(), size, max_answer_size));
-  if (prepared) status = prepared->store(entry, bytes);
-  out.put(status);
-  return lane.send(answered, {});
-}
-
-Status Worker::answer_intermediate(ApplicationLane& lane, Reader& from, const CallInfo& info) {
-  const auto handle = from.get<std::int64_t>();
-  ReceivedTensor tensor;
-  if (!tensor.read(from)) return error(Error::Internal, "its intermediate cannot be read");
-  if (!info.recording || !info.recording->sink || !info.recording->handles.contains(handle)) {
-    return error(Error::Internal, "it gives the intermediate ", handle,
-                 ", which was not asked for");
-  }
-  const tenon_intermediate_sink* const sink = info.recording->sink;
-  lane.out().put(sink->take(sink, handle, &tensor.get()));
-  return lane.send(answered, {});
+  return lane.send(answered, {&descriptor, file.valid() ? std::size_t{1} : std::size_t{0}});
 }
 
 }  // namespace tenon::isolated

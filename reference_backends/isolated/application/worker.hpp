@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -15,7 +14,6 @@
 #include "call.hpp"
 #include "call_watch.hpp"
 #include "launch.hpp"
-#include "prepared_set.hpp"
 #include "tenon/abi/host.h"
 #include "tenon/core/result.hpp"
 
@@ -26,12 +24,6 @@ struct CallResult {
   tenon_status status = TENON_STATUS_OK;
   std::string_view text{};  ///< Valid until the lane's next call.
   Reader body{};            ///< As long.
-};
-
-/// The answers to the questions of one delegate, and of sessions of it.
-struct Services {
-  const tenon_named_data_map* data = nullptr;
-  std::shared_ptr<PreparedSet> prepared{};
 };
 
 /// One process with the wrapped plugin, seen from the application. Any thread.
@@ -64,10 +56,6 @@ class Worker {
   [[nodiscard]] Result<CallResult> call(ApplicationLane& lane, Call kind, const CallInfo& info,
                                         std::span<const int> descriptors = {});
 
-  /// Answers the questions of delegate `number` from now on, until `stop_serving`.
-  void serve(std::uint64_t number, Services services);
-  void stop_serving(std::uint64_t number);
-
   /// Whether it has died, as far as it was noticed.
   [[nodiscard]] bool is_dead() const noexcept { return is_dead_.load(std::memory_order_relaxed); }
   /// The failure of a call to a worker that has died before.
@@ -92,14 +80,8 @@ class Worker {
   /// Waits until the process has ended; the failure of the call that it died in.
   [[nodiscard]] Status died_in(const ApplicationLane& lane, const CallInfo& info,
                                std::string_view reason);
-  [[nodiscard]] Status answer(ApplicationLane& lane, const CallInfo& info);
-  [[nodiscard]] Status answer_permit_code(ApplicationLane& lane, Reader& from,
-                                          const CallInfo& info);
-  [[nodiscard]] Status answer_data(ApplicationLane& lane, Reader& from);
-  [[nodiscard]] Status answer_prepared(ApplicationLane& lane, Reader& from, const CallInfo& info);
-  [[nodiscard]] static Status answer_intermediate(ApplicationLane& lane, Reader& from,
-                                                  const CallInfo& info);
-  [[nodiscard]] Services services_of(std::uint64_t number);
+  /// Answers a question.
+  [[nodiscard]] Status answer(ApplicationLane& lane, const CallInfo& info) const;
   [[nodiscard]] Result<CallResult> take_answer(ApplicationLane& lane, const CallInfo& info) const;
   [[nodiscard]] bool is_in_child_of_fork() const noexcept;
 
@@ -111,7 +93,6 @@ class Worker {
   mutable std::mutex mutex_;  // Guards what follows.
   std::vector<std::unique_ptr<ApplicationLane>> lanes_;
   std::vector<ApplicationLane*> free_lanes_;
-  std::map<std::uint64_t, Services> services_;
   bool has_ended_ = false;
   Ending ending_{};
   std::string death_;  ///< The text of the first call that noticed.

@@ -151,19 +151,29 @@ class Mapping {
   return sealed_copy(name, {&bytes, 1});
 }
 
-/// Copies the bytes of a descriptor that another process sent. It is never mapped, so that what the
-/// other process does to it is a failure of `pread` at worst.
+/// Copies the bytes of a file that another process sent. The file is never mapped, so that anything
+/// the other process does to it is a failure of `pread` at worst.
 ///
-/// errors: InvalidArgument for what is no file in memory, or has not `size` bytes.
+/// errors: InvalidArgument for a file that is not in memory, has more than `limit` bytes or not
+/// `size`, is not sealed, or does not hold all of its bytes.
 [[nodiscard]] inline Result<std::vector<std::byte>> copy_of(int descriptor, std::uint64_t size,
                                                             std::uint64_t limit) {
   struct stat status{};
-  if (::fcntl(descriptor, F_GET_SEALS) < 0 || ::fstat(descriptor, &status) != 0) {
+  const int seals = ::fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || ::fstat(descriptor, &status) != 0) {
     return error(Error::InvalidArgument, "a descriptor that was sent is no file in memory");
   }
   if (status.st_size < 0 || static_cast<std::uint64_t>(status.st_size) != size || size > limit) {
     return error(Error::InvalidArgument, "a file in memory has ", status.st_size,
                  " bytes, expected ", size, ", and at most ", limit);
+  }
+  // No hole can be made in a sealed file, and none is paid for by the process that sent it.
+  constexpr std::uint64_t block = 512;
+  const std::uint64_t held = static_cast<std::uint64_t>(status.st_blocks) * block;
+  constexpr int required = F_SEAL_WRITE | F_SEAL_SHRINK;
+  if ((seals & required) != required || held < size) {
+    return error(Error::InvalidArgument, "a file in memory holds ", held, " of its ", size,
+                 " bytes", (seals & required) != required ? ", and is not sealed" : "");
   }
   std::vector<std::byte> out(static_cast<std::size_t>(size));
   std::size_t done = 0;

@@ -55,7 +55,8 @@ enum class Call : std::uint32_t {
   add_file,
 };
 
-/// Answers of the worker, and its questions while it is called.
+/// Answers of the worker, and its questions while it is called. The delegate of a question is the
+/// delegate of the call.
 enum class Answer : std::uint32_t {
   done = 101,  ///< The call has returned.
   log,
@@ -124,8 +125,17 @@ inline constexpr std::size_t max_argument_lists = 32;
 /// Most dimensions of a tensor that crosses.
 inline constexpr std::int32_t max_rank = 64;
 
-/// Most bytes of an answer that is not in the lane: a worker cannot take the application's memory.
-inline constexpr std::uint64_t max_answer_size = std::uint64_t{1} << 30;
+/// Sizes that a worker states. The application compares each with what was agreed before it takes
+/// memory: a part of a state has the size that was listed, a copy the size that was asked for, and
+/// everything else one of these limits. A file that a worker sends must hold all of its bytes and
+/// be sealed, so that the worker has paid for each byte first.
+///
+/// Most bytes of a message: texts, events, lists.
+inline constexpr std::uint64_t max_message_size = std::uint64_t{16} << 20;
+/// Most bytes of an intermediate.
+inline constexpr std::uint64_t max_intermediate_size = std::uint64_t{1} << 29;
+/// Most bytes of code, of prepared bytes, and of all parts of a state together.
+inline constexpr std::uint64_t max_large_size = std::uint64_t{1} << 30;
 
 /// The application sends it through the worker's socket.
 struct NewLane {

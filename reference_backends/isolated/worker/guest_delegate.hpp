@@ -128,6 +128,11 @@ struct GuestDelegate : GuestCall {
   std::unique_ptr<GuestDataMap> data;
   std::shared_ptr<GuestDelegate> parent;  ///< Of a session.
 
+  /// The delegate whose `init` gave data and prepared bytes.
+  [[nodiscard]] const GuestDelegate& owner() const noexcept {
+    return parent ? parent->owner() : *this;
+  }
+
   struct Kept {
     virtual ~Kept() = default;
   };

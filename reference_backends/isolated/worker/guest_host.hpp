@@ -32,12 +32,14 @@ class Lanes {
     const std::lock_guard lock(mutex_);
     lanes_.push_back(&lane);
   }
+  /// Asks in the lane of the calling thread, or in one with a call of `delegate`. False when no
+  /// call of it is going on.
   [[nodiscard]] bool ask(Answer question, const Writer& what, std::span<const int> descriptors,
-                         WorkerLane::Message& answer) {
-    if (my_lane) return my_lane->ask(question, what, descriptors, answer);
+                         WorkerLane::Message& answer, std::uint64_t delegate = any_delegate) {
+    if (my_lane && my_lane->ask(question, what, descriptors, answer, delegate)) return true;
     const std::lock_guard lock(mutex_);
     for (WorkerLane* lane : lanes_) {
-      if (lane->ask(question, what, descriptors, answer)) return true;
+      if (lane->ask(question, what, descriptors, answer, delegate)) return true;
     }
     return false;
   }
@@ -127,8 +129,8 @@ class GuestHost : public tenon_host {
   std::list<Writer> waiting_;
 };
 
-/// The named data of the application's program. Bytes come when they are asked for, and are kept
-/// while a buffer has them.
+/// The named data of the application's program. Bytes come when they are asked for in a call of the
+/// delegate or of a session of it, and are kept while a buffer has them.
 class GuestDataMap : public tenon_named_data_map {
  public:
   GuestDataMap(Lanes& lanes, std::uint64_t delegate, std::uint32_t number)
@@ -148,15 +150,16 @@ class GuestDataMap : public tenon_named_data_map {
     return *const_cast<GuestDataMap*>(static_cast<const GuestDataMap*>(self));
   }
 
-  /// The answer to a question about `key`: a status, and what follows it.
-  [[nodiscard]] tenon_status ask(Answer question, std::string_view key, std::uint32_t index,
+  /// The answer to a question: a status, and what follows it.
+  [[nodiscard]] tenon_status ask(Answer question, const Writer& what, WorkerLane::Message& answer) {
+    if (!lanes_->ask(question, what, {}, answer, delegate_)) return TENON_STATUS_INVALID_STATE;
+    return answer.reader().get<tenon_status>();
+  }
+  [[nodiscard]] tenon_status ask(Answer question, std::string_view key,
                                  WorkerLane::Message& answer) {
     Writer what;
-    what.put(delegate_);
-    what.put(index);
     what.put_text(key);
-    if (!lanes_->ask(question, what, {}, answer)) return TENON_STATUS_INVALID_STATE;
-    return answer.reader().get<tenon_status>();
+    return ask(question, what, answer);
   }
 
   template <class Body>
@@ -178,7 +181,7 @@ class GuestDataMap : public tenon_named_data_map {
     if (const auto found = data_.find(key); found != data_.end()) bytes = found->second.lock();
     if (!bytes) {
       WorkerLane::Message answer;
-      const tenon_status status = ask(Answer::get_data, key, 0, answer);
+      const tenon_status status = ask(Answer::get_data, key, answer);
       if (status != TENON_STATUS_OK) return status;
       Reader reader = answer.reader();
       reader.get<tenon_status>();
@@ -211,7 +214,7 @@ class GuestDataMap : public tenon_named_data_map {
       const std::lock_guard lock(map.mutex_);
       WorkerLane::Message answer;
       const tenon_status status =
-          map.ask(Answer::get_tensor_layout, {key, static_cast<std::size_t>(size)}, 0, answer);
+          map.ask(Answer::get_tensor_layout, {key, static_cast<std::size_t>(size)}, answer);
       if (status != TENON_STATUS_OK) return status;
       Reader reader = answer.reader();
       reader.get<tenon_status>();
@@ -238,7 +241,9 @@ class GuestDataMap : public tenon_named_data_map {
       std::string& kept = map.keys_[index];
       if (kept.empty()) {
         WorkerLane::Message answer;
-        const tenon_status status = map.ask(Answer::get_key, {}, index, answer);
+        Writer what;
+        what.put(index);
+        const tenon_status status = map.ask(Answer::get_key, what, answer);
         if (status != TENON_STATUS_OK) return status;
         Reader reader = answer.reader();
         reader.get<tenon_status>();

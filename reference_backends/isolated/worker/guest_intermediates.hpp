@@ -91,7 +91,7 @@ class GuestIntermediates {
                             "an intermediate is on a device; only memory of the CPU crosses from "
                             "a worker");
       }
-      if (tensor.nbytes > max_answer_size / 2) {
+      if (tensor.nbytes > max_intermediate_size) {
         return plugin->fail(Error::OutOfResources, "an intermediate is too large to cross");
       }
       const auto rank = static_cast<std::size_t>(dl.ndim);

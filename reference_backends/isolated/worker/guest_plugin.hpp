@@ -151,7 +151,9 @@ class GuestPlugin {
     const auto number = from.get<std::uint64_t>();
     const std::lock_guard lock(mutex_);
     const auto found = delegates_.find(number);
-    return found == delegates_.end() ? nullptr : found->second;
+    if (found == delegates_.end()) return nullptr;
+    my_lane->is_for(found->second->owner().number);
+    return found->second;
   }
 
   template <class Do>
@@ -286,7 +288,6 @@ class GuestPlugin {
           "tenon-code", {static_cast<const std::byte*>(code), static_cast<std::size_t>(size)});
       if (!copy.ok()) return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
       Writer what;
-      what.put(call.delegate->number);
       what.put(size);
       const int descriptor = copy->get();
       WorkerLane::Message answer;
@@ -304,6 +305,7 @@ class GuestPlugin {
                    Init& out) {
     GuestDelegate& delegate = *out.delegate;
     delegate.number = from.get<std::uint64_t>();
+    lane.is_for(delegate.number);
     out.context.delegate = &delegate;
     out.context.lane = &lane;
     out.context.lanes = plugin_.lanes;

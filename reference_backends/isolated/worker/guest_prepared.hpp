@@ -24,10 +24,11 @@ class GuestPrepared : public tenon_prepared {
   static tenon_status open(Lanes& lanes, std::uint64_t number, std::string_view identity,
                            tenon_prepared** out) {
     Writer what;
-    what.put(number);
     what.put_text(identity);
     WorkerLane::Message answer;
-    if (!lanes.ask(Answer::open_prepared, what, {}, answer)) return TENON_STATUS_INVALID_STATE;
+    if (!lanes.ask(Answer::open_prepared, what, {}, answer, number)) {
+      return TENON_STATUS_INVALID_STATE;
+    }
     Reader reader = answer.reader();
     const auto status = reader.get<tenon_status>();
     if (status != TENON_STATUS_OK) return status;
@@ -54,7 +55,6 @@ class GuestPrepared : public tenon_prepared {
 
   [[nodiscard]] Writer question() const {
     Writer out;
-    out.put(delegate_);
     out.put(entry_);
     return out;
   }
@@ -76,7 +76,8 @@ class GuestPrepared : public tenon_prepared {
       what.put(size);
       const int descriptor = copy->get();
       WorkerLane::Message answer;
-      if (!self.lanes_->ask(Answer::store_prepared, what, {&descriptor, 1}, answer)) {
+      if (!self.lanes_->ask(Answer::store_prepared, what, {&descriptor, 1}, answer,
+                            self.delegate_)) {
         return TENON_STATUS_INVALID_STATE;
       }
       return answer.reader().get<tenon_status>();
@@ -90,7 +91,8 @@ class GuestPrepared : public tenon_prepared {
     try {
       WorkerLane::Message ignored;
       // Outside of calls the application releases it with the delegate.
-      static_cast<void>(self->lanes_->ask(Answer::release_prepared, self->question(), {}, ignored));
+      static_cast<void>(self->lanes_->ask(Answer::release_prepared, self->question(), {}, ignored,
+                                          self->delegate_));
     } catch (const std::exception&) {
       // Neither without memory: the application releases it with the delegate.
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +16,9 @@
 #include "boundary/protocol.hpp"
 
 namespace tenon::isolated {
+
+/// In place of a delegate's number: a question that any call can have, and a call of no delegate.
+inline constexpr std::uint64_t any_delegate = 0;
 
 /// The worker's end of a lane. The lane's own thread takes the calls; any thread of the plugin asks
 /// while a call is going on. The application is trusted here: a connection that is broken ends the
@@ -43,6 +47,12 @@ class WorkerLane {
     read(out);
     const std::lock_guard lock(mutex_);
     is_in_call_ = true;
+    delegate_.store(any_delegate, std::memory_order_relaxed);
+  }
+
+  /// The call is one of this delegate, whose data the application gives from now on until `done`.
+  void is_for(std::uint64_t delegate) noexcept {
+    delegate_.store(delegate, std::memory_order_relaxed);
   }
 
   /// Answers the call. Descriptors are sent, and stay open here.
@@ -53,11 +63,14 @@ class WorkerLane {
     give_turn(header().turn, Turn::application, header().application_sleeps);
   }
 
-  /// Asks the application something, from any thread. False when no call is going on.
+  /// Asks the application something, from any thread. False when no call of `delegate` is going on.
   [[nodiscard]] bool ask(Answer question, const Writer& what, std::span<const int> descriptors,
-                         Message& answer) {
+                         Message& answer, std::uint64_t delegate = any_delegate) {
     const std::lock_guard lock(mutex_);
     if (!is_in_call_) return false;
+    if (delegate != any_delegate && delegate != delegate_.load(std::memory_order_relaxed)) {
+      return false;
+    }
     write(static_cast<std::uint32_t>(question), what, descriptors);
     give_turn(header().turn, Turn::application, header().application_sleeps);
     wait();
@@ -121,6 +134,7 @@ class WorkerLane {
   host::FileDescriptor socket_;
   std::mutex mutex_;
   bool is_in_call_ = false;
+  std::atomic<std::uint64_t> delegate_ = any_delegate;  ///< Of the call.
 };
 
 }  // namespace tenon::isolated

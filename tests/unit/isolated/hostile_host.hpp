@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ class HostileHost : public tenon_host {
 
   std::string error;
   std::uint64_t num_bytes = 0;  ///< That were read, so that none is left unread.
+  /// Prepared bytes, by the context of `init`.
+  std::map<const tenon_init_context*, int> num_opened;
+  std::map<const tenon_init_context*, int> num_stored;
 
   void read(const void* data, std::uint64_t size) {
     const auto* const bytes = static_cast<const unsigned char*>(data);
@@ -65,13 +69,16 @@ class HostileHost : public tenon_host {
   /// Bytes that are found, and a store that reads what it is given.
   struct Prepared : tenon_prepared {
     HostileHost* owner = nullptr;
+    const tenon_init_context* context = nullptr;
     char bytes[16] = "prepared bytes.";
   };
   static tenon_status open(const tenon_init_context* context, const void* identity,
                            std::uint64_t size, tenon_prepared** out) {
     auto* const made = new Prepared;
     made->owner = &of(context->host);
+    made->context = context;
     made->owner->read(identity, size);
+    ++made->owner->num_opened[context];
     static_cast<tenon_prepared&>(*made) = {sizeof(tenon_prepared), 0,      made->bytes,
                                            sizeof made->bytes,     &store, &release};
     *out = made;
@@ -79,8 +86,10 @@ class HostileHost : public tenon_host {
   }
   static tenon_status store(tenon_prepared* prepared, const tenon_span* parts,
                             std::uint64_t num_parts) {
+    const auto& self = *static_cast<const Prepared*>(prepared);
+    ++self.owner->num_stored[self.context];
     for (std::uint64_t i = 0; i < num_parts; ++i) {
-      static_cast<Prepared*>(prepared)->owner->read(parts[i].data, parts[i].size);
+      self.owner->read(parts[i].data, parts[i].size);
     }
     return TENON_STATUS_OK;
   }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <algorithm>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,9 +19,9 @@
 #include "hostile.hpp"
 #include "hostile_host.hpp"
 #include "isolated.hpp"
+#include "plain_plugin.hpp"
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
-#include "tenon/abi/plugin.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -36,18 +34,8 @@ namespace {
 /// One application, which calls each function of an isolated plugin that has all extensions.
 class Tour {
  public:
-  Tour(const char* file, std::string path) : host_(std::move(path)) {
-    library_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    INFO(file);
-    REQUIRE(library_);
-    const auto* object = static_cast<const std::byte*>(::dlsym(library_, TENON_PLUGIN_SYMBOL));
-    const auto* head = reinterpret_cast<const tenon_plugin_head*>(object);
-    const auto* body = reinterpret_cast<const tenon_plugin_body*>(object + head->body_offset);
-    api_ = body->backends[0];
-  }
-  Tour(const Tour&) = delete;
-  Tour& operator=(const Tour&) = delete;
-  ~Tour() { ::dlclose(library_); }
+  Tour(const char* file, std::string path)
+      : plugin_(file), host_(std::move(path)), api_(&plugin_.api()) {}
 
   void run() {
     note("open", api_->open(&host_, &backend_));
@@ -395,10 +383,10 @@ class Tour {
     ::close(file);
   }
 
+  PlainPlugin plugin_;
   HostileHost host_;
   Tracer tracer_{host_};
-  void* library_ = nullptr;
-  const tenon_backend_api* api_ = nullptr;
+  const tenon_backend_api* api_;
   tenon_backend* backend_ = nullptr;
   bool is_whole_ = true;
   std::map<std::string, int> failures_;

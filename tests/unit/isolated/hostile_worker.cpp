@@ -33,6 +33,7 @@
 #include "boundary/protocol.hpp"
 #include "hostile.hpp"
 #include "tenon/abi/tenon.h"
+#include "test_lane.hpp"
 #include "worker/supervisor.hpp"
 
 namespace {
@@ -40,382 +41,6 @@ namespace {
 using namespace tenon;
 using namespace tenon::isolated;
 using tenon::test::Attack;
-
-class HostileLane {
- public:
-  HostileLane(Mapping shared, host::FileDescriptor socket, Attack attack, std::uint32_t seed)
-      : shared_(std::move(shared)), socket_(std::move(socket)), attack_(attack), random_(seed) {}
-
-  [[noreturn]] void run() {
-    for (;;) {
-      wait();
-      const auto kind = static_cast<Call>(header().kind);
-      if (kind == Call::init) std::memcpy(&delegate_, message(), sizeof delegate_);
-      take_descriptors();
-      Writer answer = answer_to(kind);
-      // Not at each call: later ones are to be reached, too.
-      if (static_cast<std::uint32_t>(attack_) < test::num_attacks && pick(4) == 0) {
-        attack(answer);
-      } else {
-        send(static_cast<std::uint32_t>(Answer::done), answer);
-      }
-    }
-  }
-
- private:
-  LaneHeader& header() const noexcept { return *reinterpret_cast<LaneHeader*>(shared_.data()); }
-  std::byte* message() const noexcept { return shared_.data() + lane_message_offset; }
-  std::uint64_t pick(std::uint64_t below) {
-    return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(random_);
-  }
-  /// Numbers that are at the edge of something.
-  std::uint64_t odd_number() {
-    const std::uint64_t some[] = {0,
-                                  1,
-                                  3,
-                                  64,
-                                  lane_message_size - 1,
-                                  lane_message_size + 1,
-                                  0x7fffffff,
-                                  0xffffffff,
-                                  std::uint64_t{1} << 40,
-                                  INT64_MAX,
-                                  std::uint64_t{1} << 63,
-                                  UINT64_MAX - 7,
-                                  UINT64_MAX,
-                                  pick(UINT64_MAX)};
-    return some[pick(std::size(some))];
-  }
-
-  void wait() {
-    while (!wait_for_turn(header().turn, Turn::worker, header().worker_sleeps, -1, nullptr)) {
-    }
-  }
-  void give() { give_turn(header().turn, Turn::application, header().application_sleeps); }
-  void take_descriptors() {
-    if (header().num_descriptors == 0) return;
-    std::byte byte{};
-    static_cast<void>(receive_message(socket_.get(), {&byte, 1}, MSG_DONTWAIT));
-  }
-  void send(std::uint32_t kind, const Writer& what) {
-    header().kind = kind;
-    header().size = what.size();
-    header().is_attached = 0;
-    header().num_descriptors = 0;
-    std::memcpy(message(), what.bytes().data(), std::min(what.size(), lane_message_size));
-    give();
-  }
-  void ask(Answer question, const Writer& what) {
-    send(static_cast<std::uint32_t>(question), what);
-    wait();
-    take_descriptors();
-  }
-
-  /// As of a plugin that has everything.
-  Writer answer_to(Call kind) {
-    Writer to;
-    to.put<tenon_status>(TENON_STATUS_OK);
-    to.put_text("");
-    to.put<std::uint64_t>(0);
-    switch (kind) {
-      case Call::load:
-        to.put<std::uint32_t>((1u << 16) - 1);
-        for (int i = 0; i < 3; ++i) to.put_name("hint");
-        to.put<std::uint64_t>(UINT64_MAX);
-        to.put<std::uint64_t>(UINT64_MAX);
-        to.put<std::uint64_t>(1);
-        to.put<std::uint32_t>(TENON_OPTION_AT_RUNTIME);
-        to.put_name("an option");
-        put_option(to);
-        break;
-      case Call::execute:
-      case Call::run_kernel:
-        to.put<std::uint64_t>(3);
-        for (int i = 0; i < 3; ++i) to.put<std::uint8_t>(0);
-        to.put<std::uint64_t>(0);
-        break;
-      case Call::check_blob:
-        to.put<std::uint32_t>(0);
-        break;
-      case Call::memory_info:
-        to.put(tenon_memory_info{});
-        break;
-      case Call::get_option:
-        put_option(to);
-        break;
-      case Call::free_memory:
-        to.put<std::uint64_t>(7);
-        break;
-      case Call::list_devices:
-        to.put<std::uint8_t>(1);
-        to.put(tenon_dl_device{4, 0});
-        to.put_name("device");
-        to.put_name(nullptr);
-        to.put<std::uint64_t>(0);
-        to.put<std::uint8_t>(0);
-        break;
-      case Call::estimate:
-        to.put<std::uint8_t>(1);
-        to.put<std::uint32_t>(TENON_MEMORY_WEIGHTS);
-        to.put(tenon_dl_device{TENON_DL_CPU, 0});
-        to.put<std::uint64_t>(64);
-        to.put<std::uint8_t>(0);
-        break;
-      case Call::list_state:
-        to.put<std::uint64_t>(2);
-        for (const char* each : {"one", "two"}) {
-          to.put_text(each);
-          to.put<std::uint64_t>(16);
-        }
-        break;
-      case Call::read_state:
-        to.put_bytes("0123456789abcdef", 16);
-        break;
-      case Call::copy_to_host:
-        to.put_bytes("0123456789abcdef", 16);
-        break;
-      case Call::list_operators:
-        to.put<std::uint8_t>(1);
-        to.put_text("aten::add.out");
-        to.put<std::uint8_t>(0);
-        break;
-      case Call::list_intermediates:
-        to.put<std::uint8_t>(1);
-        to.put<std::int64_t>(5);
-        to.put_text("Conv2d");
-        to.put<std::uint8_t>(0);
-        break;
-      default:
-        break;
-    }
-    return to;
-  }
-  static void put_option(Writer& to) {
-    to.put_text("a");
-    to.put<std::uint32_t>(TENON_OPTION_INT);
-    to.put<std::int64_t>(3);
-  }
-
-  Writer random_bytes(std::size_t most) {
-    Writer out;
-    for (std::uint64_t i = pick(most); i > 0; --i) out.put(static_cast<std::uint8_t>(pick(256)));
-    return out;
-  }
-
-  void attack(const Writer& answer) {
-    const auto done = static_cast<std::uint32_t>(Answer::done);
-    switch (attack_) {
-      case Attack::garbage:
-        return send(done, random_bytes(300));
-      case Attack::cut: {
-        Writer out;
-        const auto bytes = answer.bytes();
-        out.put_array(bytes.data(), static_cast<std::size_t>(pick(bytes.size() + 1)));
-        return send(done, out);
-      }
-      case Attack::flipped: {
-        std::vector<std::byte> bytes(answer.bytes().begin(), answer.bytes().end());
-        for (std::uint64_t i = 1 + pick(4); i > 0 && !bytes.empty(); --i) {
-          bytes[static_cast<std::size_t>(pick(bytes.size()))] ^=
-              static_cast<std::byte>(1u << pick(8));
-        }
-        Writer out;
-        out.put_array(bytes.data(), bytes.size());
-        return send(done, out);
-      }
-      case Attack::numbers: {
-        std::vector<std::byte> bytes(answer.bytes().begin(), answer.bytes().end());
-        const std::uint64_t number = odd_number();
-        const std::size_t size = std::min<std::size_t>(8, bytes.size());
-        const auto at = static_cast<std::size_t>(pick(bytes.size() - size + 1));
-        std::memcpy(bytes.data() + at, &number, size);
-        Writer out;
-        out.put_array(bytes.data(), bytes.size());
-        for (std::uint64_t i = pick(4); i > 0; --i) out.put(odd_number());
-        return send(done, out);
-      }
-      case Attack::kinds:
-        return send(static_cast<std::uint32_t>(pick(2) == 0 ? pick(320) : odd_number()), answer);
-      case Attack::sizes:
-        header().kind = done;
-        header().size = odd_number();
-        header().is_attached = static_cast<std::uint32_t>(pick(2));
-        header().num_descriptors = static_cast<std::uint32_t>(pick(2) == 0 ? 0 : odd_number());
-        return give();
-      case Attack::descriptors:
-        return send_descriptors();
-      case Attack::questions:
-        for (std::uint64_t i = 1 + pick(8); i > 0; --i) ask_something();
-        return send(done, answer);
-      case Attack::views:
-        return send_views();
-      case Attack::races:
-        begin_to_scribble();
-        return send(done, answer);
-      case Attack::crashes:
-        for (std::size_t i = 0; i < sizeof(Crash); ++i) {
-          reinterpret_cast<std::byte*>(&header().crash)[i] = static_cast<std::byte>(pick(256));
-        }
-        ::_exit(static_cast<int>(pick(256)));
-      case Attack::endless:
-        for (;;) {
-          Writer line;
-          line.put<std::int32_t>(TENON_LOG_DEBUG);
-          line.put_text("and on");
-          ask(Answer::log, line);
-        }
-      case Attack::untaken:
-        for (int i = 0; i < 2000; ++i) {
-          Writer what;
-          what.put(delegate_);
-          what.put<std::uint32_t>(0);
-          what.put_text("weight");
-          send(static_cast<std::uint32_t>(Answer::get_data), what);
-          wait();
-        }
-        return send(done, answer);
-    }
-  }
-
-  /// Descriptors of all kinds, and other numbers of them than are announced.
-  void send_descriptors() {
-    const int file = static_cast<int>(pick(7));
-    host::FileDescriptor sent;
-    std::uint64_t size = 4096;
-    int ends[2] = {-1, -1};
-    switch (file) {
-      case 0:
-        sent = host::FileDescriptor(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
-        break;
-      case 1:
-        sent = host::FileDescriptor(::open("/", O_RDONLY | O_CLOEXEC));
-        break;
-      case 2:
-        static_cast<void>(::pipe2(ends, O_CLOEXEC));
-        sent = host::FileDescriptor(ends[0]);
-        break;
-      default:
-        sent = host::FileDescriptor(::memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-        // Smaller than it says, larger than it may be, all holes.
-        size = file == 3 ? odd_number() : file == 4 ? std::uint64_t{1} << 36 : 65536;
-        static_cast<void>(::ftruncate(sent.get(), file == 4 ? std::int64_t{1} << 36 : 65536));
-    }
-    const int numbers[] = {sent.get(), sent.get(), sent.get(), sent.get()};
-    const std::byte byte{};
-    const auto count = static_cast<std::size_t>(pick(5));
-    if (count != 0) {
-      static_cast<void>(send_message(socket_.get(), {&byte, 1}, {numbers, count}));
-    }
-    if (ends[1] >= 0) ::close(ends[1]);
-    header().kind = static_cast<std::uint32_t>(Answer::done);
-    header().size = size;
-    header().is_attached = static_cast<std::uint32_t>(pick(3) != 0);
-    header().num_descriptors = static_cast<std::uint32_t>(pick(2) == 0 ? count : pick(6));
-    give();
-  }
-
-  void ask_something() {
-    const auto question =
-        static_cast<Answer>(static_cast<std::uint32_t>(Answer::log) +
-                            pick(static_cast<std::uint32_t>(Answer::take_intermediate) -
-                                 static_cast<std::uint32_t>(Answer::log) + 1));
-    Writer what;
-    switch (pick(3)) {
-      case 0:
-        what = random_bytes(200);
-        break;
-      case 1:
-        for (std::uint64_t i = pick(6); i > 0; --i) what.put(odd_number());
-        break;
-      default:
-        put_question(question, what);
-    }
-    ask(question, what);
-  }
-  /// As a worker asks, with numbers that are wrong.
-  void put_question(Answer question, Writer& what) {
-    switch (question) {
-      case Answer::log:
-        what.put(static_cast<std::int32_t>(odd_number()));
-        what.put_text(std::string(static_cast<std::size_t>(pick(5000)), '\x1b'));
-        break;
-      case Answer::get_data:
-      case Answer::get_tensor_layout:
-      case Answer::get_key:
-        what.put(pick(8));
-        what.put(static_cast<std::uint32_t>(odd_number()));
-        what.put_text(pick(2) == 0 ? "weight" : std::string_view("\0\xff/..", 5));
-        break;
-      case Answer::open_prepared:
-        what.put(pick(8));
-        what.put_text("identity");
-        break;
-      case Answer::take_intermediate: {
-        what.put(pick(2) == 0 ? std::int64_t{5} : static_cast<std::int64_t>(odd_number()));
-        what.put(static_cast<std::int32_t>(pick(40)));
-        const std::uint64_t rank = pick(5);
-        what.put(rank);
-        for (std::uint64_t i = 0; i < rank; ++i) what.put(pick(2) == 0 ? pick(4) : odd_number());
-        for (std::uint64_t i = 0; i < rank; ++i)
-          what.put(static_cast<std::uint8_t>(pick(rank + 1)));
-        what.put_text(std::string(static_cast<std::size_t>(pick(64)), 'x'));
-        break;
-      }
-      default:
-        what.put(pick(8));
-        what.put(pick(2) == 0 ? pick(4) : odd_number());
-        what.put(odd_number());
-    }
-  }
-
-  /// An answer to `execute` with sizes and views of its own.
-  void send_views() {
-    Writer to;
-    to.put<tenon_status>(TENON_STATUS_OK);
-    to.put_text("");
-    to.put<std::uint64_t>(0);
-    to.put<std::uint64_t>(3);
-    for (int i = 0; i < 3; ++i) {
-      const auto changes = static_cast<std::uint8_t>(pick(4));
-      to.put(changes);
-      if ((changes & tensor_is_resized) != 0) {
-        for (int k = 0; k < 2; ++k) to.put(pick(2) == 0 ? pick(8) : odd_number());
-      }
-      if ((changes & tensor_is_view) != 0) {
-        to.put(pick(2) == 0 ? pick(4) : odd_number());
-        to.put(pick(2) == 0 ? pick(32) : odd_number());
-      }
-    }
-    to.put<std::uint64_t>(0);
-    send(static_cast<std::uint32_t>(Answer::done), to);
-  }
-
-  /// Changes what is shared while the application reads it, from now on.
-  void begin_to_scribble() {
-    if (std::exchange(scribbles_, true)) return;
-    std::thread([this, random = std::mt19937_64(random_())]() mutable {
-      for (;;) {
-        auto* const words = reinterpret_cast<std::uint32_t*>(shared_.data());
-        const std::uint64_t number = random();
-        // Not the turn and who sleeps, which are tried by `races` of their own.
-        constexpr std::size_t first = offsetof(LaneHeader, kind) / sizeof(std::uint32_t);
-        constexpr std::size_t last = offsetof(LaneHeader, crash) / sizeof(std::uint32_t);
-        const bool is_header = number % 4 == 0;
-        const std::size_t at = is_header
-                                   ? first + static_cast<std::size_t>(random() % (last - first))
-                                   : lane_message_offset / sizeof(std::uint32_t) + random() % 64;
-        __atomic_store_n(words + at, static_cast<std::uint32_t>(number >> 32), __ATOMIC_RELAXED);
-      }
-    }).detach();
-  }
-
-  Mapping shared_;
-  host::FileDescriptor socket_;
-  Attack attack_;
-  std::mt19937_64 random_;
-  bool scribbles_ = false;
-  std::uint64_t delegate_ = 0;  ///< That was loaded last.
-};
 
 /// Waits for the first call of a lane, and leaves its turn as no worker does. What is not answered
 /// is not answered later either.
@@ -531,33 +156,305 @@ class HostileLane {
   std::abort();
 }
 
+class HostileLane : public tenon::test::TestLane {
+ public:
+  HostileLane(Mapping shared, host::FileDescriptor socket, host::FileDescriptor file, Attack attack,
+              std::uint32_t seed)
+      : TestLane(std::move(shared), std::move(socket)),
+        file_(std::move(file)),
+        attack_(attack),
+        random_(seed + static_cast<std::uint32_t>(::getpid())),
+        turn_(seed) {}
+
+  [[noreturn]] void run() {
+    if (attack_ == test::turns) break_turn(header(), file_.get(), turn_);
+    for (;;) {
+      wait();
+      const auto kind = static_cast<Call>(header().kind);
+      if (kind == Call::init) std::memcpy(&delegate_, message(), sizeof delegate_);
+      take_descriptors();
+      Writer answer = answer_to(kind);
+      // Not at each call: later ones are to be reached, too.
+      if (static_cast<std::uint32_t>(attack_) < test::num_attacks && pick(4) == 0) {
+        attack(answer);
+      } else {
+        send(static_cast<std::uint32_t>(Answer::done), answer);
+      }
+    }
+  }
+
+ private:
+  std::uint64_t pick(std::uint64_t below) {
+    return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(random_);
+  }
+  /// Numbers that are at the edge of something.
+  std::uint64_t odd_number() {
+    const std::uint64_t some[] = {0,
+                                  1,
+                                  3,
+                                  64,
+                                  lane_message_size - 1,
+                                  lane_message_size + 1,
+                                  0x7fffffff,
+                                  0xffffffff,
+                                  std::uint64_t{1} << 40,
+                                  INT64_MAX,
+                                  std::uint64_t{1} << 63,
+                                  UINT64_MAX - 7,
+                                  UINT64_MAX,
+                                  pick(UINT64_MAX)};
+    return some[pick(std::size(some))];
+  }
+
+  void send(std::uint32_t kind, const Writer& what) const {
+    TestLane::send(static_cast<Answer>(kind), what);
+  }
+
+  Writer random_bytes(std::size_t most) {
+    Writer out;
+    for (std::uint64_t i = pick(most); i > 0; --i) out.put(static_cast<std::uint8_t>(pick(256)));
+    return out;
+  }
+
+  void attack(const Writer& answer) {
+    const auto done = static_cast<std::uint32_t>(Answer::done);
+    switch (attack_) {
+      case Attack::garbage:
+        return send(done, random_bytes(300));
+      case Attack::cut: {
+        Writer out;
+        const auto bytes = answer.bytes();
+        out.put_array(bytes.data(), static_cast<std::size_t>(pick(bytes.size() + 1)));
+        return send(done, out);
+      }
+      case Attack::flipped: {
+        std::vector<std::byte> bytes(answer.bytes().begin(), answer.bytes().end());
+        for (std::uint64_t i = 1 + pick(4); i > 0 && !bytes.empty(); --i) {
+          bytes[static_cast<std::size_t>(pick(bytes.size()))] ^=
+              static_cast<std::byte>(1u << pick(8));
+        }
+        Writer out;
+        out.put_array(bytes.data(), bytes.size());
+        return send(done, out);
+      }
+      case Attack::numbers: {
+        std::vector<std::byte> bytes(answer.bytes().begin(), answer.bytes().end());
+        const std::uint64_t number = odd_number();
+        const std::size_t size = std::min<std::size_t>(8, bytes.size());
+        const auto at = static_cast<std::size_t>(pick(bytes.size() - size + 1));
+        std::memcpy(bytes.data() + at, &number, size);
+        Writer out;
+        out.put_array(bytes.data(), bytes.size());
+        for (std::uint64_t i = pick(4); i > 0; --i) out.put(odd_number());
+        return send(done, out);
+      }
+      case Attack::kinds:
+        return send(static_cast<std::uint32_t>(pick(2) == 0 ? pick(320) : odd_number()), answer);
+      case Attack::sizes:
+        header().kind = done;
+        header().size = odd_number();
+        header().is_attached = static_cast<std::uint32_t>(pick(2));
+        header().num_descriptors = static_cast<std::uint32_t>(pick(2) == 0 ? 0 : odd_number());
+        return give();
+      case Attack::descriptors:
+        return send_descriptors();
+      case Attack::questions:
+        for (std::uint64_t i = 1 + pick(8); i > 0; --i) ask_something();
+        return send(done, answer);
+      case Attack::views:
+        return send_views();
+      case Attack::races:
+        begin_to_scribble();
+        return send(done, answer);
+      case Attack::crashes:
+        for (std::size_t i = 0; i < sizeof(Crash); ++i) {
+          reinterpret_cast<std::byte*>(&header().crash)[i] = static_cast<std::byte>(pick(256));
+        }
+        ::_exit(static_cast<int>(pick(256)));
+      case Attack::endless:
+        for (;;) {
+          Writer line;
+          line.put<std::int32_t>(TENON_LOG_DEBUG);
+          line.put_text("and on");
+          ask(Answer::log, line);
+        }
+      case Attack::untaken:
+        for (int i = 0; i < 2000; ++i) {
+          Writer what;
+          what.put(delegate_);
+          what.put<std::uint32_t>(0);
+          what.put_text("weight");
+          send(static_cast<std::uint32_t>(Answer::get_data), what);
+          wait();
+        }
+        return send(done, answer);
+    }
+  }
+
+  /// Descriptors of all kinds, and other numbers of them than are announced.
+  void send_descriptors() {
+    const int file = static_cast<int>(pick(7));
+    host::FileDescriptor sent;
+    std::uint64_t size = 4096;
+    int ends[2] = {-1, -1};
+    switch (file) {
+      case 0:
+        sent = host::FileDescriptor(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+        break;
+      case 1:
+        sent = host::FileDescriptor(::open("/", O_RDONLY | O_CLOEXEC));
+        break;
+      case 2:
+        static_cast<void>(::pipe2(ends, O_CLOEXEC));
+        sent = host::FileDescriptor(ends[0]);
+        break;
+      default:
+        sent = host::FileDescriptor(::memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        // Smaller than it says, larger than it may be, all holes.
+        size = file == 3 ? odd_number() : file == 4 ? std::uint64_t{1} << 36 : 65536;
+        static_cast<void>(::ftruncate(sent.get(), file == 4 ? std::int64_t{1} << 36 : 65536));
+        if (file > 4) {
+          // All holes, or whole.
+          const std::vector<std::byte> bytes(file == 5 ? 0 : 65536);
+          static_cast<void>(write_at(sent.get(), bytes, 0));
+          static_cast<void>(::fcntl(sent.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK));
+        }
+    }
+    const int numbers[] = {sent.get(), sent.get(), sent.get(), sent.get()};
+    const std::byte byte{};
+    const auto count = static_cast<std::size_t>(pick(5));
+    if (count != 0) {
+      static_cast<void>(send_message(socket(), {&byte, 1}, {numbers, count}));
+    }
+    if (ends[1] >= 0) ::close(ends[1]);
+    header().kind = static_cast<std::uint32_t>(Answer::done);
+    header().size = size;
+    header().is_attached = static_cast<std::uint32_t>(pick(3) != 0);
+    header().num_descriptors = static_cast<std::uint32_t>(pick(2) == 0 ? count : pick(6));
+    give();
+  }
+
+  void ask_something() {
+    const auto question =
+        static_cast<Answer>(static_cast<std::uint32_t>(Answer::log) +
+                            pick(static_cast<std::uint32_t>(Answer::take_intermediate) -
+                                 static_cast<std::uint32_t>(Answer::log) + 1));
+    Writer what;
+    switch (pick(3)) {
+      case 0:
+        what = random_bytes(200);
+        break;
+      case 1:
+        for (std::uint64_t i = pick(6); i > 0; --i) what.put(odd_number());
+        break;
+      default:
+        put_question(question, what);
+    }
+    ask(question, what);
+  }
+  /// As a worker asks, with numbers that are wrong.
+  void put_question(Answer question, Writer& what) {
+    switch (question) {
+      case Answer::log:
+        what.put(static_cast<std::int32_t>(odd_number()));
+        what.put_text(std::string(static_cast<std::size_t>(pick(5000)), '\x1b'));
+        break;
+      case Answer::get_data:
+      case Answer::get_tensor_layout:
+        what.put_text(pick(2) == 0 ? "weight" : std::string_view("\0\xff/..", 5));
+        break;
+      case Answer::get_key:
+        what.put(static_cast<std::uint32_t>(odd_number()));
+        break;
+      case Answer::open_prepared:
+        what.put_text("identity");
+        break;
+      case Answer::take_intermediate: {
+        what.put(pick(2) == 0 ? std::int64_t{5} : static_cast<std::int64_t>(odd_number()));
+        what.put(static_cast<std::int32_t>(pick(40)));
+        const std::uint64_t rank = pick(5);
+        what.put(rank);
+        for (std::uint64_t i = 0; i < rank; ++i) what.put(pick(2) == 0 ? pick(4) : odd_number());
+        for (std::uint64_t i = 0; i < rank; ++i)
+          what.put(static_cast<std::uint8_t>(pick(rank + 1)));
+        what.put_text(std::string(static_cast<std::size_t>(pick(64)), 'x'));
+        break;
+      }
+      case Answer::permit_code:
+        what.put(odd_number());
+        break;
+      default:
+        what.put(pick(2) == 0 ? pick(4) : odd_number());
+        if (question == Answer::store_prepared) what.put(odd_number());
+    }
+  }
+
+  /// An answer to `execute` with sizes and views of its own.
+  void send_views() {
+    Writer to;
+    to.put<tenon_status>(TENON_STATUS_OK);
+    to.put_text("");
+    to.put<std::uint64_t>(0);
+    to.put<std::uint64_t>(3);
+    for (int i = 0; i < 3; ++i) {
+      const auto changes = static_cast<std::uint8_t>(pick(4));
+      to.put(changes);
+      if ((changes & tensor_is_resized) != 0) {
+        for (int k = 0; k < 2; ++k) to.put(pick(2) == 0 ? pick(8) : odd_number());
+      }
+      if ((changes & tensor_is_view) != 0) {
+        to.put(pick(2) == 0 ? pick(4) : odd_number());
+        to.put(pick(2) == 0 ? pick(32) : odd_number());
+      }
+    }
+    to.put<std::uint64_t>(0);
+    send(static_cast<std::uint32_t>(Answer::done), to);
+  }
+
+  /// Changes what is shared while the application reads it, from now on.
+  void begin_to_scribble() {
+    if (std::exchange(scribbles_, true)) return;
+    std::thread([this, random = std::mt19937_64(random_())]() mutable {
+      for (;;) {
+        auto* const words =
+            reinterpret_cast<std::uint32_t*>(reinterpret_cast<std::byte*>(&header()));
+        const std::uint64_t number = random();
+        // Not the turn and who sleeps, which are tried by `races` of their own.
+        constexpr std::size_t first = offsetof(LaneHeader, kind) / sizeof(std::uint32_t);
+        constexpr std::size_t last = offsetof(LaneHeader, crash) / sizeof(std::uint32_t);
+        const bool is_header = number % 4 == 0;
+        const std::size_t at = is_header
+                                   ? first + static_cast<std::size_t>(random() % (last - first))
+                                   : lane_message_offset / sizeof(std::uint32_t) + random() % 64;
+        __atomic_store_n(words + at, static_cast<std::uint32_t>(number >> 32), __ATOMIC_RELAXED);
+      }
+    }).detach();
+  }
+
+  host::FileDescriptor file_;  ///< Of the lane.
+  Attack attack_;
+  std::mt19937_64 random_;
+  std::uint32_t turn_;  ///< The number of the way to leave it.
+  bool scribbles_ = false;
+  std::uint64_t delegate_ = 0;  ///< That was loaded last.
+};
+
 int serve_badly(int socket, bool) {
   const char* const variable = std::getenv("TENON_TEST_HOSTILE");
   std::uint32_t attack = 0;
   std::uint32_t seed = 0;
   if (!variable || std::sscanf(variable, "%u %u", &attack, &seed) != 2) return EXIT_FAILURE;
-  const std::uint32_t turn = seed;
-  for (;;) {
-    NewLane request{};
-    Received received = receive_message(socket, std::as_writable_bytes(std::span(&request, 1)), 0);
-    if (received.size <= 0) return EXIT_SUCCESS;
-    if (received.descriptors.size() != 2) return EXIT_FAILURE;
-    auto shared = Mapping::of(received.descriptors[0].get(), lane_size, true);
-    if (!shared.ok()) return EXIT_FAILURE;
-    // Another sequence in each process and lane.
-    seed = seed * 747796405u + static_cast<std::uint32_t>(::getpid());
-    if (attack == test::turns) {
-      std::thread(&break_turn, std::ref(*reinterpret_cast<LaneHeader*>(shared->data())),
-                  received.descriptors[0].release(), turn)
-          .detach();
-      static_cast<void>(new Mapping(*std::move(shared)));
-      continue;
-    }
-    auto* const lane = new HostileLane(*std::move(shared), std::move(received.descriptors[1]),
-                                       static_cast<Attack>(attack), seed);
-    std::thread([lane] { lane->run(); }).detach();
-    while (attack == test::no_lanes) ::pause();
-  }
+  std::uint32_t num_lanes = 0;
+  return tenon::test::serve_lanes(socket, [&](Mapping shared, host::FileDescriptor ends,
+                                              host::FileDescriptor file) {
+    // Another sequence in each lane; the process adds its number.
+    const std::uint32_t lane_seed = attack == test::turns ? seed : seed + 747796405u * num_lanes++;
+    auto* const lane = new HostileLane(std::move(shared), std::move(ends), std::move(file),
+                                       static_cast<Attack>(attack), lane_seed);
+    // In this thread, which takes no further lane.
+    if (attack == test::no_lanes) lane->run();
+    return lane;
+  });
 }
 
 }  // namespace
