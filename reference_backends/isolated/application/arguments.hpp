@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "arena.hpp"
 #include "boundary/messages.hpp"
 #include "boundary/protocol.hpp"
+#include "checked_write.hpp"
 #include "remote_memory.hpp"
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/device_memory.h"
@@ -28,9 +28,8 @@ namespace tenon::isolated {
 /// changed.
 ///
 /// The boundary does not say which arguments are outputs. All that are not constant are copied
-/// there; back comes what differs. It is written by a system call, which fails where the plugin
-/// changed an input that is read-only, until that has succeeded once at this address. Tensors that
-/// have bytes in common have them in the arena, too.
+/// there; back comes what differs, by `checked_write`, which fails where the plugin changed an
+/// input that is read-only. Tensors that have bytes in common have them in the arena, too.
 class ArgumentsCopy {
  public:
   /// `takes_views` lets a call make a tensor a view of another one, as kernels may.
@@ -85,6 +84,17 @@ class ArgumentsCopy {
     }
   }
 
+  /// Finds out which of the tensors that earlier calls changed can be written. Called while the
+  /// worker runs, so that it takes no time of the call.
+  void look_ahead() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Place& place = places_[i];
+      if (!place.data || place.changed_at != place.data) continue;
+      const auto nbytes = static_cast<std::size_t>(place.tensor->nbytes);
+      if (can_write(place.data, nbytes)) place.writable = nbytes;
+    }
+  }
+
   /// Takes the sizes, the numbers and, of views, the places that the plugin gave, and the bytes
   /// that differ. errors: Internal for what the worker may not change, or an answer that cannot be
   /// read.
@@ -118,8 +128,8 @@ class ArgumentsCopy {
     const void* copied_from = nullptr;
     std::uint64_t copied_to = 0;
     std::uint64_t copied_size = 0;
-    const void* written_to = nullptr;
-    std::size_t written_size = 0;
+    const std::byte* changed_at = nullptr;  ///< The data that a call changed last.
+    std::size_t writable = 0;               ///< Bytes at `data` in this call, as far as known.
   };
 
   static constexpr std::uint64_t alignment = 64;
@@ -242,6 +252,7 @@ class ArgumentsCopy {
     place.data = data;
     place.at = size_;
     place.room = data ? room : 0;
+    place.writable = 0;
     place.wire_at = to.size();
     size_ += aligned(place.room);
     to.put(WireTensor{tensor->scalar_type, dl.ndim, dl.dtype, tensor->flags, tensor->shape_dynamism,
@@ -350,27 +361,16 @@ class ArgumentsCopy {
 
   Status copy_tensor(const Arena& arena, std::size_t index) {
     Place& place = places_[index];
-    const auto nbytes = static_cast<std::size_t>(place.tensor->nbytes);
-    const std::byte* const bytes = arena.data() + place.at;
-    if (std::memcmp(place.data, bytes, nbytes) == 0) return ok();
-    if (place.written_to == place.data && place.written_size >= nbytes) {
-      std::memcpy(place.data, bytes, nbytes);
+    const std::span bytes(arena.data() + place.at, static_cast<std::size_t>(place.tensor->nbytes));
+    if (std::memcmp(place.data, bytes.data(), bytes.size()) == 0) return ok();
+    place.changed_at = place.data;
+    if (bytes.size() <= place.writable) {
+      std::memcpy(place.data, bytes.data(), bytes.size());
       return ok();
     }
-    std::size_t done = 0;
-    while (done != nbytes) {
-      const ssize_t now = ::pread(arena.file(), place.data + done, nbytes - done,
-                                  static_cast<off_t>(place.at + done));
-      if (now < 0 && errno == EINTR) continue;
-      if (now <= 0) {
-        return error(Error::Internal, "it changed tensor ", index,
-                     ", which is read-only: an input (TN-EXE-2)");
-      }
-      done += static_cast<std::size_t>(now);
-    }
-    place.written_to = place.data;
-    place.written_size = nbytes;
-    return ok();
+    if (checked_write(place.data, bytes, arena.file(), place.at)) return ok();
+    return error(Error::Internal, "it changed tensor ", index,
+                 ", which is read-only: an input (TN-EXE-2)");
   }
 
   bool takes_views_;

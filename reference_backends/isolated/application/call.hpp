@@ -59,6 +59,8 @@ struct CallInfo {
   const tenon_init_context* init = nullptr;
   /// Of an `execute` that is going on; takes intermediates.
   const Recording* recording = nullptr;
+  /// Of a call with arguments; looks ahead while the worker runs.
+  class ArgumentsCopy* arguments = nullptr;
 };
 
 }  // namespace tenon::isolated

@@ -456,6 +456,7 @@ tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
   CallInfo info = info_of(delegate, "execute");
   info.number = ++delegate.num_calls;
   info.recording = &delegate.recording;
+  info.arguments = &delegate.arguments;
   if (delegate.recording.sink) info.max_message += max_intermediate_size;
   write_call(*context, info, to);
   const Status written = delegate.arguments.write({args, num_args}, memories_, to);

@@ -87,7 +87,8 @@ tenon_status IsolatedBackend::run_kernel(IsolatedKernel& kernel,
   CallInfo info{.function = "run_kernel",
                 .op = kernel.op,
                 .number = ++kernel.num_calls,
-                .deadline_ms = kernel.deadline_ms};
+                .deadline_ms = kernel.deadline_ms,
+                .arguments = &kernel.arguments};
   auto taken = kernel.worker->take_lane(info);
   if (!taken.ok()) return fail(std::move(taken).status());
   const LaneLoan loan(kernel.worker, *taken);

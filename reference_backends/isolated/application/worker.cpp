@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "arguments.hpp"
 #include "questions.hpp"
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/concat.hpp"
@@ -270,6 +271,7 @@ Result<CallResult> Worker::converse(ApplicationLane& lane, Call kind, const Call
   pass_cancel_flag(header, info);
   const Status sent = lane.send(static_cast<std::uint32_t>(kind), descriptors);
   if (!sent.ok()) return died_in(lane, info, has_ended() ? "" : sent.text());
+  if (info.arguments) info.arguments->look_ahead();
   CallWatch watch(info.deadline_ms);
   bool spins = true;
   for (;;) {

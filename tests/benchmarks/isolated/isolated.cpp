@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // One program with each of several plugins, turn by turn: isolated-benchmark PROGRAM CALLS
-// [KEY=NUMBER...] [imported:]PLUGIN... The inputs are zeros, with "imported:" in memory that the
-// plugin imports; KEY is an option of the program's first backend, and pause_us the sleep
-// before each call.
+// [KEY=NUMBER...] [imported:]PLUGIN... The inputs are zeros, of which one number changes with each
+// call; with "imported:" all are, in memory that the plugin imports. KEY is an option of the
+// program's first backend, and pause_us the sleep before each call.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -96,6 +96,8 @@ struct Loaded {
     return imported.emplace_back(*std::move(made)).bytes();
   }
   void call() {
+    // With an input that differs the outputs do, so that the application writes them.
+    if (!inputs.empty() && inputs.front().size() > 3) inputs.front()[3] ^= std::byte{0x40};
     const auto begin = Clock::now();
     const auto status = method->execute();
     times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <sys/mman.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +70,33 @@ TEST_CASE("a kernel in a worker makes views, and what is written through them is
     kernels.destroy(tail);
     kernels.destroy(increase);
   }
+}
+
+TEST_CASE("an argument that a plugin in a worker changes may be read-only in any call") {
+  Kernels kernels(TENON_TEST_CHANGING_KERNELS, "ChangingKernels", Application::Place::isolated);
+  constexpr std::size_t page = 4096;
+  void* const made =
+      ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(made != MAP_FAILED);
+  auto* const floats = static_cast<float*>(made);
+  for (const std::size_t size : {std::size_t{1}, 2 * page / sizeof(float)}) {
+    Vector x(floats, static_cast<std::int64_t>(size), static_cast<std::int64_t>(size));
+    std::vector<tenon_value*> args{&x.value, &x.value};
+    tenon_kernel* const increase = kernels.make("test::increase", args);
+    for (int i = 0; i < 2; ++i) {
+      floats[0] = 1;
+      REQUIRE(kernels.run(increase) == TENON_STATUS_OK);
+      CHECK(floats[0] == 2);
+      // The bytes are those of a file that was mapped there, say.
+      REQUIRE(::mprotect(made, 2 * page, PROT_READ) == 0);
+      CHECK(kernels.run(increase) == TENON_STATUS_INTERNAL);
+      CHECK(has_text(Kernels::text(), "it changed tensor 0, which is read-only: an input"));
+      CHECK(floats[0] == 2);
+      REQUIRE(::mprotect(made, 2 * page, PROT_READ | PROT_WRITE) == 0);
+    }
+    kernels.destroy(increase);
+  }
+  ::munmap(made, 2 * page);
 }
 
 TEST_CASE("numbers that a kernel in a worker writes, and sizes that it gives, come back") {
