@@ -130,6 +130,8 @@ class ArgumentsCopy {
     std::uint64_t copied_size = 0;
     const std::byte* changed_at = nullptr;  ///< The data that a call changed last.
     std::size_t writable = 0;               ///< Bytes at `data` in this call, as far as known.
+    const tenon_tensor* view = nullptr;     ///< The tensor that the last call made a view,
+    const std::byte* view_begin = nullptr;  ///< and its first byte since then.
   };
 
   static constexpr std::uint64_t alignment = 64;
@@ -332,7 +334,12 @@ class ArgumentsCopy {
     return error(Error::Internal, "it gave tensor ", index, " sizes that the tensor cannot have");
   }
 
-  /// Of a view: all that the tensor may ever have must be inside the other one.
+  /// Makes a tensor a view of another one, which must have all bytes that the tensor may ever have.
+  ///
+  /// Only an output without memory of its own is moved: a tensor without data, or the view that
+  /// this kernel made before. The host has put every other tensor where it is, and instructions
+  /// that write to it rely on that. A view of a constant is refused, as it lacks the flag that
+  /// keeps others from writing to it.
   Status move(std::size_t index, Reader& from) {
     const auto other = from.get<std::uint64_t>();
     const auto offset = from.get<std::uint64_t>();
@@ -340,13 +347,24 @@ class ArgumentsCopy {
     if (!takes_views_) {
       return error(Error::Internal, "it moved the data of tensor ", index, " (TN-TEN-3)");
     }
-    tenon_tensor& tensor = *places_[index].tensor;
+    Place& place = places_[index];
+    tenon_tensor& tensor = *place.tensor;
+    const bool is_view = place.view == &tensor && place.view_begin == place.data;
+    if ((tensor.dl.data && !is_view) || (tensor.flags & TENON_TENSOR_CONSTANT) != 0) {
+      return error(Error::Internal, "it made tensor ", index,
+                   " a view, which has memory of its own: only an output without is made one");
+    }
     const std::uint64_t room = std::max(tensor.capacity, tensor.nbytes);
-    if (other >= count_ || other == index || offset > places_[other].room ||
+    if (other >= count_ || other == index || !places_[other].data || offset > places_[other].room ||
         room > places_[other].room - offset) {
       return error(Error::Internal, "it made tensor ", index,
                    " a view of bytes that no argument has");
     }
+    if ((places_[other].tensor->flags & TENON_TENSOR_CONSTANT) != 0) {
+      return error(Error::Internal, "it made tensor ", index, " a view of a constant");
+    }
+    place.view = &tensor;
+    place.view_begin = places_[other].data + offset;
     tensor.dl.data = places_[other].data + offset - tensor.dl.byte_offset;
     return ok();
   }

@@ -32,7 +32,7 @@ TEST_CASE("an isolated plugin has the operators of its plugin, in their order") 
     Kernels kernels(TENON_TEST_CHANGING_KERNELS, "ChangingKernels", place);
     found.push_back(kernels.operators());
   }
-  CHECK(found[0].size() == 7);
+  CHECK(found[0].size() == 8);
   CHECK(found[0] == found[1]);
 }
 
@@ -70,6 +70,54 @@ TEST_CASE("a kernel in a worker makes views, and what is written through them is
     kernels.destroy(tail);
     kernels.destroy(increase);
   }
+}
+
+TEST_CASE(
+    "a kernel in a worker makes a view of an output without memory of its own, and no other") {
+  struct Case {
+    bool has_memory;          ///< Of the tensor that is moved.
+    bool was_null;            ///< When the kernel was made.
+    std::uint32_t flags;      ///< Of it.
+    std::uint32_t of_flags;   ///< Of the tensor that it is moved to.
+    std::string_view text{};  ///< Of the failure.
+  };
+  constexpr std::string_view its_own = "it made tensor 0 a view, which has memory of its own";
+  const auto [has_memory, was_null, flags, of_flags, text] = GENERATE_COPY(values<Case>(
+      {{false, true, 0, 0},
+       {false, true, 0, TENON_TENSOR_MEMORY_PLANNED},
+       {false, true, 0, TENON_TENSOR_CONSTANT, "it made tensor 0 a view of a constant"},
+       {false, true, TENON_TENSOR_CONSTANT, 0, its_own},
+       {true, false, 0, 0, its_own},
+       {true, true, 0, 0, its_own},
+       {true, false, TENON_TENSOR_MEMORY_PLANNED, 0, its_own},
+       {true, false, TENON_TENSOR_CONSTANT, TENON_TENSOR_CONSTANT, its_own}}));
+  INFO(has_memory << was_null << flags << of_flags);
+  Kernels kernels(TENON_TEST_CHANGING_KERNELS, "ChangingKernels", Application::Place::isolated);
+  std::array<float, 4> own{};
+  std::array<float, 4> other{1, 2, 3, 4};
+  float* const before = has_memory ? own.data() : nullptr;
+  Vector x(was_null ? nullptr : before, 4, 4);
+  Vector y(other.data(), 4, 4);
+  x.tensor.flags = flags;
+  y.tensor.flags = of_flags;
+  std::vector<tenon_value*> args{&x.value, &y.value};
+  tenon_kernel* const move = kernels.make("test::move", args);
+  REQUIRE(kernels.status() == TENON_STATUS_OK);
+  x.tensor.dl.data = before;
+  if (text.empty()) {
+    // Once more when it is a view.
+    for (int i = 0; i < 2; ++i) CHECK(kernels.run(move) == TENON_STATUS_OK);
+    CHECK(x.tensor.dl.data == other.data());
+    // Given memory since then.
+    x.tensor.dl.data = own.data();
+    CHECK(kernels.run(move) == TENON_STATUS_INTERNAL);
+    CHECK(x.tensor.dl.data == own.data());
+  } else {
+    CHECK(kernels.run(move) == TENON_STATUS_INTERNAL);
+    CHECK(has_text(Kernels::text(), text));
+    CHECK(x.tensor.dl.data == before);
+  }
+  kernels.destroy(move);
 }
 
 TEST_CASE("an argument that a plugin in a worker changes may be read-only in any call") {

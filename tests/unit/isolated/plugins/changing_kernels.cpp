@@ -8,6 +8,7 @@
 //     test::increase(x, x)             x + 1, in place
 //     test::count(int, bool, double)   n + 1, not b, d / 2
 //     test::grow(x, out, out)          out has twice the size of x, and its elements twice
+//     test::move(x, y)                 x is a view of y
 //     test::fail(x)                    fails
 //     test::die(x)                     ends the process
 #include <algorithm>
@@ -30,9 +31,9 @@ class ChangingKernels final : public tenon::Backend<ChangingKernels>,
                               public tenon::WithKernels<ChangingKernels> {
  public:
   static constexpr std::string_view id = "ChangingKernels";
-  static constexpr std::array<std::string_view, 7> operators{
+  static constexpr std::array<std::string_view, 8> operators{
       "test::tail", "test::outside", "test::increase", "test::count",
-      "test::grow", "test::fail",    "test::die"};
+      "test::grow", "test::move",    "test::fail",     "test::die"};
 
   struct Kernel {
     std::string op;
@@ -56,6 +57,10 @@ class ChangingKernels final : public tenon::Backend<ChangingKernels>,
         return tenon::ok();
       }
       if (op == "test::grow") return grow(args);
+      if (op == "test::move") {
+        args.raw()[0]->as.tensor->dl.data = args.raw()[1]->as.tensor->dl.data;
+        return tenon::ok();
+      }
       if (op == "test::die") std::abort();
       return tenon::error(Error::InvalidArgument, "as it was asked to");
     }
