@@ -67,9 +67,10 @@ void judge_description(Context& kit, const char* rule, OtherDescription other,
       continue;
     }
     const auto tolerances = kit.backend().tolerances_for(kit.of_case());
-    for (const std::string& text :
+    for (const OutputComparison& output :
          kit.need(guarded.method().differences(run, tolerances), "the outputs of the case")) {
-      kit.violated(rule, "with ", what, " of ", of, ", execute neither fails nor is right: ", text);
+      kit.violated(rule, "with ", what, " of ", of,
+                   ", execute neither fails nor is right: ", output.text);
     }
   }
   if (!any) kit.not_applicable("no tensor of the case can have ", what);

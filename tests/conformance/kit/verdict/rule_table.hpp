@@ -80,9 +80,9 @@ inline constexpr Rule rule_table[] = {
     {"TN-INI-2", "A payload of a version that the backend does not know MUST be refused with "
                  "DELEGATE_INVALID_COMPATIBILITY, naming the version found and those expected.",
                  "tenon/abi/backend.h: tenon_backend_api.init"},
-    {"TN-INI-3", "`init` MUST NOT keep `context` or the arrays it points to. `processed`, the "
-                 "host, the named data map, and memory from the runtime allocator may be kept "
-                 "until `destroy`.",
+    {"TN-INI-3", "`init` MUST NOT keep `context`, the arrays and the name it points to, or the "
+                 "keys and values of their elements. `processed`, the host, the named data map, "
+                 "and memory from the runtime allocator may be kept until `destroy`.",
                  "tenon/abi/backend.h: tenon_backend_api.init"},
     {"TN-INI-4", "On success `init` MUST write `*out`; NULL is a valid delegate.",
                  "tenon/abi/backend.h: tenon_backend_api.init"},
@@ -93,6 +93,9 @@ inline constexpr Rule rule_table[] = {
                  "and the next `init` MUST succeed.",
                  "tenon/abi/backend.h: tenon_backend_api.init"},
     {"TN-INI-7", "`init` MUST load a blob that was made for the backend.",
+                 "tenon/abi/backend.h: tenon_backend_api.init"},
+    {"TN-INI-8", "Blobs that were loaded and destroyed before MUST NOT change whether `init` "
+                 "succeeds, or the outputs of its delegate.",
                  "tenon/abi/backend.h: tenon_backend_api.init"},
     {"TN-EXE-1", "`execute` MUST accept any number of calls between `init` and `destroy`.",
                  "tenon/abi/backend.h: tenon_backend_api.execute"},
@@ -122,6 +125,14 @@ inline constexpr Rule rule_table[] = {
                  "tenon/abi/backend.h: tenon_backend_api.execute"},
     {"TN-EXE-10", "`execute` MUST accept every size from 0 up to the bounds of a dynamic shape "
                   "for which the program was lowered.",
+                  "tenon/abi/backend.h: tenon_backend_api.execute"},
+    {"TN-EXE-11", "Runs with other sizes MUST NOT change the outputs of later ones: the same "
+                  "inputs in the same state give the same outputs, bit for bit, unless the author "
+                  "states otherwise.",
+                  "tenon/abi/backend.h: tenon_backend_api.execute"},
+    {"TN-EXE-12", "An output MUST NOT have NaN where the output of the program that was lowered "
+                  "has a number, and MUST NOT be 0 in all elements where that output is not, "
+                  "whatever the tolerance.",
                   "tenon/abi/backend.h: tenon_backend_api.execute"},
     {"TN-DES-1", "`destroy` MUST NOT disturb any other delegate.",
                  "tenon/abi/backend.h: tenon_backend_api.destroy"},
@@ -476,9 +487,9 @@ inline constexpr Rule rule_table[] = {
                  "and no more.",
                  "tenon/abi/tensor.h: tenon_tensor"},
     {"TN-TEN-3", "The host MUST keep each `tenon_tensor`, and the arrays it points to, at one "
-                 "address from `init` to `destroy`; only `dl.data`, the sizes, the strides and "
-                 "`nbytes` may change, and only between two calls of `execute` or in "
-                 "`resize_tensor`.",
+                 "address from `init` to `destroy`; only `dl.data`, the sizes, the strides, "
+                 "`nbytes` and `capacity` may change, and only between two calls of `execute` or "
+                 "in `resize_tensor`.",
                  "tenon/abi/tensor.h: tenon_tensor"},
     {"TN-TEN-5", "A plugin MUST find the first element `byte_offset` bytes after `data`, or "
                  "refuse the call.",
