@@ -63,6 +63,24 @@ class Mapping {
     return out;
   }
 
+  /// A file in memory that another process sent, which it can make no smaller: a page behind its
+  /// end would end this process. errors: InvalidArgument for what is no such file, or has fewer
+  /// than `size` bytes.
+  [[nodiscard]] static Result<Mapping> of_received(int descriptor, std::uint64_t size,
+                                                   bool is_written) {
+    struct stat status{};
+    const int seals = ::fcntl(descriptor, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(descriptor, &status) != 0) {
+      return error(Error::InvalidArgument,
+                   "a descriptor that was sent is no file in memory of a fixed size");
+    }
+    if (status.st_size < 0 || size > static_cast<std::uint64_t>(status.st_size)) {
+      return error(Error::InvalidArgument, "a file in memory has ", status.st_size,
+                   " bytes, expected ", size);
+    }
+    return of(descriptor, static_cast<std::size_t>(size), is_written);
+  }
+
   /// Addresses that nothing is at.
   [[nodiscard]] static Result<Mapping> of_addresses(std::size_t size) {
     void* const data =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -37,13 +38,19 @@ class Arguments {
     memory_ = memory;
     const auto number = from.get<std::uint64_t>();
     is_same_list_ = number == number_ && list_;
+    if (is_kept_ && !is_same_list_) return broken();
     if (!is_same_list_) {
       list_ = &lists_[number];
       number_ = number;
-      if (lists_.size() > max_argument_lists) lists_.erase(lists_.begin());
+      if (lists_.size() > max_argument_lists) {
+        // The oldest, which has the lowest number; not the one of this call, whatever its number.
+        const auto oldest = lists_.begin();
+        lists_.erase(&oldest->second == list_ ? std::next(oldest) : oldest);
+      }
     }
     auto& [slots, pointers] = *list_;
     const std::size_t count = from.get_count(sizeof(std::uint32_t));
+    if (is_kept_ && count != slots.size()) return broken();
     slots.resize(count);
     pointers.resize(count);
     tensors_.clear();
@@ -86,6 +93,9 @@ class Arguments {
     }
     return ok();
   }
+
+  /// The plugin keeps the values of this call: later ones have no others.
+  void keep() noexcept { is_kept_ = true; }
 
   /// Whether the arguments are the values of the call before.
   [[nodiscard]] bool is_same_list() const noexcept { return is_same_list_; }
@@ -153,6 +163,7 @@ class Arguments {
                     std::unique_ptr<Slot>& slot) {
     if (!from.ok()) return broken();
     if (kind == no_value) {
+      if (is_kept_ && slot) return broken();
       slot.reset();
       return ok();
     }
@@ -183,8 +194,10 @@ class Arguments {
         slot->elements.resize(count);
         slot->pointers.resize(count);
         for (std::size_t i = 0; i < count; ++i) {
-          TENON_RETURN_IF_ERROR(
-              read_value(from.get<std::uint32_t>(), from, arena, slot->elements[i]));
+          const auto element = from.get<std::uint32_t>();
+          // As `ArgumentsCopy`: a list in a list is none of the kinds.
+          if (element != no_value && element >= TENON_VALUE_BOOL_LIST) return broken();
+          TENON_RETURN_IF_ERROR(read_value(element, from, arena, slot->elements[i]));
           slot->pointers[i] = slot->elements[i] ? &slot->elements[i]->value : nullptr;
         }
         value.as.span = {slot->pointers.data(), count};
@@ -202,14 +215,15 @@ class Arguments {
       return from.ok() ? ok() : broken();
     }
     const auto wire = from.get<WireTensor>();
-    if (!from.ok() || wire.ndim < 0 || wire.ndim > max_rank ||
-        (wire.memory == 0 && wire.place > arena.size())) {
-      return broken();
-    }
+    if (!from.ok() || wire.ndim < 0 || wire.ndim > max_rank) return broken();
+    const std::uint64_t room = std::max(wire.nbytes, wire.capacity);
     void* data = nullptr;
-    if (wire.has_data != 0 && wire.memory == 0) data = arena.data() + wire.place;
+    if (wire.has_data != 0 && wire.memory == 0) {
+      if (wire.place > arena.size() || room > arena.size() - wire.place) return broken();
+      data = arena.data() + wire.place;
+    }
     if (wire.has_data != 0 && wire.memory != 0) {
-      data = memory_ ? memory_->find(wire.memory, wire.place, wire.nbytes) : nullptr;
+      data = memory_ ? memory_->find(wire.memory, wire.place, room) : nullptr;
       if (!data) return error(Error::Internal, "a tensor is in memory that is not here");
     }
     const auto rank = static_cast<std::size_t>(wire.ndim);
@@ -221,7 +235,10 @@ class Arguments {
     from.get_array(slot.strides.data(), rank);
     from.get_array(slot.bounds.data(), rank);
     from.get_array(slot.dim_order.data(), rank);
-    if (!from.ok()) return broken();
+    // `resize_tensor` finds strides by it.
+    const bool is_order = std::ranges::all_of(
+        slot.dim_order, [&](std::uint8_t each) { return std::size_t{each} < rank; });
+    if (!from.ok() || !is_order) return broken();
     slot.shape_before = slot.shape;
     slot.tensor = {
         sizeof(tenon_tensor),
@@ -250,6 +267,7 @@ class Arguments {
   std::uint64_t number_ = 0;
   List* list_ = nullptr;
   bool is_same_list_ = false;
+  bool is_kept_ = false;
   bool has_changed_ = false;
   std::vector<const tenon_value*> numbers_;
   std::vector<const Slot*> tensors_;  // Of this call, in the order of the message.

@@ -102,8 +102,7 @@ struct GuestCall {
                                   Mapping& arena) {
     if (size == 0) return ok();
     if (message.descriptors.empty()) return error(Error::Internal, "an arena was not sent");
-    TENON_TRY(arena,
-              Mapping::of(message.descriptors.front().get(), static_cast<std::size_t>(size), true));
+    TENON_TRY(arena, Mapping::of_received(message.descriptors.front().get(), size, true));
     changes.are_others();
     return ok();
   }
@@ -168,7 +167,7 @@ inline tenon_status open_prepared(const tenon_init_context* context, const void*
     const auto& init = *static_cast<const GuestInitContext*>(context);
     if (init.delegate->processed.is_released()) return TENON_STATUS_INVALID_STATE;
     // The application knows this plugin by the isolated one's file, which has only its hash.
-    const auto digest = init.guest_host->library->digest();
+    const auto digest = init.guest_host->digest();
     if (!digest.ok()) return to_status(digest.error());
     std::string whole(reinterpret_cast<const char*>(digest->bytes.data()), digest->bytes.size());
     whole.append(static_cast<const char*>(identity), static_cast<std::size_t>(size));

@@ -67,11 +67,13 @@ class GuestDevice final : public MemoryOfTensors {
         table_.allocate(plugin_->handle, made.device, made.size, alignment, &address);
     if (status != TENON_STATUS_OK) return status;
     made.address = static_cast<std::byte*>(address);
-    add(number, std::move(made));
-    return status;
+    made.is_block = true;
+    if (add(number, made)) return status;
+    table_.free(plugin_->handle, made.device, made.address);
+    return taken();
   }
   [[nodiscard]] tenon_status free_block(Reader& from) {
-    const auto made = take(from);
+    const auto made = take(from, true);
     if (!made) return unknown();
     table_.free(plugin_->handle, made->device, made->address);
     return TENON_STATUS_OK;
@@ -126,11 +128,12 @@ class GuestDevice final : public MemoryOfTensors {
         external_.import_memory(plugin_->handle, &memory, &made.imported, &address);
     if (status != TENON_STATUS_OK) return status;
     made.address = static_cast<std::byte*>(address);
-    add(number, std::move(made));
-    return status;
+    if (add(number, made)) return status;
+    external_.release_memory(plugin_->handle, made.imported);
+    return taken();
   }
   [[nodiscard]] tenon_status release_memory(Reader& from) {
-    const auto made = take(from);
+    const auto made = take(from, false);
     if (!made) return unknown();
     if (made->imported) external_.release_memory(plugin_->handle, made->imported);
     return TENON_STATUS_OK;
@@ -144,6 +147,7 @@ class GuestDevice final : public MemoryOfTensors {
     if (!from.is_at_end() || message.descriptors.empty()) return unknown();
     fence.descriptor = message.descriptors.front().get();
     const auto pass = waits ? external_.wait_fence : external_.signal_fence;
+    if (!pass) return plugin_->fail(Error::NotSupported, "the plugin knows no fences");
     return pass(plugin_->handle, delegate.handle, &fence);
   }
 
@@ -153,6 +157,7 @@ class GuestDevice final : public MemoryOfTensors {
     std::uint64_t size = 0;
     tenon_dl_device device{};
     tenon_imported_memory* imported = nullptr;
+    bool is_block = false;
     std::optional<MappedMemory> mapped;
   };
   struct Range {
@@ -183,22 +188,29 @@ class GuestDevice final : public MemoryOfTensors {
     if (!mapped.ok()) return plugin_->fail(std::move(mapped).status());
     made.mapped.emplace(*std::move(mapped));
     made.address = static_cast<std::byte*>(made.mapped->data());
-    add(number, std::move(made));
+    if (!add(number, made)) return taken();
     return TENON_STATUS_OK;
   }
   [[nodiscard]] tenon_status unknown() const {
     return plugin_->fail(Error::InvalidArgument, "the worker does not have this memory");
   }
-  void add(std::uint64_t number, Memory made) {
-    const std::lock_guard lock(mutex_);
-    all_.try_emplace(number, std::move(made));
+  [[nodiscard]] tenon_status taken() const {
+    return plugin_->fail(Error::InvalidArgument, "the worker has other memory of this number");
   }
-  [[nodiscard]] std::optional<Memory> take(Reader& from) {
+  /// False when the number is taken; `made` is then as it was.
+  [[nodiscard]] bool add(std::uint64_t number, Memory& made) {
+    const std::lock_guard lock(mutex_);
+    return all_.try_emplace(number, std::move(made)).second;
+  }
+  /// A block, or an import.
+  [[nodiscard]] std::optional<Memory> take(Reader& from, bool is_block) {
     const auto number = from.get<std::uint64_t>();
     const std::lock_guard lock(mutex_);
-    auto found = all_.extract(number);
-    if (found.empty()) return std::nullopt;
-    return std::move(found.mapped());
+    const auto found = all_.find(number);
+    if (found == all_.end() || found->second.is_block != is_block) return std::nullopt;
+    std::optional<Memory> out(std::move(found->second));
+    all_.erase(found);
+    return out;
   }
   [[nodiscard]] tenon_dl_device device_of(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);

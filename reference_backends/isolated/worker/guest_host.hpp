@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -16,7 +17,7 @@
 #include "boundary/protocol.hpp"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/core/sha256.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 #include "worker_lane.hpp"
 
@@ -68,8 +69,8 @@ class GuestHost : public tenon_host {
   GuestHost& operator=(const GuestHost&) = delete;
 
   [[nodiscard]] Lanes& lanes() const noexcept { return *lanes_; }
-  /// The plugin's; null before it is loaded.
-  const host::Library* library = nullptr;
+  /// Of the plugin's files, once it is loaded.
+  std::function<Result<Sha256>()> digest;
   /// The last error of the calling thread, taken.
   [[nodiscard]] static std::string take_last_error() noexcept {
     return std::exchange(last_error(), std::string());
@@ -189,8 +190,7 @@ class GuestDataMap : public tenon_named_data_map {
       bytes = std::make_shared<Mapping>();
       if (nbytes != 0) {
         if (answer.descriptors.empty()) return TENON_STATUS_INTERNAL;
-        auto mapping =
-            Mapping::of(answer.descriptors.front().get(), static_cast<std::size_t>(nbytes), false);
+        auto mapping = Mapping::of_received(answer.descriptors.front().get(), nbytes, false);
         if (!mapping.ok()) return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
         *bytes = *std::move(mapping);
       }

@@ -50,9 +50,13 @@ class GuestKernels {
                              kernel->arguments.size(), &kernel->handle);
     if (status != TENON_STATUS_OK) return status;
     kernel->set_context(plugin_->host.get(), nullptr);
-    const std::lock_guard lock(mutex_);
-    kernels_[number] = kernel;
-    return status;
+    kernel->arguments.keep();
+    {
+      const std::lock_guard lock(mutex_);
+      if (kernels_.emplace(number, kernel).second) return status;
+    }
+    table_.destroy_kernel(plugin_->handle, kernel->handle);
+    return plugin_->fail(Error::InvalidArgument, "the worker has another kernel of this number");
   }
 
   [[nodiscard]] tenon_status run(Reader& from, WorkerLane& lane, const WorkerLane::Message& message,

@@ -44,6 +44,13 @@ class GuestPlugin {
   [[nodiscard]] tenon_status call(Call kind, WorkerLane& lane, WorkerLane::Message& message,
                                   Reply& reply) {
     Reader from = message.reader();
+    const bool opens = kind == Call::add_file || kind == Call::load;
+    if (opens ? was_opened_ : !is_open_) {
+      return fail(Error::InvalidState, opens ? "a backend was opened" : "no backend is open");
+    }
+    if ((extension_of(kind) & ~extensions_) != 0) {
+      return fail(Error::NotSupported, "the plugin does not have the function of this call");
+    }
     switch (kind) {
       case Call::add_file:
         return add_file(from, message);
@@ -52,6 +59,7 @@ class GuestPlugin {
       case Call::close:
         plugin_.api.close(plugin_.handle);
         plugin_.handle = nullptr;
+        is_open_ = false;
         library_.reset();
         return TENON_STATUS_OK;
       case Call::is_available:
@@ -126,7 +134,81 @@ class GuestPlugin {
     return fail(Error::Internal, "an unknown call");
   }
 
+ protected:
+  /// Loads what the application has checked and sealed: these descriptors, and no path.
+  virtual Status load_files(const std::string& path, std::uint32_t index) {
+    const host::OpenedFile& file = files_.back();
+    TENON_TRY(const host::PluginRecord record, host::peek(file));
+    TENON_RETURN_IF_ERROR(host::check_abi(record).with_context(path));
+    if (index >= record.backends.size()) {
+      return error(Error::InvalidState, path, ": has no backend number ", index);
+    }
+    TENON_TRY(host::Library library, host::Library::load(std::move(files_)));
+    const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
+    if (!symbol) return error(Error::InvalidArgument, path, ": has no " TENON_PLUGIN_SYMBOL);
+    const auto* head = static_cast<const tenon_plugin_head*>(symbol);
+    const auto* body = reinterpret_cast<const tenon_plugin_body*>(
+        static_cast<const std::byte*>(symbol) + head->body_offset);
+    if (index >= body->num_backends || !body->backends || !body->backends[index]) {
+      return error(Error::InvalidArgument, path, ": has no table number ", index);
+    }
+    TENON_TRY(plugin_.api, host::complete_api(*body->backends[index], record.backends[index].id));
+    library_ = std::move(library);
+    plugin_.host->digest = [this] { return library_->digest(); };
+    return ok();
+  }
+  ~GuestPlugin() = default;
+
+  GuestBackend plugin_;
+
  private:
+  /// The extension of the plugin that a call is of; 0 for those that each plugin has.
+  [[nodiscard]] static std::uint32_t extension_of(Call kind) noexcept {
+    switch (kind) {
+      case Call::create_session:
+        return has_sessions;
+      case Call::check_blob:
+        return has_check_blob;
+      case Call::memory_info:
+        return has_memory_info;
+      case Call::list_devices:
+        return has_devices;
+      case Call::set_option:
+      case Call::get_option:
+        return has_options;
+      case Call::estimate:
+        return has_estimate;
+      case Call::free_memory:
+        return has_free_memory;
+      case Call::cancel:
+        return has_cancel;
+      case Call::set_scheduling:
+        return has_set_scheduling;
+      case Call::list_state:
+      case Call::read_state:
+      case Call::write_state:
+      case Call::state_written:
+        return has_sequence;
+      case Call::list_intermediates:
+      case Call::record_intermediates:
+        return has_intermediates;
+      case Call::allocate:
+      case Call::free_block:
+      case Call::copy_to_device:
+      case Call::copy_to_host:
+        return has_device_memory;
+      case Call::copy_on:
+        return has_copy_on;
+      case Call::list_operators:
+      case Call::create_kernel:
+      case Call::run_kernel:
+      case Call::destroy_kernel:
+        return has_kernels;
+      default:
+        return 0;
+    }
+  }
+
   /// All that an `init` context points to.
   struct Init {
     GuestInitContext context{};
@@ -193,38 +275,16 @@ class GuestPlugin {
         status != TENON_STATUS_OK) {
       return status;
     }
+    is_open_ = was_opened_ = true;
     describe(reply.body);
     return TENON_STATUS_OK;
   }
 
-  /// Loads what the application has checked and sealed: these descriptors, and no path.
-  Status load_files(const std::string& path, std::uint32_t index) {
-    const host::OpenedFile& file = files_.back();
-    TENON_TRY(const host::PluginRecord record, host::peek(file));
-    TENON_RETURN_IF_ERROR(host::check_abi(record).with_context(path));
-    if (index >= record.backends.size()) {
-      return error(Error::InvalidState, path, ": has no backend number ", index);
-    }
-    TENON_TRY(host::Library library, host::Library::load(std::move(files_)));
-    const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
-    if (!symbol) return error(Error::InvalidArgument, path, ": has no " TENON_PLUGIN_SYMBOL);
-    const auto* head = static_cast<const tenon_plugin_head*>(symbol);
-    const auto* body = reinterpret_cast<const tenon_plugin_body*>(
-        static_cast<const std::byte*>(symbol) + head->body_offset);
-    if (index >= body->num_backends || !body->backends || !body->backends[index]) {
-      return error(Error::InvalidArgument, path, ": has no table number ", index);
-    }
-    TENON_TRY(plugin_.api, host::complete_api(*body->backends[index], record.backends[index].id));
-    library_ = std::move(library);
-    plugin_.host->library = &*library_;
-    return ok();
-  }
-
   /// Writes all that the application's side must know to answer `get_extension` alone.
   void describe(Writer& to) {
-    std::uint32_t extensions = 0;
+    extensions_ = 0;
     const auto add = [&](bool is_there, std::uint32_t bit) {
-      if (is_there) extensions |= bit;
+      if (is_there) extensions_ |= bit;
     };
     add(plugin_.has(TENON_EXTENSION_CANCEL, cancel_) && cancel_.cancel, has_cancel);
     add(plugin_.has(TENON_EXTENSION_CHECK_BLOB, check_blob_) && check_blob_.check_blob,
@@ -234,12 +294,12 @@ class GuestPlugin {
     add(estimate_.free_memory != nullptr, has_free_memory);
     add(plugin_.has(TENON_EXTENSION_MEMORY_INFO, memory_info_) && memory_info_.memory_info,
         has_memory_info);
-    add(plugin_.has(TENON_EXTENSION_OPTIONS, options_), has_options);
+    add(plugin_.has(TENON_EXTENSION_OPTIONS, options_) && options_.get_option, has_options);
     add(plugin_.has(TENON_EXTENSION_SCHEDULING, scheduling_), has_scheduling);
     add(scheduling_.set_scheduling != nullptr, has_set_scheduling);
     add(plugin_.has(TENON_EXTENSION_SESSIONS, sessions_) && sessions_.create_session, has_sessions);
-    extensions |= state_.find() | kernels_.find() | intermediates_.find() | device_.find();
-    to.put(extensions);
+    extensions_ |= state_.find() | kernels_.find() | intermediates_.find() | device_.find();
+    to.put(extensions_);
     to.put_name(scheduling_.priority);
     to.put_name(scheduling_.goal);
     to.put_name(scheduling_.power);
@@ -338,8 +398,8 @@ class GuestPlugin {
     TENON_RETURN_IF_ERROR(plugin_.pools.find(pool, delegate.pool));
     if (blob_size != 0) {
       if (message.descriptors.empty()) return error(Error::Internal, "a blob was not sent");
-      TENON_TRY(Mapping blob, Mapping::of(message.descriptors.front().get(),
-                                          static_cast<std::size_t>(blob_size), false));
+      TENON_TRY(Mapping blob,
+                Mapping::of_received(message.descriptors.front().get(), blob_size, false));
       delegate.processed.set(std::move(blob));
     }
     if (has_data)
@@ -374,13 +434,17 @@ class GuestPlugin {
     const tenon_status status = plugin_.api.init(plugin_.handle, &call.context, &delegate.handle);
     // The tracer of the answer is the delegate's.
     reply.kept = call.delegate;
-    if (status == TENON_STATUS_OK) add(call.delegate);
-    return status;
+    return status == TENON_STATUS_OK ? add(call.delegate) : status;
   }
-  void add(const std::shared_ptr<GuestDelegate>& delegate) {
+  /// Keeps a delegate that the plugin has made, or destroys it again where its number is taken.
+  tenon_status add(const std::shared_ptr<GuestDelegate>& delegate) {
     delegate->set_context(plugin_.host.get(), delegate->method.c_str());
-    const std::lock_guard lock(mutex_);
-    delegates_[delegate->number] = delegate;
+    {
+      const std::lock_guard lock(mutex_);
+      if (delegates_.emplace(delegate->number, delegate).second) return TENON_STATUS_OK;
+    }
+    plugin_.api.destroy(plugin_.handle, delegate->handle);
+    return fail(Error::InvalidArgument, "the worker has another delegate of this number");
   }
 
   tenon_status execute(Reader& from, WorkerLane& lane, WorkerLane::Message& message, Reply& reply) {
@@ -403,9 +467,11 @@ class GuestPlugin {
   tenon_status destroy(Reader& from) {
     const std::shared_ptr<GuestDelegate> delegate = find(from);
     if (!delegate) return unknown_delegate();
+    {
+      const std::lock_guard lock(mutex_);
+      if (delegates_.erase(delegate->number) == 0) return unknown_delegate();
+    }
     plugin_.api.destroy(plugin_.handle, delegate->handle);
-    const std::lock_guard lock(mutex_);
-    delegates_.erase(delegate->number);
     return TENON_STATUS_OK;
   }
 
@@ -418,8 +484,7 @@ class GuestPlugin {
     session->parent = parent;
     const tenon_status status =
         sessions_.create_session(plugin_.handle, parent->handle, &session->handle);
-    if (status == TENON_STATUS_OK) add(session);
-    return status;
+    return status == TENON_STATUS_OK ? add(session) : status;
   }
 
   tenon_status check_blob(Reader& from, WorkerLane& lane, WorkerLane::Message& message,
@@ -509,7 +574,9 @@ class GuestPlugin {
     return scheduling_.set_scheduling(plugin_.handle, delegate->handle, &hints);
   }
 
-  GuestBackend plugin_;
+  bool is_open_ = false;
+  bool was_opened_ = false;  ///< Once in the process.
+  std::uint32_t extensions_ = 0;  ///< Of the answer to `load`.
   GuestState state_{plugin_};
   GuestKernels kernels_{plugin_};
   GuestIntermediates intermediates_{plugin_};

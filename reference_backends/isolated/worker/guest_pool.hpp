@@ -34,7 +34,7 @@ struct PoolSetting {
                                         Reader& from) {
     PoolSetting out;
     out.num_threads = num_threads;
-    out.processors.resize(static_cast<std::size_t>(num_processors));
+    out.processors.resize(from.check_count(num_processors, sizeof(std::uint32_t)));
     from.get_array(out.processors.data(), out.processors.size());
     return out;
   }
@@ -103,6 +103,10 @@ class GuestPools {
     if (pool ? pool->setting() == setting : setting.num_threads == 0) return ok();
     pool.reset();
     if (setting.num_threads == 0) return ok();
+    if (setting.num_threads > max_threads) {
+      return error(Error::OutOfResources, "a pool of ", setting.num_threads,
+                   " threads, expected at most ", max_threads);
+    }
     const std::lock_guard lock(mutex_);
     std::weak_ptr<GuestPool>& known = pools_[setting];
     pool = known.lock();
@@ -113,6 +117,8 @@ class GuestPools {
   }
 
  private:
+  static constexpr std::uint32_t max_threads = 4096;
+
   std::mutex mutex_;
   std::map<PoolSetting, std::weak_ptr<GuestPool>> pools_;
 };

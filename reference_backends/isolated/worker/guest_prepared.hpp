@@ -36,8 +36,7 @@ class GuestPrepared : public tenon_prepared {
     const auto nbytes = reader.get<std::uint64_t>();
     Mapping bytes;
     if (nbytes != 0 && !answer.descriptors.empty()) {
-      auto mapping =
-          Mapping::of(answer.descriptors.front().get(), static_cast<std::size_t>(nbytes), false);
+      auto mapping = Mapping::of_received(answer.descriptors.front().get(), nbytes, false);
       if (!mapping.ok()) return to_status(mapping.error());
       bytes = *std::move(mapping);
     }

@@ -18,27 +18,12 @@
 #include "boundary/protocol.hpp"
 #include "crash_handler.hpp"
 #include "guest_plugin.hpp"
+#include "serve_call.hpp"
 #include "tenon/core/sanitizer.hpp"
 #include "worker_lane.hpp"
 
 namespace tenon::isolated {
 namespace {
-
-void answer(GuestPlugin& plugin, WorkerLane& lane, WorkerLane::Message& message, Writer& answer) {
-  Reply reply;
-  static_cast<void>(GuestHost::take_last_error());
-  const tenon_status status = plugin.call(static_cast<Call>(message.kind), lane, message, reply);
-  answer.clear();
-  answer.put(status);
-  answer.put_text(GuestHost::take_last_error());
-  if (reply.tracer) {
-    reply.tracer->take(answer);
-  } else {
-    answer.put<std::uint64_t>(0);
-  }
-  const auto body = reply.body.bytes();
-  answer.put_array(body.data(), body.size());
-}
 
 /// Number of calls that have ended, for the thread sanitizer alone: it does not see that a call
 /// which begins after another one has ended is ordered by the application, in another process.
@@ -56,17 +41,18 @@ void run(GuestPlugin& plugin, Lanes& lanes, std::unique_ptr<WorkerLane> lane) {
   static_cast<void>(lane.release());  // Threads of the plugin may ask in it until the end.
   WorkerLane::Message message;
   Writer out;
-  for (;;) {
-    mine.next_call(message);
+  while (mine.next_call(message)) {
     if (TENON_DETAIL_THREAD_SANITIZER) {
       static_cast<void>(num_ended_calls.load(std::memory_order_acquire));
     }
-    answer(plugin, mine, message, out);
+    serve_call(plugin, mine, message, out);
     if (TENON_DETAIL_THREAD_SANITIZER) {
       num_ended_calls.fetch_add(1, std::memory_order_release);
     }
     mine.done(out);
   }
+  // What the application sends cannot be read.
+  ::_exit(EXIT_FAILURE);
 }
 
 }  // namespace
