@@ -11,9 +11,9 @@ export CC=${CC:-clang} CFLAGS=${CFLAGS:-} LDFLAGS="${LDFLAGS:-} -Wl,-rpath,\$ORI
 rm -rf "$build"
 meson setup "$build" "$root" --buildtype=plain -Dfuzz=true -Dunity=on -Dunity_size=100 \
   -Db_lundef=false -Dfuzz_engine="$LIB_FUZZING_ENGINE"
-ninja -C "$build" tests/fuzz/fuzz-{programs,parsers,operators}
+ninja -C "$build" tests/fuzz/fuzz-{programs,parsers,operators,isolated}
 mkdir -p "$OUT/lib"
-for corpus in "$root"/tests/fuzz/corpus/{programs,parsers,operators}/*.zip; do
+for corpus in "$root"/tests/fuzz/corpus/{programs,parsers,operators,isolated}/*.zip; do
   target=$(basename "$corpus" .zip)
   program=$build/tests/fuzz/fuzz-$(basename "$(dirname "$corpus")")
   cp "$program" "$OUT/fuzz-$target"

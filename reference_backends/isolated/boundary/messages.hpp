@@ -98,7 +98,9 @@ class Reader {
     return true;
   }
   /// A number of parts that follow, of at least `size` bytes each.
-  std::size_t get_count(std::size_t size) noexcept { return check_count(get<std::uint64_t>(), size); }
+  std::size_t get_count(std::size_t size) noexcept {
+    return check_count(get<std::uint64_t>(), size);
+  }
   /// The same number, which was read before; 0 when the parts are not there.
   std::size_t check_count(std::uint64_t count, std::size_t size) noexcept {
     if (size != 0 && count > left_.size() / size) {

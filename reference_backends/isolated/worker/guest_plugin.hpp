@@ -575,7 +575,7 @@ class GuestPlugin {
   }
 
   bool is_open_ = false;
-  bool was_opened_ = false;  ///< Once in the process.
+  bool was_opened_ = false;       ///< Once in the process.
   std::uint32_t extensions_ = 0;  ///< Of the answer to `load`.
   GuestState state_{plugin_};
   GuestKernels kernels_{plugin_};
