@@ -16,12 +16,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "hostile.hpp"
 #include "hostile_host.hpp"
 #include "isolated.hpp"
 #include "plain_plugin.hpp"
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
+#include "workers/hostile.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

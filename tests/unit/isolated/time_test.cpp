@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "application/call_watch.hpp"
-#include "hostile.hpp"
 #include "isolated.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/plugin.h"
+#include "workers/hostile.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

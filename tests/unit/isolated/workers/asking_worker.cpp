@@ -137,9 +137,10 @@ class AskingLane : public tenon::test::TestLane {
 int serve(int socket, bool) {
   const char* const what = std::getenv("TENON_TEST_ASKS");
   if (!what) return EXIT_FAILURE;
-  return tenon::test::serve_lanes(socket, [&](Mapping shared, host::FileDescriptor ends) {
-    return new AskingLane(std::move(shared), std::move(ends), what);
-  });
+  return tenon::test::serve_lanes(
+      socket, [&](Mapping shared, host::FileDescriptor ends, const host::FileDescriptor&) {
+        return new AskingLane(std::move(shared), std::move(ends), what);
+      });
 }
 
 }  // namespace

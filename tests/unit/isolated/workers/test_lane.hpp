@@ -172,7 +172,8 @@ class TestLane {
   host::FileDescriptor socket_;
 };
 
-/// Serves each lane that the application makes, `make` being a function of its memory and socket.
+/// Serves each lane that the application makes: `make` gets its memory, its socket and the file of
+/// the memory.
 template <class Make>
 int serve_lanes(int socket, const Make& make) {
   for (;;) {
@@ -183,7 +184,8 @@ int serve_lanes(int socket, const Make& make) {
     if (received.descriptors.size() != 2) return EXIT_FAILURE;
     auto shared = isolated::Mapping::of(received.descriptors[0].get(), isolated::lane_size, true);
     if (!shared.ok()) return EXIT_FAILURE;
-    auto* const lane = make(*std::move(shared), std::move(received.descriptors[1]));
+    auto* const lane = make(*std::move(shared), std::move(received.descriptors[1]),
+                            std::move(received.descriptors[0]));
     std::thread([lane] { lane->run(); }).detach();
   }
 }

@@ -24,7 +24,7 @@ enum class Attack : std::uint32_t {
 inline constexpr std::uint32_t num_attacks = 13;
 
 /// In place of an attack: something wrong with the turn of a lane, by the number in place of the
-/// seed. See `HostileLane::break_turn`.
+/// seed. See `break_turn`.
 inline constexpr std::uint32_t turns = 100;
 inline constexpr std::uint32_t num_turns = 25;
 

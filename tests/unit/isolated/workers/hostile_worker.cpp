@@ -167,7 +167,8 @@ class HostileLane : public tenon::test::TestLane {
         turn_(seed) {}
 
   [[noreturn]] void run() {
-    if (attack_ == test::turns) break_turn(header(), file_.get(), turn_);
+    if (static_cast<std::uint32_t>(attack_) == test::turns)
+      break_turn(header(), file_.get(), turn_);
     for (;;) {
       wait();
       const auto kind = static_cast<Call>(header().kind);
