@@ -277,6 +277,7 @@ TEST_CASE("memory of the host that is of no memfd does not cross to a worker") {
   // is not listed; another one may.
   tenon_external_memory other = tenon::detail::to_abi(memory);
   other.kind = TENON_EXTERNAL_DMA_BUF;
+  other.handle = nullptr;
   other.descriptor = 0;
   tenon_imported_memory* imported = nullptr;
   void* address = nullptr;

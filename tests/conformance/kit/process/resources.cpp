@@ -31,6 +31,8 @@ std::int64_t heap_bytes() noexcept {
 // No program that runs has nothing allocated.
 bool counts_heap_bytes() noexcept { return heap_bytes() != 0; }
 
+std::int64_t resident_bytes() { return platform::resident_bytes(); }
+
 ResourceCounts ResourceCounts::now() {
   ResourceCounts out;
   out.memory_bytes = heap_bytes();

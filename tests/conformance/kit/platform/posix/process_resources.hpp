@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <string>
@@ -115,6 +116,19 @@ inline constexpr const char* descriptors_directory = "/proc/self/fd";
 #else
   return 0;
 #endif
+}
+
+/// Bytes of resident pages without a file; 0 where the system does not report them.
+[[nodiscard]] inline std::int64_t resident_bytes() {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
+  std::ifstream status("/proc/self/status");
+  constexpr std::string_view name = "RssAnon:";
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name)) return 1024 * std::atoll(line.c_str() + name.size());
+  }
+  return 0;
 }
 
 /// In the order of their addresses; none where the system does not report them.

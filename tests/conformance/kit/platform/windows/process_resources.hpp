@@ -115,6 +115,9 @@ void for_each_task(const OnThread& on_thread, const OnChild& on_child) {
   return out;
 }
 
+/// The system does not report them.
+[[nodiscard]] inline std::int64_t resident_bytes() noexcept { return 0; }
+
 /// In the order of their addresses. Libraries and the program have their path; memory of this
 /// process alone, with heaps and stacks, is "[private]".
 [[nodiscard]] inline std::vector<Mapping> mappings() {

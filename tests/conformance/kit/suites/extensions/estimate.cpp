@@ -2,17 +2,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
@@ -112,21 +106,11 @@ struct Held {
   std::int64_t resident = 0;
 
   [[nodiscard]] static Held now() {
-#if defined(__GLIBC__)
-    ::malloc_trim(0);
-#endif
-    Held out{heap_bytes(), 0};
+    Held out{heap_bytes(), resident_bytes()};
     for (const Mapping& one : mappings()) {
       if (one.name.empty() || one.name.starts_with('[')) continue;
       out.counted += static_cast<std::int64_t>(one.end - one.begin);
     }
-#if defined(__linux__)
-    std::ifstream status("/proc/self/status");
-    constexpr std::string_view name = "RssAnon:";
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with(name)) out.resident = 1024 * std::atoll(line.c_str() + name.size());
-    }
-#endif
     return out;
   }
   [[nodiscard]] std::int64_t since(const Held& before) const noexcept {
