@@ -53,9 +53,9 @@ class alignas(cache_line) ExecutorchTensor {
 
   /// Makes it the mirror of `tensor`.
   ///
-  /// errors: InvalidType (an element type that ExecuTorch does not have), NotSupported (more than
-  ///         16 dimensions; a device that ExecuTorch has no number for), InvalidArgument (a size
-  ///         or a stride of more than 31 bits).
+  /// errors: InvalidType (an element type that ExecuTorch does not have, elements of several
+  ///         lanes), NotSupported (more than 16 dimensions; a device, as these backends list none),
+  ///         InvalidArgument (a size or a stride of more than 31 bits).
   [[nodiscard]] Status bind(tenon_tensor& tensor) {
     impl_.reset();
     room_.reset();  // As large as the capacity was.
@@ -63,7 +63,6 @@ class alignas(cache_line) ExecutorchTensor {
     source_ = &tensor;
     scalar_type_ = tensor.scalar_type;
     shape_dynamism_ = tensor.shape_dynamism;
-    device_ = tensor.dl.device;
     rank_ = tensor.dl.ndim;
     if (!find_scalar_type(scalar_type_)) {
       return error(Error::InvalidType, "ExecuTorch has no element type of number ", scalar_type_);
@@ -72,13 +71,19 @@ class alignas(cache_line) ExecutorchTensor {
       return error(Error::NotSupported, "ExecuTorch's tensors have at most ", max_rank,
                    " dimensions, found ", rank_);
     }
-    TENON_TRY(const auto device, to_device(device_));
+    if (tensor.dl.dtype.lanes != 1) {
+      return error(Error::InvalidType, "ExecuTorch's elements have one lane, found ",
+                   tensor.dl.dtype.lanes);
+    }
+    if (tensor.dl.device.device_type != TENON_DL_CPU) {
+      return error(Error::NotSupported, "this backend lists no device, found a tensor on device ",
+                   tensor.dl.device.device_type, ":", tensor.dl.device.device_id);
+    }
     std::copy_n(tensor.dim_order, rank(), dim_order_.begin());
     TENON_RETURN_IF_ERROR(fill_bounds(tensor));
     impl_.emplace(static_cast<::executorch::aten::ScalarType>(scalar_type_), rank_, sizes_.data(),
                   nullptr, dim_order_.data(), strides_.data(),
-                  static_cast<et::TensorShapeDynamism>(shape_dynamism_), device,
-                  static_cast<::executorch::runtime::etensor::DeviceIndex>(device_.device_id));
+                  static_cast<et::TensorShapeDynamism>(shape_dynamism_));
     return update_sizes();
   }
 
@@ -191,14 +196,6 @@ class alignas(cache_line) ExecutorchTensor {
 
   [[nodiscard]] std::size_t rank() const noexcept { return static_cast<std::size_t>(rank_); }
 
-  static Result<::executorch::aten::DeviceType> to_device(tenon_dl_device device) {
-    using ::executorch::aten::DeviceType;
-    if (device.device_type == TENON_DL_CPU) return DeviceType::CPU;
-    if (device.device_type == TENON_DL_CUDA) return DeviceType::CUDA;
-    return error(Error::NotSupported, "ExecuTorch has no device of DLPack's device type ",
-                 device.device_type);
-  }
-
   /// Sizes and strides of the largest shape. A size of 0 counts as 1 for the strides, as with the
   /// host.
   Status fill_bounds(const tenon_tensor& tensor) {
@@ -222,9 +219,8 @@ class alignas(cache_line) ExecutorchTensor {
   [[nodiscard]] bool is_same_tensor() const noexcept {
     const tenon_tensor& now = *source_;
     return now.scalar_type == scalar_type_ && now.dl.ndim == rank_ &&
-           now.shape_dynamism == shape_dynamism_ &&
-           now.dl.device.device_type == device_.device_type &&
-           now.dl.device.device_id == device_.device_id && same_items(bounds_.data(), now.bounds) &&
+           now.shape_dynamism == shape_dynamism_ && now.dl.dtype.lanes == 1 &&
+           now.dl.device.device_type == TENON_DL_CPU && same_items(bounds_.data(), now.bounds) &&
            same_items(dim_order_.data(), now.dim_order);
   }
 
@@ -269,7 +265,6 @@ class alignas(cache_line) ExecutorchTensor {
   std::unique_ptr<std::byte[]> room_;  // For a tensor without data, see `stand_in_for_data`.
   std::vector<std::byte> copy_;        // Of a constant, when it is copied.
   const std::byte* copied_ = nullptr;  // The content of `copy_`.
-  tenon_dl_device device_{};
   // The target of `impl_`.
   std::array<Impl::SizesType, max_rank> sizes_{};
   std::array<Impl::StridesType, max_rank> strides_{};

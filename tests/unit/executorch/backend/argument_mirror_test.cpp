@@ -14,6 +14,7 @@
 
 #include "mirror_support.hpp"
 #include "support/catch.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/executorch/backend/call_sites.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -240,9 +241,17 @@ TEST_CASE("arguments that ExecuTorch cannot hold are refused with their number",
   TestTensor tensor(ScalarType::Float, {4});
   tensor.raw().scalar_type = 99;
   refuse(tensor, Error::InvalidType, "99");
-  TestTensor on_metal(ScalarType::Float, {4});
-  on_metal.raw().dl.device = {TENON_DL_METAL, 0};
-  refuse(on_metal, Error::NotSupported, "device type 8");
+  TestTensor lanes(ScalarType::Float, {4});
+  lanes.raw().dl.dtype.lanes = 2;
+  refuse(lanes, Error::InvalidType, "one lane, found 2");
+  // No backend of ExecuTorch lists devices here.
+  for (const tenon_dl_device device :
+       {tenon_dl_device{TENON_DL_METAL, 0}, tenon_dl_device{TENON_DL_CUDA, 1}}) {
+    TestTensor on_device(ScalarType::Float, {4});
+    on_device.raw().dl.device = device;
+    refuse(on_device, Error::NotSupported,
+           concat("device ", device.device_type, ":", device.device_id));
+  }
   TestTensor deep(ScalarType::Byte, std::vector<std::int64_t>(17, 1));
   refuse(deep, Error::NotSupported, "16 dimensions");
   // No bytes behind it: only its sizes are looked at.
