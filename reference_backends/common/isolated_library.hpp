@@ -13,21 +13,32 @@
 
 namespace tenon::aoti_common {
 
+/// The file of this plugin. The first call may give it, as the host says it. Without that it is the
+/// file that the code was loaded from: empty for a copy in memory (docs/hosts/signatures.md).
+inline const std::filesystem::path& plugin_file(std::string_view said = {}) {
+  namespace fs = std::filesystem;
+  static const char in_this_plugin = 0;
+  static const fs::path file = [&]() -> fs::path {
+    if (!said.empty()) return fs::path(said);
+    ::Dl_info module{};
+    if (::dladdr(&in_this_plugin, &module) == 0 || !module.dli_fname) return {};
+    // A program that was found on PATH has no directory here; the current one is anybody's.
+    if (std::string_view(module.dli_fname).find('/') == std::string_view::npos) return {};
+    // A host loads the plugin by its descriptor, which is a link to the file.
+    std::error_code failure;
+    return fs::canonical(module.dli_fname, failure);
+  }();
+  return file;
+}
+
 /// Where `name` is loaded from: a package that ships the library has it in the directory of the
 /// plugin or program, otherwise the dynamic loader searches for it.
 inline std::string packaged_or_system(const char* name) {
-  namespace fs = std::filesystem;
-  static const char in_this_plugin = 0;
-  ::Dl_info module{};
-  if (::dladdr(&in_this_plugin, &module) == 0 || !module.dli_fname) return name;
-  // A program that was found on PATH has no directory here; the current one is anybody's.
-  if (std::string_view(module.dli_fname).find('/') == std::string_view::npos) return name;
-  // A host loads the plugin by its descriptor, which is a link to the file.
   std::error_code failure;
-  const fs::path plugin = fs::canonical(module.dli_fname, failure);
-  if (failure) return name;
-  const fs::path packaged = plugin.parent_path() / name;
-  return fs::is_regular_file(packaged, failure) ? packaged.native() : std::string(name);
+  const std::filesystem::path packaged = plugin_file().parent_path() / name;
+  const bool is_packaged =
+      packaged.is_absolute() && std::filesystem::is_regular_file(packaged, failure);
+  return is_packaged ? packaged.native() : std::string(name);
 }
 
 /// A library that finds its symbols in itself first, so that no global library of the process

@@ -116,6 +116,12 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     }
   };
 
+  tenon::Status open() {
+    // The libraries of the package are next to the plugin, also where the host loads a copy of it.
+    if (!host().has_library_policy()) tenon::aoti_common::plugin_file(host().plugin_path());
+    return tenon::ok();
+  }
+
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions&) {
     return aoti::DeviceMemoryApi{aoti::TorchDeviceType::cpu, &allocate,
                                  [](void*, std::byte* block) noexcept { std::free(block); }};

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tenon/abi/host.h"
+#include "tenon/core/library_policy_id.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 
@@ -30,6 +31,12 @@ class HostServices {
   /// Absolute path of the plugin's own file, to find data in its directory; empty when the plugin
   /// is linked into the application.
   [[nodiscard]] std::string_view plugin_path() const noexcept { return host_->plugin_path; }
+
+  /// Whether the application admits libraries by a policy. Then nobody has checked what lies next
+  /// to the plugin, and the plugin loads no library from there.
+  [[nodiscard]] bool has_library_policy() const noexcept {
+    return extension<void>(library_policy_id) != nullptr;
+  }
 
   template <class... Pieces>
   void log(LogLevel level, const Pieces&... pieces) const {

@@ -7,8 +7,8 @@
 #include "boundary/messages.hpp"
 #include "boundary/protocol.hpp"
 #include "tenon/abi/tenon.h"
+#include "tenon/core/library_policy_id.hpp"
 #include "tenon/core/struct_size.hpp"
-#include "tenon/host/plugin/library_policy.hpp"
 
 namespace tenon::isolated {
 
@@ -18,7 +18,7 @@ struct HostTables {
   const tenon_prepare_v1* prepare = nullptr;
   const tenon_threads_v1* threads = nullptr;
   const tenon_changes_v1* changes = nullptr;
-  bool has_policy = false;  ///< That admits libraries. No table crosses.
+  bool has_policy = false;  ///< That admits libraries: no table.
 
   explicit HostTables(const tenon_host* host) {
     if (!TENON_HAS_MEMBER(*host, get_extension) || !host->get_extension) return;
@@ -26,7 +26,7 @@ struct HostTables {
     cancel_flag = static_cast<const tenon_cancel_flag_v1*>(find(TENON_EXTENSION_CANCEL_FLAG));
     prepare = static_cast<const tenon_prepare_v1*>(find(TENON_EXTENSION_PREPARE));
     threads = static_cast<const tenon_threads_v1*>(find(TENON_EXTENSION_THREADS));
-    has_policy = find(host::library_policy_extension.data()) != nullptr;
+    has_policy = find(library_policy_id) != nullptr;
     changes = static_cast<const tenon_changes_v1*>(find(TENON_EXTENSION_CHANGES));
     if (cancel_flag && !TENON_HAS_MEMBER(*cancel_flag, get_cancel_flag)) cancel_flag = nullptr;
     if (prepare && !TENON_HAS_MEMBER(*prepare, open)) prepare = nullptr;
@@ -41,6 +41,7 @@ struct HostTables {
     if (prepare) out |= host_has_prepare;
     if (threads) out |= host_has_threads;
     if (changes) out |= host_has_changes;
+    if (has_policy) out |= host_has_policy;
     return out;
   }
 };

@@ -158,6 +158,7 @@ enum : std::uint32_t {
   host_has_prepare = 1u << 1,
   host_has_threads = 1u << 2,
   host_has_changes = 1u << 3,
+  host_has_policy = 1u << 4,  ///< That admits libraries.
 };
 
 /// The parts of the answer to `load`, one bit each: extensions that the plugin has.

@@ -15,6 +15,7 @@
 #include "guest_prepared.hpp"
 #include "guest_tracer.hpp"
 #include "tenon/abi/tenon.h"
+#include "tenon/core/library_policy_id.hpp"
 
 namespace tenon::isolated {
 
@@ -201,6 +202,8 @@ inline const void* GuestHost::find_extension(const tenon_host* self, const char*
   if (asked == TENON_EXTENSION_CHANGES && (has & host_has_changes) != 0) {
     return &detail::changes_table;
   }
+  // Any address: the id has no table.
+  if (asked == library_policy_id && (has & host_has_policy) != 0) return self;
   return nullptr;
 }
 

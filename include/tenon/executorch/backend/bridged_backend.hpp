@@ -97,7 +97,8 @@ class BridgedBackend final
     detail::BridgedCall call(host());
     return call.run("open", [&]() -> Status {
       et::runtime_init();
-      TENON_RETURN_IF_ERROR(call.run_unthrown([] { return detail::load_libraries<About>(); }));
+      TENON_RETURN_IF_ERROR(
+          call.run_unthrown([&] { return detail::load_libraries<About>(host()); }));
       return find_backend();
     });
   }

@@ -263,7 +263,7 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
     detail::BridgedCall call(host());
     return call.run("open", [&]() -> Status {
       et::runtime_init();
-      return call.run_unthrown([] { return detail::load_libraries<About>(); });
+      return call.run_unthrown([&] { return detail::load_libraries<About>(host()); });
     });
   }
 

@@ -6,10 +6,14 @@
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/platform.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "tenon/backend/host_services.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/loaded_file.hpp"
@@ -44,18 +48,30 @@ inline bool is_registered(const std::string& name) {
   return false;
 }
 
+/// The file of the ExecuTorch next to a plugin, which may be a link to the wheel.
+[[nodiscard]] inline std::string core_next_to(std::string_view plugin) {
+  const std::string path =
+      concat(plugin.substr(0, plugin.rfind('/') + 1), std::string_view("libexecutorch.so"));
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
+                                                        &std::free);
+  return resolved ? std::string(resolved.get()) : path;
+}
+
 /// Loads a library from the directory of the ExecuTorch in the process, unless it is already
-/// loaded, and keeps it until the process ends (`pin_library_of`).
+/// loaded, and keeps it until the process ends (`pin_library_of`). An ExecuTorch that was loaded
+/// from a copy in memory has no directory: then it is the ExecuTorch next to `plugin`.
 ///
 /// errors: AccessFailed with the loader's message.
-[[nodiscard]] inline Status load_library(const RegisteringLibrary& library) {
+[[nodiscard]] inline Status load_library(const RegisteringLibrary& library,
+                                         std::string_view plugin = {}) {
   if (!library.registers.empty() && is_registered(std::string(library.registers))) return ok();
   const std::string file(library.file);
   if (void* loaded = ::dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE)) {
     ::dlclose(loaded);
     return ok();
   }
-  const std::string core = file_of(et::get_pal_impl());
+  std::string core = file_of(et::get_pal_impl());
+  if (core.starts_with("/memfd:") && !plugin.empty()) core = core_next_to(plugin);
   const std::string path = core.substr(0, core.rfind('/') + 1) + file;
   if (void* loaded = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
     ::dlclose(loaded);
@@ -66,12 +82,15 @@ inline bool is_registered(const std::string& name) {
                std::string_view(reason ? reason : "no reason given"));
 }
 
-/// Loads all that `About` lists in `libraries`, if it does. Nothing may be thrown through it.
+/// Loads all that `About` lists in `libraries`, if it does. Nothing may be thrown through it. Under
+/// a policy of the application nothing is loaded from the directory of the plugin.
 template <class About>
-[[nodiscard]] Status load_libraries() {
+[[nodiscard]] Status load_libraries(const tenon_host* raw) {
+  const HostServices host(raw);
   if constexpr (requires { About::libraries; }) {
     for (const RegisteringLibrary& library : About::libraries) {
-      TENON_RETURN_IF_ERROR(load_library(library));
+      TENON_RETURN_IF_ERROR(load_library(
+          library, host.has_library_policy() ? std::string_view() : host.plugin_path()));
     }
   }
   return ok();

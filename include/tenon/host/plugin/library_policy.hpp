@@ -3,15 +3,11 @@
 
 #include <string_view>
 
+#include "tenon/core/library_policy_id.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
 namespace tenon::inline TENON_RELEASE::host {
-
-/// Id for which a host with a LibraryPolicy answers `get_extension` with something other than null.
-/// No part of the boundary: isolated plugins ask for it, which are made of Tenon's own template.
-/// Their workers then load no library by a path, and the variable TENON_WORKER does not count.
-inline constexpr std::string_view library_policy_extension = "tenon.host.library_policy";
 
 /// Decides which libraries a host loads (`HostInfo::library_policy`): plugins in files, and the
 /// libraries next to them that are loaded with them ($ORIGIN in a run path). Under a policy no

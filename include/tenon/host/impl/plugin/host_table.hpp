@@ -99,7 +99,7 @@ class HostTable {
 
   static const void* get_extension(const tenon_host* host, const char* id) noexcept {
     const std::string_view asked = id ? id : "";
-    if (asked == library_policy_extension) return self(host).info_.library_policy.get();
+    if (asked == library_policy_id) return self(host).info_.library_policy.get();
     if (asked == TENON_EXTENSION_KERNEL_LOOKUP) return &detail::KernelLookupTable::get();
     if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
     if (asked == TENON_EXTENSION_CANCEL_FLAG) {
