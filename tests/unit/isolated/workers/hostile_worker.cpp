@@ -102,33 +102,40 @@ using tenon::test::Attack;
       break;
     case 11:  // No answer, and the application is said to be awake.
       for_ever([&] { header.application_sleeps.store(0); });
+      break;
     case 12:
       for_ever([&] {
         header.application_sleeps.store(1);
         header.worker_sleeps.store(1);
       });
+      break;
     case 13:
       header.worker_sleeps.store(UINT32_MAX);
       break;
     case 14:  // Woken for nothing.
       for_ever(wake);
+      break;
     case 15:
       for_ever([&] {
         leave(2);
         leave(static_cast<std::uint32_t>(Turn::worker));
       });
+      break;
     case 16:
       header.kind = 0;
       for_ever([&] {
         leave(mine);
         leave(static_cast<std::uint32_t>(Turn::worker));
       });
+      break;
     case 17:
       for_ever([&] { leave(static_cast<std::uint32_t>(Turn::worker)); });
+      break;
     case 18:  // A sleeper is moved to a word that does not change.
       for_ever([&] {
         ::syscall(SYS_futex, &header.turn, FUTEX_REQUEUE, 0, INT_MAX, &header.cancel_flag, 0);
       });
+      break;
     case 19:  // No wake, and garbage.
       header.application_sleeps.store(0);
       header.kind = done;
@@ -139,12 +146,14 @@ using tenon::test::Attack;
       header.kind = static_cast<std::uint32_t>(Answer::log);
       header.size = 0;
       for_ever([&] { leave(mine); });
+      break;
     case 21:  // A hole where the lane was.
       ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                   static_cast<off_t>(lane_size));
       break;
     case 22:
       for_ever([&] { header.cancel_flag.store(UINT32_MAX); });
+      break;
     case 23:
       header.turn.store(3);
       ::_exit(3);
