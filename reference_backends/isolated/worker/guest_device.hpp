@@ -73,9 +73,10 @@ class GuestDevice final : public MemoryOfTensors {
     return taken();
   }
   [[nodiscard]] tenon_status free_block(Reader& from) {
-    const auto made = take(from, true);
-    if (!made) return unknown();
-    table_.free(plugin_->handle, made->device, made->address);
+    const auto node = take(from, true);
+    if (node.empty()) return unknown();
+    const Memory& made = node.mapped();
+    table_.free(plugin_->handle, made.device, made.address);
     return TENON_STATUS_OK;
   }
   [[nodiscard]] tenon_status copy_to_device(Reader& from) {
@@ -133,9 +134,10 @@ class GuestDevice final : public MemoryOfTensors {
     return taken();
   }
   [[nodiscard]] tenon_status release_memory(Reader& from) {
-    const auto made = take(from, false);
-    if (!made) return unknown();
-    if (made->imported) external_.release_memory(plugin_->handle, made->imported);
+    const auto node = take(from, false);
+    if (node.empty()) return unknown();
+    const Memory& made = node.mapped();
+    if (made.imported) external_.release_memory(plugin_->handle, made.imported);
     return TENON_STATUS_OK;
   }
   [[nodiscard]] tenon_status pass_fence(const GuestDelegate& delegate, bool waits, Reader& from,
@@ -160,6 +162,7 @@ class GuestDevice final : public MemoryOfTensors {
     bool is_block = false;
     std::optional<MappedMemory> mapped;
   };
+  using Memories = std::map<std::uint64_t, Memory>;
   struct Range {
     std::uint64_t number = 0;
     std::uint64_t offset = 0;
@@ -203,14 +206,12 @@ class GuestDevice final : public MemoryOfTensors {
     return all_.try_emplace(number, std::move(made)).second;
   }
   /// A block, or an import.
-  [[nodiscard]] std::optional<Memory> take(Reader& from, bool is_block) {
+  [[nodiscard]] Memories::node_type take(Reader& from, bool is_block) {
     const auto number = from.get<std::uint64_t>();
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(number);
-    if (found == all_.end() || found->second.is_block != is_block) return std::nullopt;
-    std::optional<Memory> out(std::move(found->second));
-    all_.erase(found);
-    return out;
+    if (found == all_.end() || found->second.is_block != is_block) return {};
+    return all_.extract(found);
   }
   [[nodiscard]] tenon_dl_device device_of(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);
@@ -222,7 +223,7 @@ class GuestDevice final : public MemoryOfTensors {
   tenon_device_memory_v1 table_{};
   tenon_external_memory_v1 external_{};
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Memory> all_;
+  Memories all_;
 };
 
 }  // namespace tenon::isolated
