@@ -18,7 +18,10 @@ namespace tenon::isolated {
 
 /// The answer of a call: a status with a text, events, and what follows.
 struct Reply {
-  Writer body;
+  /// `to` keeps its memory from call to call.
+  explicit Reply(Writer& to) noexcept : body(to) { body.clear(); }
+
+  Writer& body;
   GuestTracer* tracer = nullptr;  ///< Of the call, when events are recorded.
   std::shared_ptr<void> kept;     ///< Which has it.
 };

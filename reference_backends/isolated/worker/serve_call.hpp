@@ -13,7 +13,7 @@ namespace tenon::isolated {
 /// Does the call that was read from `lane`, and writes its answer.
 inline void serve_call(GuestPlugin& plugin, WorkerLane& lane, WorkerLane::Message& message,
                        Writer& answer) {
-  Reply reply;
+  Reply reply(lane.reply_body());
   static_cast<void>(GuestHost::take_last_error());
   const tenon_status status = plugin.call(static_cast<Call>(message.kind), lane, message, reply);
   answer.clear();

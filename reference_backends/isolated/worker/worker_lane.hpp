@@ -41,6 +41,9 @@ class WorkerLane {
   /// Tensors of calls.
   [[nodiscard]] Mapping& arena() noexcept { return arena_; }
 
+  /// What a call answers, until it is sent.
+  [[nodiscard]] Writer& reply_body() noexcept { return reply_body_; }
+
   /// Waits for the next call. False when the connection is broken.
   [[nodiscard]] bool next_call(Message& out) {
     if (!is_broken_) wait();
@@ -152,6 +155,7 @@ class WorkerLane {
   host::FileDescriptor socket_;
   std::mutex mutex_;
   bool is_in_call_ = false;
+  Writer reply_body_;
   bool is_broken_ = false;
   std::atomic<std::uint64_t> delegate_ = any_delegate;  ///< Of the call.
 };
