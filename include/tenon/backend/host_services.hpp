@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tenon/abi/host.h"
-#include "tenon/core/library_policy_id.hpp"
+#include "tenon/core/extension_ids.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 
@@ -32,8 +32,8 @@ class HostServices {
   /// is linked into the application.
   [[nodiscard]] std::string_view plugin_path() const noexcept { return host_->plugin_path; }
 
-  /// Whether the application admits libraries by a policy. Then nobody has checked what lies next
-  /// to the plugin, and the plugin loads no library from there.
+  /// Whether the application admits libraries by a policy. Then the plugin loads no library from
+  /// its directory: the application has checked none there but those that the plugin links.
   [[nodiscard]] bool has_library_policy() const noexcept {
     return extension<void>(library_policy_id) != nullptr;
   }

@@ -16,4 +16,10 @@ inline constexpr std::array backend_extensions = {
     TENON_EXTENSION_PREPROCESS,    TENON_EXTENSION_SCHEDULING,      TENON_EXTENSION_SEQUENCE,
     TENON_EXTENSION_SESSIONS,      TENON_EXTENSION_STREAMS};
 
+/// The id for which a host whose application admits libraries by a policy answers `get_extension`
+/// with something other than null. No part of the boundary: isolated plugins and Tenon's own
+/// backends ask for it. They then load no library by a path, and the variable TENON_WORKER does not
+/// count.
+inline constexpr const char* library_policy_id = "tenon.host.library_policy";
+
 }  // namespace tenon::inline TENON_RELEASE

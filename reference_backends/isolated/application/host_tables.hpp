@@ -7,7 +7,7 @@
 #include "boundary/messages.hpp"
 #include "boundary/protocol.hpp"
 #include "tenon/abi/tenon.h"
-#include "tenon/core/library_policy_id.hpp"
+#include "tenon/core/extension_ids.hpp"
 #include "tenon/core/struct_size.hpp"
 
 namespace tenon::isolated {

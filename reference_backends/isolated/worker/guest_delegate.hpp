@@ -15,7 +15,7 @@
 #include "guest_prepared.hpp"
 #include "guest_tracer.hpp"
 #include "tenon/abi/tenon.h"
-#include "tenon/core/library_policy_id.hpp"
+#include "tenon/core/extension_ids.hpp"
 
 namespace tenon::isolated {
 

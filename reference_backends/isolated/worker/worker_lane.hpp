@@ -41,7 +41,7 @@ class WorkerLane {
   /// Tensors of calls.
   [[nodiscard]] Mapping& arena() noexcept { return arena_; }
 
-  /// What a call answers, until it is sent.
+  /// The answer of a call, until it is sent.
   [[nodiscard]] Writer& reply_body() noexcept { return reply_body_; }
 
   /// Waits for the next call. False when the connection is broken.
