@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Extension "tenon.estimate/1" of a plugin of the zoo. Its source defines STATED, the bytes that
-// are estimated for each delegate; a source that includes good.h before it adds this with
-// ZOO_EXTENSIONS.
+// are estimated for each delegate, and perhaps BEFORE_ESTIMATE(context), which is done first; a
+// source that includes good.h before it adds this with ZOO_EXTENSIONS.
 
 #ifndef TENON_ZOO_ESTIMATE_H
 #define TENON_ZOO_ESTIMATE_H
@@ -13,6 +13,9 @@ static tenon_status estimate(tenon_backend* backend, const tenon_init_context* c
                              tenon_memory_sink sink, void* sink_context) {
   (void)backend;
   (void)context;
+#ifdef BEFORE_ESTIMATE
+  BEFORE_ESTIMATE(context);
+#endif
   const tenon_memory_need need = {
       .struct_size = sizeof need,
       .kind = TENON_MEMORY_WORKSPACE,

@@ -46,7 +46,7 @@ class ApplicationPeer final : public Peer {
   void put_pool(isolated::Writer& to);
   std::uint64_t delegate();
   std::uint64_t memory();
-  /// A file of this size, or something else in its place, which goes with the message.
+  /// A file of this size, or something else in its place, which is sent with the message.
   void attach(std::uint64_t size);
   void deliver(std::uint32_t kind, const isolated::Writer& message);
 

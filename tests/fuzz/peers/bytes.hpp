@@ -8,7 +8,7 @@
 
 #include "tenon/abi/backend.h"
 
-/// For the two sides that are tried: whoever is given bytes may read each of them.
+/// For the two sides under test: the code that gets bytes may read each of them.
 namespace tenon::fuzz {
 
 [[noreturn]] inline void broken(const char* what) {

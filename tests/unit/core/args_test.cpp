@@ -220,7 +220,7 @@ TEST_CASE("a tensor of another dtype is InvalidType", "[core][TN-EXE-5]") {
   CHECK(args.view().tensor<const float>(0).text() == "argument 0: expected dtype Float, found ?");
 }
 
-TEST_CASE("a tensor with elements of several lanes is InvalidType, whoever asks",
+TEST_CASE("each accessor returns InvalidType for a tensor with elements of several lanes",
           "[core][TN-EXE-5]") {
   TestTensor tensor({2}, {1.0f, 2.0f});
   const TestArgs args({tensor.value()});

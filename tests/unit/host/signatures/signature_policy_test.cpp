@@ -351,7 +351,7 @@ TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]"
              ContainsSubstring("the file is not what was signed"));
 }
 
-TEST_CASE("what isolates a plugin gets all files that were admitted, and is told so",
+TEST_CASE("a plugin isolation gets all files that were admitted, marked as admitted",
           "[signatures]") {
   TENON_TEST_NEEDS_SIGNER();
   class Everything final : public PluginIsolation {

@@ -175,7 +175,7 @@ TEST_CASE("a run that begins while another one of its method goes on is refused,
   CHECK(method->execute().ok());
 }
 
-TEST_CASE("threads that run one cancellable method at the same time are told so",
+TEST_CASE("threads that run one cancellable method at the same time get InvalidState",
           "[method][cancel][threads]") {
   Kernels kernels;
   auto threads = host::ThreadExecutor::create(2);
