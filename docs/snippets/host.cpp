@@ -173,7 +173,7 @@ tenon::Status explain_variants(const std::shared_ptr<const tenon::host::Program>
 struct AcmeThreads {
   template <class F>
   void for_each_block(std::uint64_t n, std::uint64_t grain, const F& f) {
-    for (std::uint64_t i = 0; i < n; i += grain) f(i, n - i < grain ? n : i + grain);
+    for (std::uint64_t i = 0; i < n; i += grain) f(0, i, n - i < grain ? n : i + grain);
   }
 };
 
@@ -186,9 +186,10 @@ class ApplicationPool final : public tenon::host::ThreadPool {
   tenon_status run(std::uint64_t n, std::uint64_t grain,
                    const tenon::host::RangeTask& task) override {
     std::atomic<tenon_status> failure = TENON_STATUS_OK;
-    threads_.for_each_block(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
-      if (const tenon_status status = task(begin, end)) failure = status;
-    });
+    const auto work = [&](std::uint32_t thread, std::uint64_t begin, std::uint64_t end) {
+      if (const tenon_status status = task(thread, begin, end)) failure = status;
+    };
+    threads_.for_each_block(n, grain, work);
     return failure;
   }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <tenon/backend/event_watcher.hpp>
 #include <tenon/tenon.hpp>
 #include <vector>
 
@@ -105,6 +106,7 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
   // [memory]
 
   // [streams]
+  static constexpr const char* stream_kind = "acme.npu_stream";
   Status set_stream(Delegate& delegate, void* stream) {
     TENON_RETURN_IF_ERROR(wait());  // earlier work completes before later work (TN-STR-3)
     delegate.stream = static_cast<npu::Stream*>(stream);
@@ -120,7 +122,11 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
   Status record_event(Delegate& delegate, Event& event) {
     return done(npu::record(event.mark.get(), stream_of(delegate)));
   }
-  Status wait_event(Event& event) { return done(npu::wait(event.mark.get())); }
+  Status wait_event(Event& event, std::uint64_t timeout_ns) {
+    return tenon::wait_by_query(
+        timeout_ns, [&] { return npu::is_complete(event.mark.get()); },
+        [&] { return done(npu::wait(event.mark.get())); });
+  }
   Result<bool> query_event(Event& event) { return npu::is_complete(event.mark.get()); }
   Status wait_on_event(Delegate& delegate, Event& event) {
     return done(npu::enqueue_wait(stream_of(delegate), event.mark.get()));

@@ -122,24 +122,27 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
   // [check_blob]
 
   // [estimate]
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext&, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
     TENON_TRY(const Header header, read_header(processed.bytes()));
     const std::uint64_t state = header.count * sizeof(float);
-    return tenon::MemoryEstimate{{.workspace = state, .session = state}};
+    return tenon::MemoryUses{{.workspace = state, .session = state}};
   }
   // [estimate]
 
   // [memory_info]
-  tenon::MemoryInfo memory_info(const Delegate* delegate) {
+  tenon::MemoryUses memory_info(const Delegate* delegate) {
     if (!delegate) return {};  // nothing is shared between delegates
-    return {.host_scratch = delegate->state.capacity() * sizeof(float)};
+    return {{.workspace = delegate->state.capacity() * sizeof(float)}};
   }
   // [memory_info]
 
   // [sessions]
-  tenon::Result<Delegate> create_session(const Delegate& of) {
-    return Delegate{of.alpha, of.gain, std::vector<float>(of.state.size())};
+  tenon::Result<Delegate> create_session(const Delegate& of,
+                                         const tenon::SessionContext<Delegate>& context) {
+    TENON_RETURN_IF_ERROR(context.expect_no_options());
+    const Delegate* const from = context.state();
+    return Delegate{of.alpha, of.gain, from ? from->state : std::vector<float>(of.state.size())};
   }
   // [sessions]
 

@@ -5,11 +5,28 @@
 #include <string_view>
 #include <tenon/backend/threads.hpp>
 #include <tenon/tenon.hpp>
+#include <vector>
 
 namespace {
 
 using tenon::Result;
 using tenon::Status;
+
+/// Uses the floats at `scratch`.
+void use_scratch(float* scratch, std::uint64_t row) { *scratch = static_cast<float>(row); }
+
+[[maybe_unused]] Status compute_rows(const tenon::ThreadPool& pool, std::uint64_t rows,
+                                     std::size_t width) {
+  // [workers]
+  std::vector<float> partial(std::size_t{pool.num_threads()} * width);
+  TENON_RETURN_IF_ERROR(pool.parallel_for(
+      rows, 16, [&](std::uint32_t worker, std::uint64_t begin, std::uint64_t end) {
+        float* const mine = &partial[worker * width];
+        for (std::uint64_t row = begin; row < end; ++row) use_scratch(mine, row);
+      }));
+  // [workers]
+  return tenon::ok();
+}
 
 /// out = 2 in.
 class PooledDoubleBackend final : public tenon::Backend<PooledDoubleBackend> {

@@ -81,11 +81,13 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static constexpr std::array options{
       tenon::OptionSpec{"threads", std::int64_t{1},
                         "threads that one run may use, when the "
-                        "application gives none; 0 for all"},
+                        "application gives none; 0 for all"}
+          .between(0, 1024),
       aoti::share_weights_option("use weights where the host has them; otherwise copy them"),
       aoti::model_copies_option,
       tenon::OptionSpec{"seed", std::int64_t{-1},
-                        "seed of random numbers, as torch.manual_seed; -1 for one of the system"},
+                        "seed of random numbers, as torch.manual_seed; -1 for one of the system"}
+          .at_least(-1),
       tenon::OptionSpec{"pack_weights", true,
                         "reorder fixed weights once, at the first run, and not in each"}};
 
@@ -162,15 +164,6 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
     TENON_TRY(const auto seed, values.get<std::int64_t>("seed"));
     TENON_TRY(const auto pack_weights, values.get<bool>("pack_weights"));
-    if (seed < -1) {
-      return tenon::error(tenon::Error::InvalidArgument,
-                          "option 'seed': expected at least -1, found ", seed);
-    }
-    constexpr std::int64_t max_threads = 1024;
-    if (threads < 0 || threads > max_threads) {
-      return tenon::error(tenon::Error::InvalidArgument, "option 'threads': expected 0 to ",
-                          max_threads, ", found ", threads);
-    }
     TENON_TRY(Model model, load(context, processed, load_options));
     const int num_threads = threads == 0 ? ::omp_get_num_procs() : static_cast<int>(threads);
     return Delegate(std::move(model), num_threads, tenon::threads_of(*this, context).exists(), seed,
@@ -200,21 +193,18 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     return out;
   }
 
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
     TENON_TRY(const auto pack_weights, values.get<bool>("pack_weights"));
     return estimate_load(context, processed.text(), load_options, pack_weights);
   }
 
-  tenon::MemoryInfo memory_info(const Delegate* delegate) const {
-    tenon::MemoryInfo out = AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
-    if (!delegate) {
-      out.host_weights += PackedWeights::nbytes_of_process();
-      return out;
-    }
-    out.host_weights += PackedWeights::nbytes_of(delegate->packed);
+  tenon::MemoryUses memory_info(const Delegate* delegate) const {
+    tenon::MemoryUses out = AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
+    // Packed weights are shared by all delegates of the process.
+    if (!delegate) out.push_back({.weights = PackedWeights::nbytes_of_process()});
     return out;
   }
 

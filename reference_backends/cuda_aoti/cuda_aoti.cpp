@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/aoti.hpp>
+#include <tenon/backend/event_watcher.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -112,11 +113,15 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       tenon::OptionSpec{"enable_cuda_graph_for_method", "",
                         "methods, with commas between them, that run as CUDA graphs"},
       tenon::OptionSpec{"skip_copy_output_to_cpu_for_method", "",
-                        "deprecated, without effect: a program says where its outputs are"},
+                        "without effect: a program says where its outputs are"}
+          .deprecated(),
       tenon::OptionSpec{"memory_pool_release_threshold", std::int64_t{0},
-                        "bytes of free device memory that are kept for later runs"},
+                        "free device memory that is kept for later runs"}
+          .at_least(0)
+          .in("bytes"),
       tenon::OptionSpec{"seed", std::int64_t{-1},
-                        "of random numbers; -1 for another one in each load and session"},
+                        "of random numbers; -1 for another one in each load and session"}
+          .at_least(-1),
       tenon::OptionSpec{"cublaslt", "auto",
                         "library for large products: auto (if there is one), off, or its file"}};
 
@@ -207,16 +212,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     // Work of other delegates must not become part of a captured graph.
     load_options.share_stream = share_stream && !as_graph;
     TENON_TRY(const auto threshold, values.get<std::int64_t>("memory_pool_release_threshold"));
-    if (threshold < 0) {
-      return tenon::error(tenon::Error::InvalidArgument,
-                          "option 'memory_pool_release_threshold': expected bytes, found ",
-                          threshold);
-    }
     TENON_TRY(const auto seed, values.get<std::int64_t>("seed"));
-    if (seed < -1) {
-      return tenon::error(tenon::Error::InvalidArgument,
-                          "option 'seed': expected -1 or a seed from 0 on, found ", seed);
-    }
     TENON_TRY(const auto cublaslt, values.get<std::string>("cublaslt"));
     TENON_TRY(const aoti::Payload payload, parse(context, processed.text(), load_options));
     const auto library = library_of(context, payload.library_key);
@@ -260,6 +256,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                          delegate.report->method_name);
   }
 
+  static constexpr const char* stream_kind = TENON_KIND_CUDA_STREAM;
   /// Null is the delegate's own stream, not CUDA's default one, whose handles are cudaStreamLegacy
   /// (1) and cudaStreamPerThread (2). On the latter, which is another stream in each thread, runs
   /// wait.
@@ -279,7 +276,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
   using Event = cuda::Event;
-  static constexpr const char* event_kind = TENON_EVENT_KIND_CUDA;
+  static constexpr const char* event_kind = TENON_KIND_CUDA_EVENT;
 
   /// A run is enqueued, with the copies of arguments in the host's memory, whose bytes stay until
   /// it is complete (TN-EVT-7). The driver itself waits in copies to memory that is not
@@ -304,8 +301,15 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     }
     return status;
   }
-  tenon::Status wait_event(Event& event) { return event.wait(); }
+  tenon::Status wait_event(Event& event, std::uint64_t timeout_ns) {
+    return tenon::wait_by_query(
+        timeout_ns, [&] { return event.query(); }, [&] { return event.wait(); });
+  }
   tenon::Result<bool> query_event(Event& event) { return event.query(); }
+  /// `cuLaunchHostFunc` would not do: its function is not called after an error of the context.
+  tenon::Status on_event_complete(Event& event, tenon::EventFunction done) {
+    return watcher_.add([&event] { return event.query(); }, done);
+  }
   tenon::Status wait_on_event(Delegate& delegate, Event& event) {
     return event.hold(*delegate.device, stream_of(delegate));
   }
@@ -329,8 +333,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(verdict.text())};
   }
 
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
-                                                tenon::CompileSpecs specs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                            tenon::CompileSpecs specs) {
     aoti::LoadOptions load_options;
     TENON_TRY(load_options.device_index, device_of(specs));
     return estimate_load(context, processed.text(), load_options);
@@ -349,7 +353,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return std::uint64_t{free};
   }
 
-  tenon::MemoryInfo memory_info(const Delegate* delegate) const {
+  tenon::MemoryUses memory_info(const Delegate* delegate) const {
     return AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
   }
 
@@ -577,6 +581,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   std::map<std::int32_t, std::shared_ptr<cuda::CudaDevice>> devices_;
   cuda::ProductLibraries product_libraries_;
   cuda::PlannedMemory planned_{&open_planned};
+  tenon::EventWatcher watcher_;
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include "device_list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -28,8 +30,11 @@ Result<DeviceInfo> describe(const Driver& driver, int index) {
       TENON_CUDA(driver, cuDeviceGetName, name, static_cast<int>(sizeof name), device));
   TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceTotalMem, &nbytes, device));
   TENON_TRY(const unsigned sm, capability_of(driver, index));
+  std::array<std::byte, 16> uuid{};
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetUuid, uuid.data(), device));
   return DeviceInfo{
-      {TENON_DL_CUDA, index}, name, concat("compute capability ", sm / 10, ".", sm % 10), nbytes};
+      {TENON_DL_CUDA, index}, name, concat("compute capability ", sm / 10, ".", sm % 10), nbytes,
+      uuid_identity(uuid),    true};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include "tenon/backend/guard.hpp"
 
 extern "C" {
-__attribute__((visibility("default"))) extern const tenon::isolated::IsolatedObject tenon_plugin_v1;
+TENON_EXPORT extern const tenon::isolated::IsolatedObject tenon_plugin_v1;
 }
 
 namespace {
@@ -75,9 +75,10 @@ tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
 tenon_status free_memory(tenon_backend* backend, tenon_dl_device device, std::uint64_t* nbytes) {
   return guard(backend, [&](IsolatedBackend& self) { return self.free_memory(device, nbytes); });
 }
-tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate, tenon_memory_info* out) {
+tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate, tenon_memory_sink sink,
+                         void* sink_context) {
   return guard(backend, [&](IsolatedBackend& self) {
-    return self.memory_info(delegate ? &of(delegate) : nullptr, out);
+    return self.memory_info(delegate ? &of(delegate) : nullptr, sink, sink_context);
   });
 }
 tenon_status set_option(tenon_backend* backend, const tenon_option* option) {
@@ -100,23 +101,26 @@ tenon_status set_scheduling(tenon_backend* backend, tenon_delegate* delegate,
   });
 }
 tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
-                            tenon_delegate** out) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.create_session(of(delegate), out); });
+                            const tenon_session_context* context, tenon_delegate** out) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.create_session(of(delegate), *context, out);
+  });
 }
 tenon_status list_state(tenon_backend* backend, tenon_delegate* delegate,
                         const tenon_state_list* to) {
   return guard(backend, [&](IsolatedBackend& self) { return self.list_state(of(delegate), to); });
 }
 tenon_status read_state(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                        void* to) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.read_state(of(delegate), part, to); });
+                        std::uint64_t offset, std::uint64_t nbytes, void* to) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.read_state(of(delegate), part, offset, nbytes, to);
+  });
 }
 tenon_status write_state(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                         const void* from) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.write_state(of(delegate), part, from); });
+                         std::uint64_t offset, std::uint64_t nbytes, const void* from) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.write_state(of(delegate), part, offset, nbytes, from);
+  });
 }
 tenon_status state_written(tenon_backend* backend, tenon_delegate* delegate) {
   return guard(backend, [&](IsolatedBackend& self) { return self.state_written(of(delegate)); });
@@ -174,10 +178,11 @@ tenon_status signal_fence(tenon_backend* backend, tenon_delegate* delegate,
 tenon_status list_operators(tenon_backend* backend, tenon_operator_sink sink, void* context) {
   return guard(backend, [&](IsolatedBackend& self) { return self.list_operators(sink, context); });
 }
-tenon_status create_kernel(tenon_backend* backend, const char* op, tenon_value* const* args,
-                           std::uint32_t num_args, tenon_kernel** out) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.create_kernel(op, args, num_args, out); });
+tenon_status create_kernel(tenon_backend* backend, const tenon_kernel_context* context,
+                           tenon_kernel** out) {
+  return guard(backend, [&](IsolatedBackend& self) {
+    return self.create_kernel(context->op, context->args, context->num_args, out);
+  });
 }
 tenon_status run_kernel(tenon_kernel* kernel, const tenon_execution_context* context) {
   auto& it = *reinterpret_cast<IsolatedKernel*>(kernel);
@@ -233,11 +238,13 @@ struct Tables {
                      &copy_to_device,
                      &copy_to_host,
                      it.has(has_copy_on) ? &copy_on : nullptr};
-    const bool has_fences = it.fence_kinds() != 0;
+    const bool has_fences = !it.fence_kinds().empty();
     external_memory = {sizeof external_memory,
                        0,
-                       it.memory_kinds(),
-                       it.fence_kinds(),
+                       static_cast<std::uint32_t>(it.memory_kinds().size()),
+                       static_cast<std::uint32_t>(it.fence_kinds().size()),
+                       it.memory_kinds().data(),
+                       it.fence_kinds().data(),
                        &import_memory,
                        &release_memory,
                        has_fences ? &wait_fence : nullptr,

@@ -3,9 +3,11 @@
 // Runs models that PyTorch's AOTInductor compiled for Apple's GPUs, without libtorch.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <tenon/aoti.hpp>
+#include <tenon/backend/event_watcher.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -129,7 +131,8 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     return std::vector{tenon::DeviceInfo{{TENON_DL_METAL, 0},
                                          device->device().name(),
                                          device->device().architecture(),
-                                         device->device().memory()}};
+                                         device->device().memory(),
+                                         tenon::concat("apple:", device->device().registry_id())}};
   }
   // [rest]
 
@@ -165,7 +168,7 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   // [host-memory]
 
   // [stream]
-  /// `stream` is an MTLCommandQueue.
+  static constexpr const char* stream_kind = TENON_KIND_METAL_COMMAND_QUEUE;
   static tenon::Status set_stream(Delegate& delegate, void* stream) {
     TENON_TRY(const auto device, metal::system_device());
     std::vector<std::unique_ptr<metal::MetalQueue>> queues(delegate.instances().size());
@@ -186,7 +189,7 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
 
   // [events]
   using Event = metal::Event;
-  static constexpr const char* event_kind = TENON_EVENT_KIND_METAL;
+  static constexpr const char* event_kind = TENON_KIND_METAL_EVENT;
 
   static tenon::Result<Event> create_event() { return Event(); }
   tenon::Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
@@ -201,8 +204,16 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     if (!status.ok()) static_cast<void>(synchronize(delegate));
     return status;
   }
-  static tenon::Status wait_event(const Event& event) { return event.wait(); }
+  static tenon::Status wait_event(const Event& event, std::uint64_t timeout_ns) {
+    return tenon::wait_by_query(
+        timeout_ns, [&] { return event.query(); }, [&] { return event.wait(); });
+  }
   static tenon::Result<bool> query_event(const Event& event) { return event.query(); }
+  /// MTLSharedEvent's `notifyListener` reports no work that failed, and a command buffer that
+  /// was committed takes no more handlers.
+  tenon::Status on_event_complete(const Event& event, tenon::EventFunction done) {
+    return watcher_.add([&event] { return event.query(); }, done);
+  }
   static tenon::Status wait_on_event(Delegate& delegate, const Event& event) {
     for (const auto& instance : delegate.instances()) {
       TENON_RETURN_IF_ERROR(event.hold(metal::context_of(*instance)));
@@ -252,6 +263,8 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     }
     return first;
   }
+
+  tenon::EventWatcher watcher_;
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ struct noop_plugin {
   tenon_plugin_body body;
 };
 
-__attribute__((visibility("default"))) extern const struct noop_plugin tenon_plugin_v1;
+TENON_EXPORT extern const struct noop_plugin tenon_plugin_v1;
 const struct noop_plugin tenon_plugin_v1 = {
     .head =
         {

@@ -39,6 +39,8 @@ MODULES = {
 }
 # Other processors, for `./dev slow`.
 EMULATORS = {"qemu-x86_64-static": "qemu-user-static"}
+# Comparisons of libraries by their debug information, for `./dev quick`: the other builds have none.
+ABIGAIL = {"abidiff": "abigail-tools"}
 
 
 def use_system_python():

@@ -52,7 +52,7 @@ def set_sanitizers():
 
 def quick(part, words):
     """All tests in one build, each source compiled by itself."""
-    packages.setup(part)
+    packages.setup(part, packages.ABIGAIL)
     builds.configure(part, builds.QUICK)
     builds.compile_selected(part, builds.QUICK, words)
     # Also what `test` leaves out: see tests/headers/*.py and tests/conformance/zoo_test.cpp.

@@ -215,6 +215,11 @@ def write_a_backend(box):
     box.copy("docs/snippets/*")
 
 
+def in_c(box):
+    box.copy("examples/backends/in_c/*.[ch]")
+    box.copy("tests/conformance/cases/in_c/*", to="cases")
+
+
 def conformance(box):
     box.copy("tests/conformance/cases/hello/*", to="cases")
     box.plugin("hello", "libacme.so")
@@ -278,6 +283,7 @@ RUN = {
     "docs/tools/inspecting.md": inspecting,
     "docs/tools/tenon-pack.md": pack,
     "docs/tools/tenon-run.md": run_a_program,
+    "docs/backends/c-and-rust.md": in_c,
     "docs/backends/write-a-backend.md": write_a_backend,
     "docs/executorch/port-as-a-diff.md": write_a_backend,
 }

@@ -126,12 +126,14 @@ ADDITIONAL = {
 }
 # Headers that an umbrella leaves out: most of its users do not need them, and all would pay for them.
 LEFT_OUT = {
+    "abi/private/changes.h",
     "aot/edge_description.hpp",
     "aot/edge_program_copy.hpp",
     "aot/edge_program_builder.hpp",
     "aot/owned_edge_program.hpp",
     "aot/program_data.hpp",
     "backend/cancel_flag.hpp",
+    "backend/event_watcher.hpp",
     "backend/kernel_lookup.hpp",
     "backend/mapped_memory.hpp",
     "backend/prepared.hpp",

@@ -30,7 +30,7 @@ UNFINISHED = re.compile(r"\bTO" r"DO\b|\bFIX" r"ME\b|\bXX" r"X\b|\bfor " r"now\b
 # Threads, ownership, errors; what is said of all functions is left out.
 BRACKETS = re.compile(
     r"\[(?:any|per-delegate|exclusive)(?:, (?:gives: [^\]]+|takes))?(?:, (?:never|null))?\](?: [A-Z`].*\.)?")
-FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")
+FUNCTION_POINTER = re.compile(r"\(\s*(?:TENON_CALL\s*)?\*\s*(\w+)\s*\)\s*\(")
 
 problems = []
 

@@ -36,21 +36,23 @@ class Many final : public tenon::Backend<Many>,
   static constexpr tenon::PayloadVersions payload_versions{1, 4};
   static constexpr std::array options{
       tenon::OptionSpec{"fast", true, "less exact", TENON_OPTION_AT_RUNTIME},
-      tenon::OptionSpec{"threads", std::int64_t{4}, "worker threads", TENON_OPTION_AT_LOAD},
-      tenon::OptionSpec{"scale", 0.5, "of all outputs"}, tenon::OptionSpec{"mode", "careful", ""},
+      tenon::OptionSpec{"threads", std::int64_t{4}, "worker threads", TENON_OPTION_AT_LOAD}.between(
+          1, 16),
+      tenon::OptionSpec{"scale", 0.5, "of all outputs"}.at_least(0.0).in("dB"),
+      tenon::OptionSpec{"mode", "careful", ""}.one_of("careful", "fast").deprecated(),
       tenon::OptionSpec{"table", tenon::Bytes(table), "of the first layer"}};
 
   tenon::Result<std::vector<tenon::DeviceInfo>> devices() {
     constexpr std::uint64_t memory = std::uint64_t{512} << 20;
     return std::vector<tenon::DeviceInfo>{
         {{TENON_DL_CPU, 0}, "host", "the machine's own cores", memory},
-        {{TENON_DL_CUDA, 1}, "second\x1b[31m accelerator", "", 0}};
+        {{TENON_DL_CUDA, 1}, "second\x1b[31m accelerator", "", 0, "uuid:07"}};
   }
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob,
                                                tenon::CompileSpecs) {
     return tenon::BlobVerdict{};
   }
-  tenon::MemoryInfo memory_info(const Delegate*) { return {}; }
+  tenon::MemoryUses memory_info(const Delegate*) { return {}; }
 };
 
 class Shy final : public tenon::Backend<Shy>, public Parts, public tenon::WithDevices<Shy> {

@@ -17,7 +17,7 @@ def facts(root):
     version = (root / "include/tenon/abi/version.h").read_text(encoding="utf-8")
     backend = (root / "include/tenon/abi/backend.h").read_text(encoding="utf-8")
     for function in ("open", "close", "init", "execute", "destroy"):
-        if not re.search(rf"\(\*{function}\)\(", backend):
+        if not re.search(rf"\(TENON_CALL\* {function}\)\(", backend):
             raise ValueError(f"abi/backend.h has no {function}")
     symbol = "tenon_plugin_v1"
     if symbol not in (root / "include/tenon/abi/plugin.h").read_text(encoding="utf-8"):

@@ -55,6 +55,13 @@ int main(int argc, char** argv) {
     fputs("usage: sines PLUGIN.so MODEL.pte\n", stderr);
     return 2;
   }
+  // [version]
+  const uint32_t version = tenon_c_version();  // 65536 * major + minor
+  if (version >> 16 != TENON_C_MAJOR || version < TENON_C_VERSION) {
+    fputs("this libtenon is older than the header, or of another major\n", stderr);
+    return 1;
+  }
+  // [version]
   tenon_error* error = NULL;
   const tenon_status status = run(argv[1], argv[2], &error);
   return status == TENON_STATUS_OK ? 0 : report(status, error);

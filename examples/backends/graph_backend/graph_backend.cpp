@@ -101,10 +101,10 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext&, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
     TENON_TRY(const graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
-    return tenon::MemoryEstimate{{.workspace = graph_backend::Model::bytes_for(graph)}};
+    return tenon::MemoryUses{{.workspace = graph_backend::Model::bytes_for(graph)}};
   }
   std::vector<tenon::Intermediate> intermediates(const Delegate& delegate) {
     return delegate.model.intermediates();
@@ -125,10 +125,9 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     return tenon::signal(fence);  // A run is done when `execute` returns.
   }
 
-  tenon::MemoryInfo memory_info(const Delegate* delegate) {
-    tenon::MemoryInfo out;
-    out.host_scratch = delegate ? delegate->model.scratch_bytes() : scratch_.load();
-    return out;
+  tenon::MemoryUses memory_info(const Delegate* delegate) {
+    if (!delegate) return {};
+    return {{.workspace = delegate->model.scratch_bytes()}};
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/aot.hpp>
+#include <tenon/backend/event_watcher.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -44,9 +45,11 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
                                                               graph_backend::payload_version};
   static constexpr std::array options{
       tenon::OptionSpec{"device", std::int64_t{0},
-                        "number of the device among those of all drivers"},
+                        "number of the device among those of all drivers"}
+          .at_least(std::int64_t{0}),
       tenon::OptionSpec{"command_buffer", "auto",
-                        "record runs with cl_khr_command_buffer: on, off, or auto (where it is)"},
+                        "record runs with cl_khr_command_buffer: on, off, or auto (where it is)"}
+          .one_of("auto", "on", "off"),
       tenon::OptionSpec{"in_place", true,
                         "on a CPU, use arguments in the host's memory where they are"},
       tenon::OptionSpec{"library", "", "file with OpenCL's functions; empty: libOpenCL.so.1",
@@ -106,7 +109,9 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
   }
 
   Result<Delegate> create_session(const Delegate& delegate) {
-    return Delegate::create(delegate.model());
+    TENON_TRY(Delegate out, Delegate::create(delegate.model()));
+    out.is_further = true;
+    return out;
   }
 
   Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
@@ -118,8 +123,8 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
 
   /// Memory of a device that is the CPU is that of the process. Before the driver was loaded, which
   /// this does not do, that is not known: the answer is that of a device with memory of its own.
-  Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
-                                         tenon::CompileSpecs) {
+  Result<tenon::MemoryUses> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                     tenon::CompileSpecs) {
     using opencl_backend::Model;
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto number, values.get<std::int64_t>("device"));
@@ -128,25 +133,25 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     tenon_dl_device device{opencl_backend::dl_opencl, static_cast<std::int32_t>(number)};
     if (devices_.is_known_cpu(number)) {
       device = {TENON_DL_CPU, 0};
-      return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device}};
+      return tenon::MemoryUses{{Model::constant_bytes(graph), session, session, device}};
     }
     // Of a program and its kernels, with NVIDIA's driver 580: 41 kB for an MLP, 102 kB for a layer
     // of a transformer (docs/measurements/h100.md).
     const std::uint64_t of_driver = 24 * 1024 + 3 * 1024 * graph.nodes.size();
-    return tenon::MemoryEstimate{{Model::constant_bytes(graph), session, session, device},
-                                 {.weights = of_driver, .device = {TENON_DL_CPU, 0}}};
+    return tenon::MemoryUses{{Model::constant_bytes(graph), session, session, device},
+                             {.weights = of_driver, .device = {TENON_DL_CPU, 0}}};
   }
 
-  tenon::MemoryInfo memory_info(const Delegate* delegate) {
+  tenon::MemoryUses memory_info(const Delegate* delegate) {
     using opencl_backend::Model;
-    tenon::MemoryInfo out;
-    if (delegate) {
-      const graph_backend::Graph& graph = *delegate->model()->graph;
-      const bool is_cpu = delegate->model()->device->record().is_cpu;
-      (is_cpu ? out.host_weights : out.device_weights) = Model::constant_bytes(graph);
-      (is_cpu ? out.host_scratch : out.device_scratch) = Model::session_bytes(graph);
-    }
-    return out;
+    if (!delegate) return {};
+    const graph_backend::Graph& graph = *delegate->model()->graph;
+    const auto& device = *delegate->model()->device;
+    const std::uint64_t bytes = Model::session_bytes(graph);
+    tenon::MemoryUse out{.weights = Model::constant_bytes(graph), .workspace = bytes};
+    if (delegate->is_further) out = {.session = bytes};
+    if (!device.record().is_cpu) out.device = {opencl_backend::dl_opencl, device.number()};
+    return {out};
   }
 
   // Devices, and their memory.
@@ -158,7 +163,8 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
       out.push_back({{opencl_backend::dl_opencl, static_cast<std::int32_t>(out.size())},
                      record.name,
                      tenon::concat(record.platform, ", driver ", record.driver_version),
-                     record.memory_bytes});
+                     record.memory_bytes,
+                     record.identity});
     }
     return out;
   }
@@ -181,13 +187,14 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
 
   // Queues, and events.
 
-  /// `stream` is a `cl_command_queue` in the context of the delegate's device.
+  static constexpr const char* stream_kind = TENON_KIND_OPENCL_COMMAND_QUEUE;
+  /// `stream` is in the context of the delegate's device.
   Status set_stream(Delegate& delegate, void* stream) {
     return delegate.set_queue(static_cast<opencl_backend::cl_command_queue>(stream));
   }
 
   using Event = opencl_backend::Event;
-  static constexpr const char* event_kind = "khronos.cl_event";
+  static constexpr const char* event_kind = TENON_KIND_OPENCL_EVENT;
 
   Result<Event> create_event() { return Event(); }
   Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
@@ -197,8 +204,14 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     event.record(delegate);
     return tenon::ok();
   }
-  Status wait_event(Event& event) { return event.wait(); }
+  Status wait_event(Event& event, std::uint64_t timeout_ns) {
+    return tenon::wait_by_query(
+        timeout_ns, [&] { return event.query(); }, [&] { return event.wait(); });
+  }
   Result<bool> query_event(Event& event) { return event.query(); }
+  Status on_event_complete(Event& event, tenon::EventFunction done) {
+    return watcher_.add([&event] { return event.query(); }, done);
+  }
   Status wait_on_event(Delegate& delegate, Event& event) { return event.hold(delegate); }
   Result<void*> export_event(Event& event) {
     TENON_TRY(const auto number, option_values().get<std::int64_t>("device"));
@@ -213,6 +226,7 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
 
  private:
   opencl_backend::Devices devices_;
+  tenon::EventWatcher watcher_;
 };
 
 }  // namespace

@@ -113,21 +113,21 @@ class Openvino {
   /// From the payload alone: OpenVINO is not loaded. A compiled model has its weights in a form of
   /// its own, and a graph with kernels that are compiled for it; each request has the tensors of a
   /// run.
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext&, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
     const tenon::Bytes payload = processed.bytes();
-    tenon::MemoryNeed need;
+    tenon::MemoryUse need;
     if (openvino_backend::is_ir_blob(payload)) {
       TENON_TRY(const auto blob, openvino_backend::read_ir_blob(payload));
       need.weights = blob.weights_size + bytes_of_graph;
-      need.workspace = openvino_backend::peak_bytes(blob.xml).value_or(tenon::MemoryNeed::unknown);
+      need.workspace = openvino_backend::peak_bytes(blob.xml).value_or(tenon::MemoryUse::unknown);
     } else {
       TENON_RETURN_IF_ERROR(openvino_backend::read_exported_blob(payload).status());
       need.weights = payload.size() + bytes_of_graph;
-      need.workspace = tenon::MemoryNeed::unknown;
+      need.workspace = tenon::MemoryUse::unknown;
     }
     need.session = need.workspace;
-    return tenon::MemoryEstimate{need};
+    return tenon::MemoryUses{need};
   }
 
   tenon::Status on_set_option(std::string_view key, const tenon::OptionView& value) {

@@ -11,7 +11,7 @@
 #include "common/instruction_decoder.hpp"
 #include "cpu_features.hpp"
 #include "isolated_files.hpp"
-#include "tenon/abi/extensions/aoti_export.h"
+#include "tenon/abi/draft/aoti_export.h"
 #include "tenon/aot/compiler/aoti/aoti_package.hpp"
 #include "tenon/aot/compiler/aoti/strip_library.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"

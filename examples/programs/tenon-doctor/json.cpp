@@ -52,7 +52,7 @@ Json not_found(const host::InvalidBackend& invalid) {
 Json estimate_json(const Delegate& delegate) {
   if (!delegate.estimate.is_stated) return nullptr;
   Json needs = Json::array();
-  for (const host::DelegateNeed& need : delegate.estimate.needs) {
+  for (const host::DelegateBytes& need : delegate.estimate.needs) {
     needs.push_back({{"device", host::device_name(need.device)},
                      {"weights", need.weights},
                      {"workspace", need.workspace},

@@ -128,7 +128,7 @@ class Text {
   }
   void write_needs(const Delegate& delegate, tenon_dl_device device) {
     const std::string name = concat("delegate ", delegate.index, " ");
-    for (const host::DelegateNeed& need : delegate.estimate.needs) {
+    for (const host::DelegateBytes& need : delegate.estimate.needs) {
       if (!host::is_same_device(need.device, device)) continue;
       if (need.weights != 0) row(name + "weights", need.weights);
       if (need.workspace != 0) row(name + "workspace", need.workspace);

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "isolated_files.hpp"
-#include "tenon/abi/extensions/aoti_export.h"
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/aoti_export.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/core/extension_ids.hpp"
 #include "tenon/host/isolation.hpp"

@@ -107,7 +107,9 @@ Json backend_json(const InspectedBackend& backend) {
                        {"index", device.device.device_id},
                        {"name", device.name},
                        {"description", device.description},
-                       {"memory_bytes", device.memory_bytes}});
+                       {"memory_bytes", device.memory_bytes},
+                       {"identity", device.identity},
+                       {"shares_addresses", device.shares_addresses}});
   }
   Json options = Json::array();
   for (const InspectedBackend::Option& option : backend.options) {
@@ -116,8 +118,13 @@ Json backend_json(const InspectedBackend& backend) {
                        {"description", declared.description},
                        {"initial", option_value(declared.initial)},
                        {"value", option.value ? option_value(*option.value) : Json(nullptr)},
+                       {"minimum", declared.minimum ? option_value(*declared.minimum) : Json()},
+                       {"maximum", declared.maximum ? option_value(*declared.maximum) : Json()},
+                       {"choices", declared.choices},
+                       {"unit", declared.unit},
                        {"at_runtime", declared.at_runtime},
-                       {"at_load", declared.at_load}});
+                       {"at_load", declared.at_load},
+                       {"deprecated", declared.is_deprecated}});
   }
   return {{"id", backend.id},
           {"open_error", error_json(backend.opened)},

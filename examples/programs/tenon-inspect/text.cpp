@@ -186,7 +186,8 @@ class Text : private Sections {
       line("  device ", device.device.device_type, ":", device.device.device_id, " ", device.name,
            device.description.empty() ? "" : ", ", device.description,
            device.memory_bytes == 0 ? std::string()
-                                    : concat(", ", device.memory_bytes / 1048576, " MiB"));
+                                    : concat(", ", device.memory_bytes / 1048576, " MiB"),
+           device.identity.empty() ? "" : ", ", device.identity);
     }
     if (backend.aoti_export) {
       const InspectedBackend::AotiExport& found = *backend.aoti_export;
@@ -206,11 +207,15 @@ class Text : private Sections {
     write_operators(backend);
     for (const InspectedBackend::Option& option : backend.options) {
       const host::OptionDeclaration& declared = option.declaration;
+      const std::string range =
+          declared.choices.empty() ? declared.range() : concat("one of ", declared.range());
       line("  option ", declared.key, " = ",
            value_text(option.value ? *option.value : declared.initial), " (default ",
-           value_text(declared.initial), declared.at_runtime ? ", at run time" : "",
-           declared.at_load ? ", for a load" : "", ")", declared.description.empty() ? "" : ": ",
-           declared.description);
+           value_text(declared.initial), range.empty() ? "" : ", ", range,
+           declared.unit.empty() ? "" : ", in ", declared.unit,
+           declared.at_runtime ? ", at run time" : "", declared.at_load ? ", for a load" : "",
+           declared.is_deprecated ? ", deprecated" : "", ")",
+           declared.description.empty() ? "" : ": ", declared.description);
     }
   }
 

@@ -121,6 +121,17 @@ Json to_json(const std::optional<LayersReport>& report) {
           {"layers", std::move(layers)}};
 }
 
+Json to_json(const std::vector<host::DelegateBytes>& held) {
+  Json out = Json::array();
+  for (const host::DelegateBytes& each : held) {
+    out.push_back({{"device", host::device_name(each.device)},
+                   {"weights", each.weights},
+                   {"workspace", each.workspace},
+                   {"session", each.session}});
+  }
+  return out;
+}
+
 Json to_json(const std::optional<host::MethodMemory>& memory) {
   if (!memory) return nullptr;
   Json planned = Json::array();
@@ -130,21 +141,28 @@ Json to_json(const std::optional<host::MethodMemory>& memory) {
   Json delegates = Json::array();
   for (const host::DelegateMemory& delegate : memory->delegates) {
     Json reported = nullptr;
-    if (delegate.is_reported) {
-      reported = {{"host_weights", delegate.host_weights},
-                  {"host_scratch", delegate.host_scratch},
-                  {"device_weights", delegate.device_weights},
-                  {"device_scratch", delegate.device_scratch}};
-    }
+    if (delegate.is_reported) reported = to_json(delegate.held);
     delegates.push_back({{"backend", delegate.backend_id},
                          {"lent", delegate.lent},
                          {"reported", std::move(reported)}});
   }
-  return {{"host_bytes", memory->host_bytes()},
-          {"planned", std::move(planned)},
-          {"tables", memory->tables},
-          {"temp", memory->temp},
-          {"delegates", std::move(delegates)}};
+  Json backends = Json::array();
+  for (const host::BackendMemory& each : memory->backends) {
+    backends.push_back({{"backend", each.backend_id}, {"reported", to_json(each.held)}});
+  }
+  return {{"host_bytes", memory->host_bytes()}, {"planned", std::move(planned)},
+          {"tables", memory->tables},           {"temp", memory->temp},
+          {"delegates", std::move(delegates)},  {"backends", std::move(backends)}};
+}
+
+/// "; on CPU weights 1, workspace 2, session 3" for each device.
+std::string held_text(const std::vector<host::DelegateBytes>& held) {
+  std::string out;
+  for (const host::DelegateBytes& each : held) {
+    out += concat("; on ", host::device_name(each.device), " weights ", each.weights,
+                  ", workspace ", each.workspace, ", session ", each.session);
+  }
+  return out;
 }
 
 std::string memory_text(const host::MethodMemory& memory) {
@@ -159,14 +177,14 @@ std::string memory_text(const host::MethodMemory& memory) {
     const host::DelegateMemory& delegate = memory.delegates[i];
     out +=
         concat("  delegate ", i, " (", printable(delegate.backend_id), "): lent ", delegate.lent);
-    if (delegate.is_reported) {
-      out += concat(", weights ", delegate.host_weights, ", scratch ", delegate.host_scratch,
-                    "; on devices weights ", delegate.device_weights, ", scratch ",
-                    delegate.device_scratch);
-    } else {
-      out += ", not reported";
-    }
+    out += held_text(delegate.held);
+    if (!delegate.is_reported) out += ", not reported";
     out += "\n";
+  }
+  for (const host::BackendMemory& each : memory.backends) {
+    if (each.held.empty()) continue;
+    out +=
+        concat("  shared by delegates of ", printable(each.backend_id), held_text(each.held), "\n");
   }
   return out;
 }

@@ -309,10 +309,12 @@ void use_session(MethodObject& method, std::shared_ptr<SessionState> session) {
   method.session.swap(session);
 }
 
-void set_stream(const MethodObject& method, const std::string& backend_id, std::uintptr_t stream) {
+void set_stream(const MethodObject& method, const std::string& backend_id, std::uintptr_t stream,
+                const std::string& kind) {
   check_open(method);
   const Busy busy(method);
-  check(method.state->method->set_stream(backend_id, reinterpret_cast<void*>(stream)));
+  check(method.state->method->set_stream(backend_id,
+                                         {kind.c_str(), reinterpret_cast<void*>(stream)}));
 }
 
 void cancel(const MethodObject& method) {
@@ -321,6 +323,20 @@ void cancel(const MethodObject& method) {
   if (!state) return;
   const ReleasedGil release;
   static_cast<void>(state->method->cancel());  // It is cancellable.
+}
+
+/// Bytes on each device, as a backend reports them.
+nb::list list_of(const std::vector<host::DelegateBytes>& held) {
+  nb::list out;
+  for (const host::DelegateBytes& each : held) {
+    nb::dict bytes;
+    bytes["device"] = host::device_name(each.device);
+    bytes["weights"] = each.weights;
+    bytes["workspace"] = each.workspace;
+    bytes["session"] = each.session;
+    out.append(bytes);
+  }
+  return out;
 }
 
 nb::dict memory_info(const MethodObject& method) {
@@ -332,11 +348,8 @@ nb::dict memory_info(const MethodObject& method) {
     nb::dict delegate;
     delegate["backend"] = each.backend_id;
     delegate["lent"] = each.lent;
-    delegate["is_reported"] = each.is_reported;
-    delegate["host_weights"] = each.host_weights;
-    delegate["host_scratch"] = each.host_scratch;
-    delegate["device_weights"] = each.device_weights;
-    delegate["device_scratch"] = each.device_scratch;
+    delegate["reported"] = nb::none();
+    if (each.is_reported) delegate["reported"] = list_of(each.held);
     delegates.append(delegate);
   }
   nb::dict planned;
@@ -348,6 +361,14 @@ nb::dict memory_info(const MethodObject& method) {
   out["planned"] = planned;
   out["tables"] = memory.tables;
   out["temp"] = memory.temp;
+  nb::list backends;
+  for (const host::BackendMemory& each : memory.backends) {
+    nb::dict backend;
+    backend["backend"] = each.backend_id;
+    backend["reported"] = list_of(each.held);
+    backends.append(backend);
+  }
+  out["backends"] = backends;
   out["delegates"] = delegates;
   return out;
 }
@@ -432,12 +453,13 @@ the same time.)");
            "sessions.")
       .def("use_session", &use_session, nb::arg("session").none(),
            "From now on runs use the state of `session`, which this method created; None: its own.")
-      .def("set_stream", &set_stream, nb::arg("backend_id"), nb::arg("stream"),
-           "From now on the delegates of a backend run on `stream`, the address of a native stream "
-           "of "
-           "its device (torch.cuda.Stream.cuda_stream, cupy.cuda.Stream.ptr), which must outlive "
-           "its "
-           "use; 0 gives each delegate its own back.")
+      .def(
+          "set_stream", &set_stream, nb::arg("backend_id"), nb::arg("stream"), nb::kw_only(),
+          nb::arg("kind") = TENON_KIND_CUDA_STREAM,
+          "From now on the delegates of a backend run on `stream`, the address of a native stream "
+          "of its device (torch.cuda.Stream.cuda_stream, cupy.cuda.Stream.ptr), which must outlive "
+          "its use; 0 gives each delegate its own back. `kind` says what the address is "
+          "(\"metal.command_queue\"); a backend that takes another kind refuses it.")
       .def("close", &close,
            "Frees the method's memory and delegates, as soon as no array borrows from it.")
       .def("__enter__", [](nb::handle self) { return nb::borrow(self); })

@@ -108,6 +108,7 @@ class Memory(unittest.TestCase):
         program = tenon.load(ADD, plugins=[DEMO], budget={"cpu": "1M", "cuda:1": 0})
         memory = program.load_method().memory_info()
         self.assertEqual([each["backend"] for each in memory["delegates"]], ["BackendWithCompilerDemo"])
+        self.assertEqual([each["reported"] for each in memory["delegates"]], [None])
         self.assertGreater(memory["tables"], 0)
         self.assertGreaterEqual(memory["host_bytes"], memory["planned"]["CPU"] + memory["tables"])
         with self.assertRaisesRegex(tenon.Error, "OutOfResources.*budget of CPU: needs "):

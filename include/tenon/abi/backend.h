@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "tenon/abi/host.h"
+#include "tenon/abi/macros.h"
 #include "tenon/abi/status.h"
 #include "tenon/abi/tensor.h"
 
@@ -61,10 +62,11 @@ struct tenon_scheduling;  // abi/extensions/scheduling.h
 typedef struct tenon_init_context {
   uint32_t struct_size;
   uint32_t num_compile_specs;
-  const tenon_host* host;
-  const char* method_name;  ///< The method being loaded, NUL-terminated ("forward").
+  const tenon_host* host;   ///< The one that `open` got.
+  const char* method_name;  ///< The method being loaded ("forward"); valid until `init` returns.
 
-  /// The blob. Its bytes live until `destroy` has returned, or until it is released.
+  /// The blob. Its bytes live until `destroy` has returned, or until it is released. They may begin
+  /// at any address: a backend that needs an alignment copies them where they have another.
   tenon_buffer* processed;
   const tenon_compile_spec* compile_specs;  ///< Exactly those used ahead of time, in their order.
 
@@ -76,9 +78,8 @@ typedef struct tenon_init_context {
   uint32_t num_runtime_specs;
   uint32_t reserved;
 
-  /// Since ABI 1.1. OK when the application lets the program's own code run: `code_size` bytes at
-  /// `code`, all that is about to be mapped. A host without this member, or with a NULL one, does
-  /// not restrict code, and the backend continues.
+  /// OK when the application lets the program's own code run: `code_size` bytes at `code`, all that
+  /// is about to be mapped. NULL in a host that does not restrict code: the backend continues.
   ///
   ///   TN-COD-1  A backend that runs code from a program MUST have RUNS_EMBEDDED_CODE in its record
   ///             and MUST ask `permit_code` in each `init`, before it maps that code.
@@ -89,21 +90,20 @@ typedef struct tenon_init_context {
   ///             not set one.
   ///
   /// [per-delegate] Inside the call that got `context`, which is the object to pass.
-  tenon_status (*permit_code)(const struct tenon_init_context* context, const void* code,
-                              uint64_t code_size);
+  tenon_status(TENON_CALL* permit_code)(const struct tenon_init_context* context, const void* code,
+                                        uint64_t code_size);
 
-  /// Since ABI 1.1. The application's hints for the method (abi/extensions/scheduling.h); NULL when
-  /// it has none.
+  /// The application's hints for the method (abi/extensions/scheduling.h); NULL when it has none.
   const struct tenon_scheduling* scheduling;
 } tenon_init_context;
 
-/// The context of `execute`, besides its arguments. Built once per delegate, the same object each
-/// time.
+/// The context of `execute`, besides its arguments. The delegates that one backend has in a method
+/// share one object, which is the same in each of their calls.
 typedef struct tenon_execution_context {
   uint32_t struct_size;
   uint32_t reserved;
-  const tenon_host* host;
-  const char* method_name;
+  const tenon_host* host;   ///< The one that `open` got.
+  const char* method_name;  ///< Valid as long as the object.
   tenon_allocator* temp_allocator;
   const tenon_tracer* tracer;  ///< NULL when events are not recorded.
 } tenon_execution_context;
@@ -135,6 +135,10 @@ typedef struct tenon_execution_context {
 ///             or the mask for new files.
 ///   TN-PRC-5  A plugin MUST NOT use the standard streams, or a descriptor that it did not open;
 ///             `tenon_host.log` is for what it has to say.
+///
+/// A process that was forked calls no function of the boundary in the child. Time that passes while
+/// the machine is suspended counts as time. A device that is lost or removed makes functions fail
+/// with DEVICE_LOST; `destroy` and `close` still free what the process holds.
 typedef struct tenon_backend_api {
   uint32_t struct_size;
   uint32_t reserved;
@@ -146,21 +150,23 @@ typedef struct tenon_backend_api {
   ///             names both ABI versions.
   ///
   /// [any, gives: `close`] After load; `*out` is valid until `close`.
-  tenon_status (*open)(const tenon_host* host, tenon_backend** out);
+  tenon_status(TENON_CALL* open)(const tenon_host* host, tenon_backend** out);
 
   /// Frees the backend.
   ///
   ///   TN-BCK-5  After the last `close` the plugin MUST hold nothing: no thread, no memory, no
-  ///             descriptor, no mapping, no process, no file, so that it can be unloaded.
+  ///             descriptor, no mapping, no process, no file, so that it can be unloaded. Excepted
+  ///             are libraries of a driver that its author names, and what those hold.
   ///
   /// [exclusive, takes, never] After every delegate of the backend is destroyed.
-  void (*close)(tenon_backend* backend);
+  void(TENON_CALL* close)(tenon_backend* backend);
 
   /// OK when the backend can process delegation calls on this machine. Any failure means that it
   /// cannot; its text says why ("no CUDA driver: libcuda.so.1 not found").
+  /// A backend that needs nothing may leave it NULL: a host then takes the backend for available.
   ///
   ///   TN-BCK-6  MUST report the truth on a machine without the device, and MUST NOT crash there.
-  tenon_status (*is_available)(tenon_backend* backend);
+  tenon_status(TENON_CALL* is_available)(tenon_backend* backend);
 
   /// Loads one blob.
   ///
@@ -180,8 +186,8 @@ typedef struct tenon_backend_api {
   ///             succeeds, or the outputs of its delegate.
   ///
   /// [any, gives: `destroy`] `*out` is valid until `destroy`.
-  tenon_status (*init)(tenon_backend* backend, const tenon_init_context* context,
-                       tenon_delegate** out);
+  tenon_status(TENON_CALL* init)(tenon_backend* backend, const tenon_init_context* context,
+                                 tenon_delegate** out);
 
   /// Runs one loaded blob once. `args` lists inputs, then outputs, in the order in which the blob
   /// was lowered. An output of dynamic shape has the sizes it was last given, at first its bounds:
@@ -213,9 +219,9 @@ typedef struct tenon_backend_api {
   ///             tolerance.
   ///
   /// [per-delegate] From `init` to `destroy`.
-  tenon_status (*execute)(tenon_backend* backend, tenon_delegate* delegate,
-                          const tenon_execution_context* context, tenon_value* const* args,
-                          uint32_t num_args);
+  tenon_status(TENON_CALL* execute)(tenon_backend* backend, tenon_delegate* delegate,
+                                    const tenon_execution_context* context,
+                                    tenon_value* const* args, uint32_t num_args);
 
   /// Frees one loaded blob.
   ///
@@ -224,16 +230,18 @@ typedef struct tenon_backend_api {
   ///   TN-DES-3  MUST give back all that `init` and `execute` took for the delegate, also when the
   ///             last `execute` failed.
   ///
-  /// [per-delegate, takes, never] Once for each successful `init`, in the order of `init`.
-  void (*destroy)(tenon_backend* backend, tenon_delegate* delegate);
+  /// [per-delegate, takes, never] Once for each successful `init` or `create_session`. The
+  /// delegates of a method, and the states of one session, in the order in which they were made;
+  /// sessions before their delegate (TN-SES-3).
+  void(TENON_CALL* destroy)(tenon_backend* backend, tenon_delegate* delegate);
 
   /// The table of an extension ("tenon.options/1"), or NULL when the backend does not have it.
   ///
   ///   TN-EXT-1  MUST answer an id that it does not know with NULL, and the same id always with the
   ///             same table, whose `struct_size` is its size as it was compiled into the plugin.
   ///
-  /// [any, null] The table is constant and valid until unload.
-  const void* (*get_extension)(tenon_backend* backend, const char* id);
+  /// [any, null] The table is constant and valid until `close`.
+  const void*(TENON_CALL* get_extension)(tenon_backend* backend, const char* id);
 } tenon_backend_api;
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "tenon/abi/macros.h"
 #include "tenon/abi/status.h"
 #include "tenon/abi/tensor.h"
 
@@ -18,7 +19,8 @@ extern "C" {
 // Log levels (the order of ExecuTorch's LogLevel, runtime/platform/log.h).
 enum { TENON_LOG_DEBUG = 0, TENON_LOG_INFO = 1, TENON_LOG_ERROR = 2, TENON_LOG_FATAL = 3 };
 
-/// Services of the host. One object per plugin.
+/// Services of the host. One object per plugin. The members up to `set_last_error` are the same in
+/// every major, so that a plugin can say why it refuses a host.
 ///
 ///   TN-HST-1  A plugin MUST NOT read a member of `tenon_host` that is beyond its `struct_size`:
 ///             such a host is older and does not have it.
@@ -36,16 +38,18 @@ typedef struct tenon_host {
   const char* plugin_path;
 
   /// Keeps `text` as the reason of the failure that the plugin is about to return. The host copies
-  /// it; a later call on the same thread replaces it.
+  /// it; a later call on the same thread replaces it. The host uses it for a function that returns
+  /// `status`, and not for one that returns another number.
   ///
   /// [any, never] Inside a call from the host.
-  void (*set_last_error)(const struct tenon_host* host, tenon_status status, const char* text,
-                         uint64_t text_size);
+  void(TENON_CALL* set_last_error)(const struct tenon_host* host, tenon_status status,
+                                   const char* text, uint64_t text_size);
 
   /// Writes one line to the host's log.
   ///
   /// [any, never]
-  void (*log)(const struct tenon_host* host, int32_t level, const char* text, uint64_t text_size);
+  void(TENON_CALL* log)(const struct tenon_host* host, int32_t level, const char* text,
+                        uint64_t text_size);
 
   /// Gives `tensor` new sizes and the strides of its dim order.
   ///
@@ -56,13 +60,13 @@ typedef struct tenon_host {
   /// tensor's own. A size of 0 counts as 1 in strides.
   ///
   /// [per-delegate] Inside `execute` and `run_kernel`, on a tensor among its arguments.
-  tenon_status (*resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,
-                                const int64_t* sizes, uint32_t rank);
+  tenon_status(TENON_CALL* resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,
+                                          const int64_t* sizes, uint32_t rank);
 
   /// The table of an extension ("tenon.name/1"), or NULL when the host does not have it.
   ///
-  /// [any, null] The table is valid as long.
-  const void* (*get_extension)(const struct tenon_host* host, const char* id);
+  /// [any, null] The table is valid until the last `close` of the plugin has returned.
+  const void*(TENON_CALL* get_extension)(const struct tenon_host* host, const char* id);
 } tenon_host;
 
 /// Memory that the host lends.
@@ -70,12 +74,13 @@ typedef struct tenon_allocator {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// `nbytes` bytes aligned to `alignment` (a power of two), or NULL. Single blocks cannot be
-  /// freed: all are freed together at the end of the allocator's lifetime.
+  /// `nbytes` bytes of unspecified content, aligned to `alignment` (a power of two), or NULL.
+  /// Single blocks cannot be freed: all are freed together at the end of the allocator's lifetime.
   ///
   /// [per-delegate, null] Inside `init` (runtime allocator: memory until after `destroy`) or inside
   /// `execute` (temp allocator: memory until `execute` returns).
-  void* (*allocate)(struct tenon_allocator* allocator, uint64_t nbytes, uint64_t alignment);
+  void*(TENON_CALL* allocate)(struct tenon_allocator* allocator, uint64_t nbytes,
+                              uint64_t alignment);
 } tenon_allocator;
 
 /// Bytes that may be released early. A caller that asked for a buffer may move the struct before it
@@ -94,17 +99,17 @@ typedef struct tenon_buffer {
   ///
   /// [any, takes, never] Until `destroy`; the host releases the buffer after `destroy` if the
   /// plugin did not.
-  void (*release)(struct tenon_buffer* buffer);
+  void(TENON_CALL* release)(struct tenon_buffer* buffer);
 } tenon_buffer;
 
-/// Layout of a named tensor (ExecuTorch: TensorLayout).
+/// Layout of a named tensor (ExecuTorch: TensorLayout). Both arrays may be NULL when `rank` is 0.
 typedef struct tenon_tensor_layout {
   uint32_t struct_size;
   int32_t scalar_type;
   uint32_t rank;
   uint32_t reserved;
-  const int32_t* sizes;
-  const uint8_t* dim_order;
+  const int64_t* sizes;      ///< `rank` sizes, in elements.
+  const uint8_t* dim_order;  ///< `rank` dimensions from outermost to innermost.
 } tenon_tensor_layout;
 
 /// Data by name: the named data of the program file and of `.ptd` files.
@@ -117,21 +122,22 @@ typedef struct tenon_named_data_map {
   /// `out->struct_size` and zeroes the rest.
   ///
   /// [any, gives: `out->release`, or keep until `destroy`] From `init` to `destroy`.
-  tenon_status (*get_data)(const struct tenon_named_data_map* map, const char* key,
-                           uint64_t key_size, tenon_buffer* out);
+  tenon_status(TENON_CALL* get_data)(const struct tenon_named_data_map* map, const char* key,
+                                     uint64_t key_size, tenon_buffer* out);
 
   /// Fills `out` with the layout of tensor `key`; NOT_FOUND when the key does not exist or has no
   /// layout.
   ///
   /// [any] From `init` to `destroy`; what `out` points to is valid as long.
-  tenon_status (*get_tensor_layout)(const struct tenon_named_data_map* map, const char* key,
-                                    uint64_t key_size, tenon_tensor_layout* out);
+  tenon_status(TENON_CALL* get_tensor_layout)(const struct tenon_named_data_map* map,
+                                              const char* key, uint64_t key_size,
+                                              tenon_tensor_layout* out);
 
   /// Key number `index`, below `num_keys`; INVALID_ARGUMENT above.
   ///
   /// [any] From `init` to `destroy`; the text is valid as long.
-  tenon_status (*get_key)(const struct tenon_named_data_map* map, uint32_t index, const char** key,
-                          uint64_t* key_size);
+  tenon_status(TENON_CALL* get_key)(const struct tenon_named_data_map* map, uint32_t index,
+                                    const char** key, uint64_t* key_size);
 } tenon_named_data_map;
 
 /// Receives a delegate's own events. NULL in a context when events are not recorded.
@@ -142,24 +148,25 @@ typedef struct tenon_tracer {
   /// The tracer's clock, in nanoseconds.
   ///
   /// [any, never] Inside the call whose context named the tracer.
-  uint64_t (*now)(const struct tenon_tracer* tracer);
+  uint64_t(TENON_CALL* now)(const struct tenon_tracer* tracer);
 
   /// Records that `name` ran from `start_ns` to `end_ns`. `debug_handle` ties the event to the
   /// handle map made ahead of time; -1 when there is none. `metadata` is kept as bytes.
   ///
   /// [any, never] Inside the call whose context named the tracer.
-  void (*log_event)(const struct tenon_tracer* tracer, const char* name, uint64_t name_size,
-                    int64_t debug_handle, uint64_t start_ns, uint64_t end_ns, const void* metadata,
-                    uint64_t metadata_size);
+  void(TENON_CALL* log_event)(const struct tenon_tracer* tracer, const char* name,
+                              uint64_t name_size, int64_t debug_handle, uint64_t start_ns,
+                              uint64_t end_ns, const void* metadata, uint64_t metadata_size);
 
-  /// Since ABI 1.1. Records that the counter `name` had the value `value` at `at_ns` of the
-  /// tracer's clock: bytes read so far, busy cores, degrees. `unit` is for people ("bytes", "%"),
-  /// one for each name; empty when it has none. A value that is not finite is not recorded. NULL
-  /// when counters are not recorded.
+  /// Records that the counter `name` had the value `value` at `at_ns` of the tracer's clock: bytes
+  /// read so far, busy cores, degrees. `unit` is for people ("bytes", "%"), one for each name;
+  /// empty when it has none. A value that is not finite is not recorded. NULL when counters are not
+  /// recorded.
   ///
   /// [any, never] Inside the call whose context named the tracer.
-  void (*log_counter)(const struct tenon_tracer* tracer, const char* name, uint64_t name_size,
-                      const char* unit, uint64_t unit_size, uint64_t at_ns, double value);
+  void(TENON_CALL* log_counter)(const struct tenon_tracer* tracer, const char* name,
+                                uint64_t name_size, const char* unit, uint64_t unit_size,
+                                uint64_t at_ns, double value);
 } tenon_tracer;
 
 #ifdef __cplusplus

@@ -23,9 +23,11 @@ extern "C" {
 #define TENON_PLUGIN_MAGIC {0x89, 'T', 'E', 'N', 'O', 'N', '1', '\n'}
 
 /// Sizes of the text fields. Text is UTF-8, NUL-terminated inside its field, the rest zero.
-enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
+enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128, TENON_FEATURES_SIZE = 256 };
 
-/// The head: readable from the file, frozen for ever.
+/// The head: readable from the file. Its members are the same in every ABI of every major; a later
+/// minor may append members, which a host finds by `head_size`. The head is aligned to 4 bytes in
+/// the object, the records are too, and the body is aligned to a pointer.
 ///
 ///   TN-BIN-1  A plugin MUST export exactly one symbol, `tenon_plugin_v1`, a constant object: link
 ///             with the SDK's version script (in `plugin_ldflags` of tenon.pc; CMake and Meson
@@ -33,8 +35,9 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
 ///   TN-BIN-3  The bytes of the head and of the records in the file MUST be those in memory: no
 ///             relocation touches them.
-///   TN-BIN-4  Every offset and size in the head MUST be inside `object_size`, and there MUST be
-///             at least one backend.
+///   TN-BIN-4  Every offset and size in the head MUST be inside `object_size` and a multiple of
+///             its struct's alignment, no size MUST be below that of ABI 1.0, and there MUST be
+///             1 to 1,024 backends.
 ///   TN-BIN-9  `magic` MUST be TENON_PLUGIN_MAGIC, and `pointer_size` and `little_endian` those of
 ///             the machine that the library is for.
 ///   TN-BIN-10 A plugin's file MUST NOT ask to stay in memory after it was closed: no
@@ -96,12 +99,17 @@ typedef struct tenon_backend_record {
   uint32_t min_payload_version;  ///< Payload versions that `init` accepts, both ends included;
   uint32_t max_payload_version;  ///< 0 and 0 when payloads carry no version.
   char id[TENON_ID_SIZE];
-  char tags[TENON_TEXT_SIZE];          ///< Comma-separated: "experimental,cpu". May be empty.
-  char cpu_features[TENON_TEXT_SIZE];  ///< Comma-separated features that the CPU must have.
-  char description[TENON_TEXT_SIZE];   ///< One line for a person.
+  char tags[TENON_TEXT_SIZE];  ///< Comma-separated: "experimental,cpu". May be empty.
+  /// Comma-separated features that the CPU must have, by their names in Linux's /proc/cpuinfo
+  /// ("avx2,fma,amx_int8", "asimddp,sve").
+  char cpu_features[TENON_FEATURES_SIZE];
+  char description[TENON_TEXT_SIZE];  ///< One line for a person.
 
-  // Since ABI 1.1. A host ignores bits that it does not know.
-  uint32_t flags;     ///< TENON_BACKEND_...
+  /// TENON_BACKEND_... A host ignores a bit of the lower 16 that it does not know.
+  ///
+  ///   TN-NEG-4  A host MUST refuse a plugin with a bit of the upper 16 that it does not know: such
+  ///             a bit restricts how the backend may be used.
+  uint32_t flags;
   uint32_t reserved;  ///< 0.
 } tenon_backend_record;
 

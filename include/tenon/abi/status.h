@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Status numbers. They are ExecuTorch's `executorch::runtime::Error` (runtime/core/error.h), value
-// for value, so that a number means the same in a log of either runtime. CANCELLED is Tenon's own.
+// for value, so that a number means the same in a log of either runtime. Those from 0x7a on are
+// Tenon's own.
 
 #ifndef TENON_ABI_STATUS_H
 #define TENON_ABI_STATUS_H
@@ -48,9 +49,17 @@ enum {
   TENON_STATUS_DELEGATE_MEMORY_ALLOCATION_FAILED = 0x31,
   TENON_STATUS_DELEGATE_INVALID_HANDLE = 0x32,
 
-  /// Since ABI 1.1. The application ended the run (abi/extensions/cancel.h). ExecuTorch has no
-  /// number for it; this is the one of ECANCELED in Linux, far from those that ExecuTorch counts
-  /// up.
+  // Tenon's own, for which ExecuTorch has no number: far from those that it counts up.
+
+  /// The device was removed, reset or lost. Every call but `destroy` and `close` may fail with it
+  /// from then on; the application closes the backend and opens it again.
+  TENON_STATUS_DEVICE_LOST = 0x7a,
+  /// A limit of time that the caller gave has passed.
+  TENON_STATUS_TIMED_OUT = 0x7b,
+  /// The device or a resource of it is in use elsewhere; the same call may succeed later.
+  TENON_STATUS_BUSY = 0x7c,
+  /// The application ended the run (abi/extensions/cancel.h). The number is that of ECANCELED in
+  /// Linux.
   TENON_STATUS_CANCELLED = 0x7d
 };
 

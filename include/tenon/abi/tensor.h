@@ -21,16 +21,61 @@ enum {
   TENON_DL_BFLOAT = 4,
   TENON_DL_COMPLEX = 5,
   TENON_DL_BOOL = 6,
+  TENON_DL_FLOAT8_E3M4 = 7,
+  TENON_DL_FLOAT8_E4M3 = 8,
+  TENON_DL_FLOAT8_E4M3B11FNUZ = 9,
   TENON_DL_FLOAT8_E4M3FN = 10,
   TENON_DL_FLOAT8_E4M3FNUZ = 11,
   TENON_DL_FLOAT8_E5M2 = 12,
-  TENON_DL_FLOAT8_E5M2FNUZ = 13
+  TENON_DL_FLOAT8_E5M2FNUZ = 13,
+  TENON_DL_FLOAT8_E8M0FNU = 14,
+  TENON_DL_FLOAT6_E2M3FN = 15,
+  TENON_DL_FLOAT6_E3M2FN = 16,
+  TENON_DL_FLOAT4_E2M1FN = 17
 };
 
 // DLPack device types (DLDeviceType of dlpack.h 1.1).
 enum { TENON_DL_CPU = 1, TENON_DL_CUDA = 2, TENON_DL_METAL = 8 };
 
+// Element types (ScalarType of ExecuTorch's runtime/core/portable_type/scalar_type.h; PyTorch's
+// numbers are the same).
+enum {
+  TENON_SCALAR_BYTE = 0,
+  TENON_SCALAR_CHAR = 1,
+  TENON_SCALAR_SHORT = 2,
+  TENON_SCALAR_INT = 3,
+  TENON_SCALAR_LONG = 4,
+  TENON_SCALAR_HALF = 5,
+  TENON_SCALAR_FLOAT = 6,
+  TENON_SCALAR_DOUBLE = 7,
+  TENON_SCALAR_COMPLEX_HALF = 8,
+  TENON_SCALAR_COMPLEX_FLOAT = 9,
+  TENON_SCALAR_COMPLEX_DOUBLE = 10,
+  TENON_SCALAR_BOOL = 11,
+  TENON_SCALAR_QINT8 = 12,
+  TENON_SCALAR_QUINT8 = 13,
+  TENON_SCALAR_QINT32 = 14,
+  TENON_SCALAR_BFLOAT16 = 15,
+  TENON_SCALAR_QUINT4X2 = 16,
+  TENON_SCALAR_QUINT2X4 = 17,
+  TENON_SCALAR_BITS1X8 = 18,
+  TENON_SCALAR_BITS2X4 = 19,
+  TENON_SCALAR_BITS4X2 = 20,
+  TENON_SCALAR_BITS8 = 21,
+  TENON_SCALAR_BITS16 = 22,
+  TENON_SCALAR_FLOAT8_E5M2 = 23,
+  TENON_SCALAR_FLOAT8_E4M3FN = 24,
+  TENON_SCALAR_FLOAT8_E5M2FNUZ = 25,
+  TENON_SCALAR_FLOAT8_E4M3FNUZ = 26,
+  TENON_SCALAR_UINT16 = 27,
+  TENON_SCALAR_UINT32 = 28,
+  TENON_SCALAR_UINT64 = 29
+};
+
 /// Layout of DLPack's `DLDataType`. The tensors of a program have elements of one lane.
+///
+/// Elements of fewer than 8 bits are packed without gaps, the first one in the lowest bits of its
+/// byte; a tensor begins and ends with a whole byte.
 typedef struct tenon_dl_dtype {
   uint8_t code;
   uint8_t bits;
@@ -51,7 +96,7 @@ typedef struct tenon_dl_tensor {
   int32_t ndim;            ///< Rank; 0 for a scalar.
   tenon_dl_dtype dtype;
   int64_t* shape;    ///< `ndim` current sizes, in elements.
-  int64_t* strides;  ///< `ndim` strides, in elements; never NULL when `ndim` > 0.
+  int64_t* strides;  ///< `ndim` strides, in elements, 0 or more; never NULL when `ndim` > 0.
   /// From `data` to the first element; a multiple of the size of an element, and not always 0.
   uint64_t byte_offset;
 } tenon_dl_tensor;
@@ -77,7 +122,8 @@ enum {
 ///   TN-TEN-3  The host MUST keep each `tenon_tensor`, and the arrays it points to, at one address
 ///             from `init` to `destroy`; only `dl.data`, the sizes, the strides, `nbytes` and
 ///             `capacity` may change, and only between two calls of `execute` or in
-///             `resize_tensor`.
+///             `resize_tensor`. An instruction of the program may make a value name another
+///             tensor.
 ///   TN-TEN-5  A plugin MUST find the first element `byte_offset` bytes after `data`, or refuse the
 ///             call.
 ///   TN-TEN-6  A plugin MUST find the other elements by the strides, or refuse a call with a
@@ -86,11 +132,13 @@ enum {
 ///             counts as 1), a `dtype` and a `scalar_type` of one meaning, and one lane.
 typedef struct tenon_tensor {
   uint32_t struct_size;
-  int32_t scalar_type;  ///< ExecuTorch's ScalarType number.
+  /// TENON_SCALAR_..., or -1 for elements that ScalarType has no number for: then `dl.dtype` alone
+  /// says what they are. Otherwise both say the same (TN-TEN-7).
+  int32_t scalar_type;
   tenon_dl_tensor dl;
   const uint8_t* dim_order;  ///< `ndim` dimensions from outermost to innermost.
   const int64_t* bounds;     ///< `ndim` largest sizes; equal to the sizes when the shape is static.
-  uint64_t nbytes;           ///< Bytes of the current sizes.
+  uint64_t nbytes;           ///< Bytes of the current sizes, rounded up to whole bytes.
   uint64_t capacity;         ///< Bytes that may be used at `dl.data`: never fewer than `nbytes`.
   uint32_t shape_dynamism;   ///< TENON_SHAPE_...
   uint32_t flags;            ///< TENON_TENSOR_...
@@ -132,9 +180,10 @@ typedef struct tenon_value {
     int64_t integer;
     double real;
     uint8_t boolean;  ///< 0 or 1.
-    tenon_span span;  ///< STRING: char, not NUL-terminated. BOOL_LIST: uint8_t. DOUBLE_LIST:
-                      ///< double. Other lists: `const struct tenon_value*`, elements of the kind
-                      ///< named; for OPTIONAL_TENSOR_LIST also of kind NONE.
+    /// STRING: char, not NUL-terminated. BOOL_LIST: uint8_t. DOUBLE_LIST: double. Other lists:
+    /// `data` is a `const struct tenon_value* const*`, `size` pointers to values of the kind named;
+    /// for OPTIONAL_TENSOR_LIST also of kind NONE.
+    tenon_span span;
   } as;
 } tenon_value;
 

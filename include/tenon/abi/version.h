@@ -10,7 +10,7 @@
 
 /// Binary layout. A new major breaks; a new minor only appends to structs and adds extensions.
 #define TENON_ABI_MAJOR 1
-#define TENON_ABI_MINOR 1
+#define TENON_ABI_MINOR 0
 
 /// Release of the SDK, semantic versioning.
 #define TENON_VERSION_STRING "0.1.0"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/backend_concepts.hpp"
 #include "tenon/aot/preprocess_extension.hpp"
 #include "tenon/aot/preprocess_result.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "tenon/abi/edge_program.h"
+#include "tenon/abi/draft/edge_program.h"
 #include "tenon/aot/edge_value.hpp"
 #include "tenon/core/scalar_type.hpp"
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "tenon/abi/edge_program.h"
+#include "tenon/abi/draft/edge_program.h"
 #include "tenon/aot/edge_description.hpp"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/owned_edge_program.hpp"
@@ -220,8 +220,8 @@ class EdgeProgramBuilder {
     if (size.min != size.max && size.expression.empty()) {
       fail(concat("'", name, "' has a size that changes and no symbol for it"));
     }
-    return {sizeof(tenon_edge_size), 0, size.min, size.max,
-            size.min == size.max ? nullptr : text(size.expression)};
+    const char* const expression = size.min == size.max ? nullptr : text(size.expression);
+    return {sizeof(tenon_edge_size), 0, expression, size.min, size.max};
   }
 
   ValueId add_value(std::string_view name, EdgeOrigin origin, EdgeValueKind kind) {
@@ -279,8 +279,8 @@ class EdgeProgramBuilder {
     if (range.min > range.max) {
       fail(concat("'", name, "' is a number from ", range.min, " to ", range.max));
     }
-    const tenon_edge_size size{sizeof(tenon_edge_size), 0, range.min, range.max,
-                               range.expression.empty() ? nullptr : text(range.expression)};
+    const char* const expression = range.expression.empty() ? nullptr : text(range.expression);
+    const tenon_edge_size size{sizeof(tenon_edge_size), 0, expression, range.min, range.max};
     parts_->values[id].sizes = parts_->copy(&size, 1);
     return id;
   }

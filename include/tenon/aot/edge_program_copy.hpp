@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/edge_program.h"
+#include "tenon/abi/draft/edge_program.h"
 #include "tenon/aot/edge_program.hpp"
 
 /// Copies of the structs that describe a program. The elements of weights are left to the store.

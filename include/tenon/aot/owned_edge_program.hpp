@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/edge_program.h"
+#include "tenon/abi/draft/edge_program.h"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 

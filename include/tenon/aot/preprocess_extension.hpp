@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/backend_concepts.hpp"
 #include "tenon/backend/guard.hpp"
 #include "tenon/backend/mixin.hpp"
@@ -66,14 +66,17 @@ inline Status send_named_data(const tenon_preprocess_sink& sink, std::uint32_t p
     }
     const SharedBytes& bytes = output.buffers[named.entry.buffer_index];
     tenon_tensor_layout layout{};
+    std::vector<std::int64_t> sizes;
     std::vector<std::uint8_t> dim_order;
     if (named.entry.tensor_layout) {
+      sizes.assign(named.entry.tensor_layout->sizes.begin(),
+                   named.entry.tensor_layout->sizes.end());
       dim_order = named.entry.tensor_layout->full_dim_order();
       layout = {sizeof layout,
                 static_cast<std::int32_t>(named.entry.tensor_layout->scalar_type),
-                static_cast<std::uint32_t>(named.entry.tensor_layout->sizes.size()),
+                static_cast<std::uint32_t>(sizes.size()),
                 0,
-                named.entry.tensor_layout->sizes.data(),
+                sizes.data(),
                 dim_order.data()};
     }
     const tenon_named_data data = {sizeof data,

@@ -68,7 +68,7 @@ namespace tenon::inline TENON_RELEASE::aoti {
 ///     };
 ///
 /// All of them are required. `fallback_kernels`, `decompositions` and `compile_options` are for
-/// exporters, which read them from the plugin (tenon/abi/extensions/aoti_export.h).
+/// exporters, which read them from the plugin (tenon/abi/draft/aoti_export.h).
 ///
 /// Optional: operators that models call by number, described by `calls` (ProxyExecutor). `init`
 /// fails with what `make_proxy` fails with. Its result may hold kernels that were found with
@@ -92,6 +92,7 @@ class AotiBackend {
     Delegate(Delegate&& other) noexcept
         : model_(std::move(other.model_)),
           instances_(std::move(other.instances_)),
+          is_session_(other.is_session_),
           free_(other.free_.load(std::memory_order_relaxed)) {}
 
     /// Bytes of weights of all instances that are not in the host's memory: copies, and uploads
@@ -158,6 +159,7 @@ class AotiBackend {
 
     std::shared_ptr<const Model> model_;  // Outlives the instances.
     std::vector<std::unique_ptr<Instance>> instances_;
+    bool is_session_ = false;
     std::atomic<std::uint64_t> free_ = 0;
   };
 
@@ -181,18 +183,29 @@ class AotiBackend {
   /// The memory of a delegate as far as it is known without loading its library, for backends with
   /// `WithEstimate`: the images of the library, and the weights that are copied or uploaded. How
   /// much runs work with is in the code of the model alone, so it is unknown.
-  [[nodiscard]] Result<MemoryEstimate> estimate(InitContext& context, Blob processed,
-                                                CompileSpecs) {
+  [[nodiscard]] Result<MemoryUses> estimate(InitContext& context, Blob processed, CompileSpecs) {
     return estimate_load(context, processed.text(), LoadOptions{});
   }
 
-  /// Weights and working memory, in addition to what the host counts.
-  [[nodiscard]] MemoryInfo memory_info(const Delegate* delegate) const {
-    if (!delegate) return {store_.nbytes(), 0, device_store_->nbytes(), 0};
-    const std::size_t weights = delegate->own_weights();
-    const std::size_t scratch = delegate->scratch();
-    if (delegate->model_->on_device) return {0, 0, weights, scratch};
-    return {weights, scratch, 0, 0};
+  /// Weights and working memory, in addition to what the host counts. Weights that models share by
+  /// their content are reported for null.
+  [[nodiscard]] MemoryUses memory_info(const Delegate* delegate) const {
+    if (!delegate) {
+      MemoryUses out = device_store_->uses(device_of_models({}).device_type);
+      out.push_back({.weights = store_.nbytes()});
+      return out;
+    }
+    const typename Delegate::Model& model = *delegate->model_;
+    MemoryUse out;
+    if (model.on_device) out.device = device_of_models(model.options);
+    for (const auto& instance : delegate->instances_) out.weights += instance->own_weights();
+    out.workspace = delegate->scratch();
+    if (delegate->is_session_) {
+      out.session = std::exchange(out.weights, 0) + std::exchange(out.workspace, 0);
+    } else if (model.on_device && !model.options.share_weights) {
+      out.weights += model.on_device->nbytes();
+    }
+    return {out};
   }
 
  protected:
@@ -202,13 +215,13 @@ class AotiBackend {
   /// `estimate` for the options that `load` would get. Does not need the device: of several
   /// libraries the largest counts. `packs_weights` says that the backend also makes weights in a
   /// form of its own; how many only a run shows, so all are counted.
-  [[nodiscard]] static Result<MemoryEstimate> estimate_load(const InitContext& context,
-                                                            std::string_view processed,
-                                                            const LoadOptions& options,
-                                                            bool packs_weights = false) {
+  [[nodiscard]] static Result<MemoryUses> estimate_load(const InitContext& context,
+                                                        std::string_view processed,
+                                                        const LoadOptions& options,
+                                                        bool packs_weights = false) {
     constexpr bool named = requires { requires Derived::takes_named_weights; };
     TENON_TRY(Payload payload, parse_payload(processed, context.method_name(), named));
-    MemoryNeed host;
+    MemoryUse host;
     if (!payload.library_key.empty()) {
       TENON_TRY(host.weights, image_bytes(context, payload));
     }
@@ -231,15 +244,15 @@ class AotiBackend {
     }
     const tenon_dl_device device = device_of_models(options);
     if (device.device_type != TENON_DL_CPU) {
-      MemoryNeed on_device{weights, MemoryNeed::unknown, MemoryNeed::unknown, device};
-      return MemoryEstimate{host, on_device};
+      MemoryUse on_device{weights, MemoryUse::unknown, MemoryUse::unknown, device};
+      return MemoryUses{host, on_device};
     }
     const auto copies = static_cast<std::uint64_t>(options.model_copies);
     if (!in_place) host.weights += options.share_weights ? weights : copies * weights;
     // A copy of the model's own may be written to and is not packed.
     if (packs_weights && options.share_weights) host.weights += weights;
-    host.workspace = host.session = MemoryNeed::unknown;
-    return MemoryEstimate{host};
+    host.workspace = host.session = MemoryUse::unknown;
+    return MemoryUses{host};
   }
 
   /// Loads one delegate, for `init` to return.
@@ -373,7 +386,9 @@ class AotiBackend {
   /// `create_session` of a backend with `WithSessions`.
   [[nodiscard]] Result<Delegate> create_session(const Delegate& delegate) {
     TENON_TRY(DeviceMemoryApi memory, open_memory(delegate.model_->options));
-    return make_delegate(delegate.model_, std::move(memory));
+    TENON_TRY(Delegate out, make_delegate(delegate.model_, std::move(memory)));
+    out.is_session_ = true;
+    return out;
   }
 
  private:

@@ -27,9 +27,10 @@ struct LoadOptions {
 };
 
 /// Declaration of the option `model_copies`, for the `options` of a backend.
-inline constexpr OptionSpec model_copies_option{
-    "model_copies", std::int64_t{1},
-    "runs of one delegate at the same time, each with working memory"};
+inline constexpr OptionSpec model_copies_option =
+    OptionSpec{"model_copies", std::int64_t{1},
+               "runs of one delegate at the same time, each with working memory"}
+        .between(std::int64_t{1}, std::int64_t{64});
 
 /// Declaration of the option `share_weights`, whose effect depends on the device.
 [[nodiscard]] constexpr OptionSpec share_weights_option(const char* description) noexcept {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "tenon/abi/extensions/aoti_export.h"
+#include "tenon/abi/draft/aoti_export.h"
 #include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/load_options.hpp"
 #include "tenon/aoti/shims/proxy_shims.hpp"

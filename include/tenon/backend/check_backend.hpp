@@ -44,7 +44,7 @@ concept HasValidDescription = !requires { B::description; } || requires {
 };
 template <class B>
 concept HasValidCpuFeatures = !requires { B::cpu_features; } || requires {
-  typename std::enable_if_t<is_valid_text(B::cpu_features, TENON_TEXT_SIZE)>;
+  typename std::enable_if_t<is_valid_text(B::cpu_features, TENON_FEATURES_SIZE)>;
 };
 
 template <class B>

@@ -66,7 +66,7 @@ class Tracer {
   /// `unit` is for people ("bytes", "%") and one for each name. Does nothing with a host that
   /// records no counters.
   void log_counter(std::string_view name, double value, std::string_view unit = {}) const noexcept {
-    if (!tracer_ || !TENON_HAS_MEMBER(*tracer_, log_counter) || !tracer_->log_counter) return;
+    if (!tracer_ || !tracer_->log_counter) return;
     tracer_->log_counter(tracer_, name.data(), name.size(), unit.data(), unit.size(),
                          tracer_->now(tracer_), value);
   }
@@ -146,16 +146,15 @@ class InitContext {
   /// The application's hints for the method; a backend that follows some derives from
   /// `WithScheduling`.
   [[nodiscard]] Scheduling scheduling() const noexcept {
-    return TENON_HAS_MEMBER(*context_, scheduling) ? detail::to_scheduling(context_->scheduling)
-                                                   : Scheduling();
+    return detail::to_scheduling(context_->scheduling);
   }
 
   /// Asks the host whether `code`, which the program carries, may run. Pass all bytes that will be
   /// mapped, before they are mapped (TN-COD-1), and declare
   /// `static constexpr bool runs_embedded_code = true`. On failure map nothing and return the
-  /// failure; the host reports its reason itself. A host of ABI 1.0 permits all code.
+  /// failure; the host reports its reason itself.
   [[nodiscard]] Status permit_code(Bytes code) const {
-    if (!TENON_HAS_MEMBER(*context_, permit_code) || !context_->permit_code) return ok();
+    if (!context_->permit_code) return ok();
     const tenon_status status = context_->permit_code(context_, code.data(), code.size());
     if (status == TENON_STATUS_OK) return ok();
     return error(error_from_status(status), "the host does not let the program's own code run");

@@ -47,7 +47,6 @@ class HostServices {
   /// The table of an extension of the host, or null when the host does not have it.
   template <class Table>
   [[nodiscard]] const Table* extension(const char* id) const noexcept {
-    if (!TENON_HAS_MEMBER(*host_, get_extension)) return nullptr;
     return static_cast<const Table*>(host_->get_extension(host_, id));
   }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/intermediates.h"
+#include "tenon/abi/draft/intermediates.h"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/status.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/abi/draft/kernel_lookup.h"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/result.hpp"
@@ -60,8 +60,8 @@ class FoundKernel {
                    "': expected the name of an operator: 1 to 256 bytes, no control characters");
     }
     FoundKernel out(table, host.raw());
-    return out.made(
-        table->find_kernel(&context.raw(), op.c_str(), args.data(), count(args), &out.kernel_));
+    const tenon_kernel_context call = {sizeof call, count(args), op.c_str(), args.data()};
+    return out.made(table->find_kernel(&context.raw(), &call, &out.kernel_));
   }
 
   /// Another one for the same operator of the same plugin, for arguments of the same kinds and

@@ -37,7 +37,8 @@ class MappedMemory {
   ///         a device that is not the CPU; write access that it refuses), MemoryAllocationFailed.
   [[nodiscard]] static Result<MappedMemory> map(const ExternalMemory& memory) {
     if (memory.kind != MemoryKind::MemFd) {
-      return error(Error::NotSupported, "a ", name_of(memory.kind), " is not mapped here");
+      return error(Error::NotSupported, "memory of kind '", memory.kind.text(),
+                   "' is not mapped here");
     }
     if (memory.device.device_type != TENON_DL_CPU) {
       return error(Error::InvalidArgument, "expected memory for the CPU, found DLPack device type ",
@@ -124,7 +125,7 @@ namespace detail {
   const bool is_open = ::fstat(fence.descriptor, &status) == 0;
   if (is_open && (status.st_mode & S_IFMT) == 0) return ok();
   return error(
-      Error::InvalidArgument, name_of(fence.kind), " ", fence.descriptor, " cannot be ", purpose,
+      Error::InvalidArgument, fence.kind.text(), " ", fence.descriptor, " cannot be ", purpose,
       ": ",
       is_open ? "it is a descriptor of something else" : std::generic_category().message(errno));
 }
@@ -149,23 +150,23 @@ namespace detail {
 /// when that is negative. An eventfd keeps its count.
 ///
 /// errors: NotSupported for other kinds and on other systems than Linux, InvalidArgument for a
-///         descriptor of something else or of a fence that has failed, OutOfResources after the
-///         timeout.
+///         descriptor of something else or of a fence that has failed, TimedOut after the timeout.
 [[nodiscard]] inline Status wait_for(const ExternalFence& fence, int timeout_ms) {
 #ifdef __linux__
   if (fence.kind == FenceKind::SyncFile || fence.kind == FenceKind::EventFd) {
     TENON_RETURN_IF_ERROR(detail::check_is_event(fence, "waited for"));
     const int found = detail::poll_one(fence.descriptor, POLLIN, timeout_ms);
     if (found == POLLIN) return ok();
-    return error(found == 0 ? Error::OutOfResources : Error::InvalidArgument, name_of(fence.kind),
-                 " ", fence.descriptor,
+    return error(found == 0 ? Error::TimedOut : Error::InvalidArgument, fence.kind.text(), " ",
+                 fence.descriptor,
                  found == 0 ? concat(" was not signalled in ", timeout_ms, " ms")
                             : std::string(" cannot be waited for: it has failed"));
   }
 #else
   static_cast<void>(timeout_ms);
 #endif
-  return error(Error::NotSupported, "a ", name_of(fence.kind), " is not waited for here");
+  return error(Error::NotSupported, "a fence of kind '", fence.kind.text(),
+               "' is not waited for here");
 }
 
 /// Signals an eventfd. One that cannot count any further is signalled, and stays as it is.
@@ -180,11 +181,12 @@ namespace detail {
     if ((detail::poll_one(fence.descriptor, POLLIN | POLLOUT, 0) & ~POLLERR) == POLLIN) return ok();
     const std::uint64_t one = 1;
     if (::write(fence.descriptor, &one, sizeof one) == sizeof one) return ok();
-    return error(Error::InvalidArgument, name_of(fence.kind), " ", fence.descriptor, ": ",
+    return error(Error::InvalidArgument, fence.kind.text(), " ", fence.descriptor, ": ",
                  std::generic_category().message(errno));
   }
 #endif
-  return error(Error::NotSupported, "a ", name_of(fence.kind), " is not signalled here");
+  return error(Error::NotSupported, "a fence of kind '", fence.kind.text(),
+               "' is not signalled here");
 }
 
 }  // namespace tenon::inline TENON_RELEASE

@@ -39,7 +39,7 @@ class NamedData {
 /// Layout of a named tensor.
 struct TensorLayout {
   ScalarType scalar_type;
-  std::span<const std::int32_t> sizes;
+  std::span<const std::int64_t> sizes;
   std::span<const std::uint8_t> dim_order;
 };
 

@@ -69,8 +69,8 @@ consteval bool ids_differ() {
 /// that the diagnostic of `check_backend` is the only one.
 template <class... Bs>
 consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(Bs)>& object,
-                                                  std::string_view version,
-                                                  std::string_view vendor) {
+                                                  std::string_view version, std::string_view vendor,
+                                                  std::uint16_t min_host_abi_minor) {
   using Object = PluginObject<sizeof...(Bs)>;
   Object out{};
   if constexpr ((check_backend<Bs>() && ...)) {
@@ -81,7 +81,7 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
         sizeof(Object),
         TENON_ABI_MAJOR,
         TENON_ABI_MINOR,
-        0,
+        min_host_abi_minor,
         sizeof(void*),
         std::endian::native == std::endian::little,
         sizeof...(Bs),
@@ -107,18 +107,17 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 
 }  // namespace tenon::inline TENON_RELEASE::detail
 
-#if defined(_WIN32)
-#define TENON_DETAIL_EXPORT __declspec(dllexport)
-#else
-#define TENON_DETAIL_EXPORT __attribute__((visibility("default")))
-#endif
-
 // Version and vendor in `tenon_plugin_head`; define them on the command line.
 #ifndef TENON_PLUGIN_VERSION
 #define TENON_PLUGIN_VERSION ""
 #endif
 #ifndef TENON_PLUGIN_VENDOR
 #define TENON_PLUGIN_VENDOR ""
+#endif
+// The oldest minor of the ABI that a host must have: an author raises it who cannot do without what
+// that minor added.
+#ifndef TENON_PLUGIN_MIN_HOST_ABI_MINOR
+#define TENON_PLUGIN_MIN_HOST_ABI_MINOR 0
 #endif
 
 #define TENON_DETAIL_FIRST(first, ...) first
@@ -144,7 +143,8 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
   extern "C" {                                                                          \
   static const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>> \
       tenon_plugin_object = ::tenon::detail::make_plugin<__VA_ARGS__>(                  \
-          tenon_plugin_object, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);              \
+          tenon_plugin_object, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR,               \
+          TENON_PLUGIN_MIN_HOST_ABI_MINOR);                                             \
   }                                                                                     \
   TENON_DETAIL_NAME_STATIC_PLUGIN(TENON_DETAIL_FIRST(__VA_ARGS__, ))                    \
   TENON_DETAIL_CHECK_TEXTS
@@ -158,12 +158,13 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 #else
 #define TENON_PLUGIN(...)                                                                  \
   extern "C" {                                                                             \
-  TENON_DETAIL_EXPORT extern const ::tenon::detail::PluginObject<                          \
+  TENON_EXPORT extern const ::tenon::detail::PluginObject<                                 \
       ::tenon::detail::count_types<__VA_ARGS__>>                                           \
       tenon_plugin_v1;                                                                     \
   constinit const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>> \
       tenon_plugin_v1 = ::tenon::detail::make_plugin<__VA_ARGS__>(                         \
-          tenon_plugin_v1, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);                     \
+          tenon_plugin_v1, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR,                      \
+          TENON_PLUGIN_MIN_HOST_ABI_MINOR);                                                \
   }                                                                                        \
   TENON_DETAIL_CHECK_TEXTS
 #endif

@@ -21,7 +21,7 @@ struct WatchedDelegate;  // A delegate of the plugin, for the suites of the kit.
 /// Receives findings. Called from any thread.
 using OnFinding = std::function<void(Finding)>;
 
-/// The shape of an older or newer host. The default is that of this header's ABI.
+/// The shape of a host. The default is that of this header's ABI.
 struct HostShape {
   std::uint16_t abi_major = TENON_ABI_MAJOR;
   std::uint16_t abi_minor = TENON_ABI_MINOR;
@@ -36,13 +36,6 @@ struct HostShape {
   /// Whether blobs and named data are copied to guarded memory.
   bool guard_bytes = true;
 
-  /// A host of ABI 1.0.
-  [[nodiscard]] static HostShape of_1_0() noexcept {
-    HostShape shape;
-    shape.abi_minor = 0;
-    shape.init_context_size = offsetof(tenon_init_context, permit_code);
-    return shape;
-  }
   /// A host of a later minor version.
   [[nodiscard]] static HostShape of_the_future() noexcept {
     HostShape shape;

@@ -123,7 +123,7 @@ struct ReportShard {
 /// One run of the kit.
 struct Report {
   std::string kit_version;  ///< TENON_VERSION_STRING.
-  std::string abi_version;  ///< "1.1".
+  std::string abi_version;  ///< "1.0".
   std::string started;      ///< UTC, "2026-11-21T15:30:00Z".
   std::string machine;      ///< "Linux x86_64, 2 CPUs".
   std::uint64_t seed = 0;

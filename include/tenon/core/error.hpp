@@ -11,7 +11,7 @@
 namespace tenon::inline TENON_RELEASE {
 
 /// Why a call failed. Names and numbers are those of ExecuTorch's `Error` (runtime/core/error.h),
-/// but for `Cancelled`, which ExecuTorch does not have.
+/// but for the last four, which ExecuTorch does not have.
 enum class Error : std::uint32_t {
   Ok = TENON_STATUS_OK,
   Internal = TENON_STATUS_INTERNAL,
@@ -34,6 +34,9 @@ enum class Error : std::uint32_t {
   DelegateInvalidCompatibility = TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY,
   DelegateMemoryAllocationFailed = TENON_STATUS_DELEGATE_MEMORY_ALLOCATION_FAILED,
   DelegateInvalidHandle = TENON_STATUS_DELEGATE_INVALID_HANDLE,
+  DeviceLost = TENON_STATUS_DEVICE_LOST,
+  TimedOut = TENON_STATUS_TIMED_OUT,
+  Busy = TENON_STATUS_BUSY,
   Cancelled = TENON_STATUS_CANCELLED,
 };
 
@@ -45,7 +48,7 @@ struct NamedError {
   std::string_view name;
 };
 
-inline constexpr std::array<NamedError, 22> error_names{{
+inline constexpr std::array<NamedError, 25> error_names{{
     {Error::Ok, "Ok"},
     {Error::Internal, "Internal"},
     {Error::InvalidState, "InvalidState"},
@@ -67,6 +70,9 @@ inline constexpr std::array<NamedError, 22> error_names{{
     {Error::DelegateInvalidCompatibility, "DelegateInvalidCompatibility"},
     {Error::DelegateMemoryAllocationFailed, "DelegateMemoryAllocationFailed"},
     {Error::DelegateInvalidHandle, "DelegateInvalidHandle"},
+    {Error::DeviceLost, "DeviceLost"},
+    {Error::TimedOut, "TimedOut"},
+    {Error::Busy, "Busy"},
     {Error::Cancelled, "Cancelled"},
 }};
 

@@ -8,16 +8,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include "tenon/abi/macros.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
-
-/// True when `object` (a struct of the boundary that begins with its size) is new enough to have
-/// `member`. The other side may have been compiled with older headers.
-#define TENON_HAS_MEMBER(object, member) \
-  ((object).struct_size >=               \
-   offsetof(std::remove_cvref_t<decltype(object)>, member) + sizeof((object).member))
 
 namespace tenon::inline TENON_RELEASE::detail {
 

@@ -126,6 +126,7 @@ struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
   X(cuDeviceGetCount, cuDeviceGetCount, (int*))                                                   \
   X(cuDeviceGet, cuDeviceGet, (CUdevice*, int index))                                             \
   X(cuDeviceGetName, cuDeviceGetName, (char* name, int size, CUdevice))                           \
+  X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (std::byte * uuid, CUdevice))                            \
   X(cuDeviceTotalMem, cuDeviceTotalMem_v2, (std::size_t*, CUdevice))                              \
   X(cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int attribute, CUdevice))                  \
   X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                   \

@@ -18,8 +18,8 @@
 #include "checked_write.hpp"
 #include "remote_memory.hpp"
 #include "tenon/abi/backend.h"
+#include "tenon/abi/draft/external_memory.h"
 #include "tenon/abi/extensions/device_memory.h"
-#include "tenon/abi/extensions/external_memory.h"
 #include "tenon/core/result.hpp"
 
 namespace tenon::isolated {

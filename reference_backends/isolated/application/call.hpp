@@ -10,7 +10,7 @@
 #include "boundary/protocol.hpp"
 #include "prepared_set.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/abi/extensions/intermediates.h"
+#include "tenon/abi/draft/intermediates.h"
 #include "tenon/core/sha256.hpp"
 
 namespace tenon::isolated {

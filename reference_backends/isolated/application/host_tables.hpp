@@ -6,6 +6,7 @@
 
 #include "boundary/messages.hpp"
 #include "boundary/protocol.hpp"
+#include "tenon/abi/private/changes.h"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/extension_ids.hpp"
 #include "tenon/core/struct_size.hpp"

@@ -266,7 +266,7 @@ Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint6
   to.put<std::uint8_t>(context.named_data_map != nullptr);
   to.put<std::uint32_t>(context.named_data_map ? context.named_data_map->num_keys : 0);
   write_tracer(context.tracer, to);
-  const bool has_permit = TENON_HAS_MEMBER(context, permit_code) && context.permit_code;
+  const bool has_permit = context.permit_code != nullptr;
   to.put<std::uint8_t>(has_permit);
   const tenon_scheduling* hints =
       TENON_HAS_MEMBER(context, scheduling) ? context.scheduling : nullptr;
@@ -379,6 +379,7 @@ Status IsolatedBackend::restore(IsolatedDelegate& delegate) {
   for (const auto& part : delegate.saved.parts()) {
     const auto write = [&](Writer& to) {
       to.put(part.first);
+      to.put<std::uint64_t>(0);
       to.put_bytes(part.second.data(), part.second.size());
     };
     TENON_RETURN_IF_ERROR(
@@ -487,7 +488,32 @@ void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
   if (!result.ok()) host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
 }
 
-tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, tenon_delegate** out) {
+Status IsolatedBackend::write_session(const tenon_session_context& context, Writer& to) {
+  const auto* const state = reinterpret_cast<const IsolatedDelegate*>(context.state);
+  to.put<std::uint64_t>(state ? state->number : whole_backend);
+  tenon_scheduling hints{};
+  if (context.scheduling) {
+    const std::size_t size = std::min<std::size_t>(context.scheduling->struct_size, sizeof hints);
+    std::memcpy(&hints, context.scheduling, size);
+  }
+  to.put<std::uint8_t>(context.scheduling != nullptr);
+  to.put(hints);
+  const tenon::detail::StridedArray<tenon_option> options(context.runtime_specs,
+                                                          context.num_runtime_specs);
+  to.put<std::uint64_t>(options.size());
+  for (std::uint32_t i = 0; i < options.size(); ++i) {
+    if (is_own_option(options[i].key)) {
+      return error(Error::NotSupported, "option ", host::quoted(options[i].key),
+                   " cannot be changed for a session");
+    }
+    put_option(to, options[i]);
+  }
+  return ok();
+}
+
+tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent,
+                                             const tenon_session_context& context,
+                                             tenon_delegate** out) {
   auto session = std::make_unique<IsolatedDelegate>();
   session->number = next_number_++;
   session->method = parent.method;
@@ -495,10 +521,15 @@ tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, ten
   session->restarts = parent.max_restarts;
   session->max_restarts = parent.max_restarts;
   session->own_worker = parent.own_worker;
-  session->replay = parent.replay;
+  if (context.num_runtime_specs == 0) session->replay = parent.replay;
   session->services = parent.services;
   const std::shared_ptr<Worker>& worker = parent.loan.shared_worker();
-  if (worker->is_dead() && session->replay) {
+  const auto* const state = reinterpret_cast<const IsolatedDelegate*>(context.state);
+  if (state && state->loan.shared_worker() != worker) {
+    return fail(error(Error::NotSupported,
+                      "the state and the delegate are in two workers: one of them died"));
+  }
+  if (worker->is_dead() && session->replay && !state) {
     // A session has the state that `init` gives, and the parent may be running.
     const Status loaded = load_again(*session);
     if (!loaded.ok()) return fail(loaded);
@@ -513,6 +544,8 @@ tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent, ten
   to.clear();
   to.put(parent.number);
   to.put(session->number);
+  const Status written = write_session(context, to);
+  if (!written.ok()) return fail(written);
   const tenon_status status = pass_on(worker->call(**lane, Call::create_session, info));
   if (status == TENON_STATUS_OK) *out = reinterpret_cast<tenon_delegate*>(session.release());
   return status;

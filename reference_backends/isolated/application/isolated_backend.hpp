@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,8 +72,10 @@ struct IsolatedDelegate {
   std::uint64_t deadline_ms = 0;
   std::int64_t restarts = 0;  ///< That are left.
   std::int64_t max_restarts = 0;
-  std::shared_ptr<Replay> replay;  ///< When restarts are wanted; that of the parent for a session.
-  SavedState saved;                ///< As well.
+  /// When restarts are wanted; for a session the one of its parent, but for a session with options
+  /// of its own, which cannot be loaded again.
+  std::shared_ptr<Replay> replay;
+  SavedState saved;                            ///< As well.
   std::optional<tenon_scheduling> scheduling;  ///< The hints that were set last.
   Services services;
   LaneLoan loan;
@@ -121,9 +124,12 @@ class IsolatedBackend {
                                      const tenon_execution_context* context,
                                      tenon_value* const* args, std::uint32_t num_args);
   void destroy(IsolatedDelegate* delegate);
-  [[nodiscard]] tenon_status create_session(const IsolatedDelegate& parent, tenon_delegate** out);
+  [[nodiscard]] tenon_status create_session(const IsolatedDelegate& parent,
+                                            const tenon_session_context& context,
+                                            tenon_delegate** out);
   [[nodiscard]] tenon_status check_blob(const tenon_init_context* context, std::uint32_t* verdict);
-  [[nodiscard]] tenon_status memory_info(const IsolatedDelegate* delegate, tenon_memory_info* out);
+  [[nodiscard]] tenon_status memory_info(const IsolatedDelegate* delegate, tenon_memory_sink sink,
+                                         void* sink_context);
   [[nodiscard]] tenon_status list_devices(tenon_device_sink sink, void* context);
   [[nodiscard]] tenon_status set_option(const tenon_option* option);
   [[nodiscard]] tenon_status get_option(const char* key, tenon_option_sink sink, void* context);
@@ -134,8 +140,10 @@ class IsolatedBackend {
   [[nodiscard]] tenon_status set_scheduling(IsolatedDelegate& delegate,
                                             const tenon_scheduling* scheduling);
   [[nodiscard]] tenon_status list_state(IsolatedDelegate& delegate, const tenon_state_list* to);
-  [[nodiscard]] tenon_status read_state(IsolatedDelegate& delegate, std::uint64_t part, void* to);
+  [[nodiscard]] tenon_status read_state(IsolatedDelegate& delegate, std::uint64_t part,
+                                        std::uint64_t offset, std::uint64_t nbytes, void* to);
   [[nodiscard]] tenon_status write_state(IsolatedDelegate& delegate, std::uint64_t part,
+                                         std::uint64_t offset, std::uint64_t nbytes,
                                          const void* from);
   [[nodiscard]] tenon_status state_written(IsolatedDelegate& delegate);
   [[nodiscard]] tenon_status list_intermediates(const IsolatedDelegate& delegate,
@@ -204,7 +212,10 @@ class IsolatedBackend {
   /// InvalidState when that has died.
   [[nodiscard]] Result<std::pair<std::shared_ptr<RemoteMemory>, LaneLoan>> find_block(
       const void* data, std::uint64_t nbytes);
-  static void save_part(IsolatedDelegate& delegate, std::uint64_t part, const void* bytes);
+  static void save_part(IsolatedDelegate& delegate, std::uint64_t part, std::uint64_t offset,
+                        std::span<const std::byte> bytes);
+  /// Writes what a session has of its own. errors: NotSupported for an option of the isolation.
+  [[nodiscard]] static Status write_session(const tenon_session_context& context, Writer& to);
   /// Sets what was set since then, and the state that was saved.
   [[nodiscard]] Status restore(IsolatedDelegate& delegate);
   [[nodiscard]] Result<CallResult> ask_to_record(const IsolatedDelegate& delegate,

@@ -19,8 +19,32 @@ namespace {
 constexpr auto nothing_to_write = [](Writer&) {};
 constexpr auto nothing_to_read = [](Reader&) {};
 
-Status unlisted(std::uint64_t part) {
-  return error(Error::InvalidArgument, "part ", part, " of the state was not listed");
+/// Whether a range is inside of a part that was listed. errors: InvalidArgument.
+Status check_range(const std::map<std::uint64_t, std::uint64_t>& sizes, std::uint64_t part,
+                   std::uint64_t offset, std::uint64_t nbytes) {
+  const auto listed = sizes.find(part);
+  if (listed == sizes.end()) {
+    return error(Error::InvalidArgument, "part ", part, " of the state was not listed");
+  }
+  if (offset <= listed->second && nbytes <= listed->second - offset) return ok();
+  return error(Error::InvalidArgument, "part ", part, " of the state has ", listed->second,
+               " bytes, expected a range inside of it, found ", nbytes, " bytes from ", offset,
+               " on");
+}
+
+/// Passes each use of memory in a message to `sink`.
+void pass_uses(Reader& from, tenon_memory_sink sink, void* sink_context) {
+  std::string kind;
+  while (from.get<std::uint8_t>() != 0) {
+    tenon_memory_use use{};
+    use.struct_size = sizeof use;
+    use.device = from.get<tenon_dl_device>();
+    use.nbytes = from.get<std::uint64_t>();
+    if (from.get_name(kind)) use.kind = kind.c_str();
+    // A host may rely on the kind.
+    if (!use.kind) from.fail();
+    if (from.ok()) sink(sink_context, &use);
+  }
 }
 
 }  // namespace
@@ -97,17 +121,7 @@ tenon_status IsolatedBackend::estimate(const tenon_init_context* context, tenon_
                                        void* sink_context) {
   return call_apart(
       Call::estimate, "estimate", nothing_to_write,
-      [&](Reader& from) {
-        while (from.get<std::uint8_t>() != 0) {
-          tenon_memory_need need{};
-          need.struct_size = sizeof need;
-          need.kind = from.get<std::uint32_t>();
-          need.device = from.get<tenon_dl_device>();
-          need.nbytes = from.get<std::uint64_t>();
-          if (from.ok()) sink(sink_context, &need);
-        }
-      },
-      context);
+      [&](Reader& from) { pass_uses(from, sink, sink_context); }, context);
 }
 
 tenon_status IsolatedBackend::free_memory(tenon_dl_device device, std::uint64_t* nbytes) {
@@ -127,20 +141,15 @@ tenon_status IsolatedBackend::list_devices(tenon_device_sink sink, void* context
       info.name = from.get_name(name) ? name.c_str() : nullptr;
       info.description = from.get_name(description) ? description.c_str() : nullptr;
       info.memory_bytes = from.get<std::uint64_t>();
+      // No identity: an address of the worker means nothing to other plugins.
       if (from.ok()) sink(context, &info);
     }
   });
 }
 
-tenon_status IsolatedBackend::memory_info(const IsolatedDelegate* delegate,
-                                          tenon_memory_info* out) {
-  const auto read = [&](Reader& from) {
-    const std::uint32_t size = out->struct_size;
-    auto info = from.get<tenon_memory_info>();
-    if (!from.ok()) return;
-    std::memcpy(out, &info, std::min<std::size_t>(size, sizeof info));
-    out->struct_size = size;
-  };
+tenon_status IsolatedBackend::memory_info(const IsolatedDelegate* delegate, tenon_memory_sink sink,
+                                          void* sink_context) {
+  const auto read = [&](Reader& from) { pass_uses(from, sink, sink_context); };
   if (delegate) return call_of(*delegate, Call::memory_info, "memory_info", nothing_to_write, read);
   const auto write = [](Writer& to) { to.put(whole_backend); };
   return call_apart(Call::memory_info, "memory_info", write, read);
@@ -243,42 +252,53 @@ tenon_status IsolatedBackend::list_state(IsolatedDelegate& delegate, const tenon
   return status == TENON_STATUS_OK ? added : status;
 }
 
-void IsolatedBackend::save_part(IsolatedDelegate& delegate, std::uint64_t part, const void* bytes) {
+void IsolatedBackend::save_part(IsolatedDelegate& delegate, std::uint64_t part,
+                                std::uint64_t offset, std::span<const std::byte> bytes) {
   if (!delegate.replay) return;
-  delegate.saved.put(delegate.num_calls, part, bytes, delegate.state_sizes.at(part),
-                     delegate.state_sizes.size());
+  delegate.saved.put(delegate.num_calls, part, offset, bytes, delegate.state_sizes);
 }
 
-tenon_status IsolatedBackend::read_state(IsolatedDelegate& delegate, std::uint64_t part, void* to) {
+tenon_status IsolatedBackend::read_state(IsolatedDelegate& delegate, std::uint64_t part,
+                                         std::uint64_t offset, std::uint64_t nbytes, void* to) {
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
-  const auto listed = delegate.state_sizes.find(part);
-  if (listed == delegate.state_sizes.end()) return fail(unlisted(part));
+  const Status inside = check_range(delegate.state_sizes, part, offset, nbytes);
+  if (!inside.ok()) return fail(inside);
   return call_of(
-      delegate, Call::read_state, "read", [&](Writer& out) { out.put(part); },
+      delegate, Call::read_state, "read",
+      [&](Writer& out) {
+        out.put(part);
+        out.put(offset);
+        out.put(nbytes);
+      },
       [&](Reader& from) {
         const auto bytes = from.get_bytes();
-        // The room at `to` is what `list` said, and the worker may say something else now.
-        if (listed->second != bytes.size()) from.fail();
+        // There is room at `to` for what was asked for, and the worker may give something else.
+        if (bytes.size() != nbytes) from.fail();
         if (!from.ok()) return;
         if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-        save_part(delegate, part, to);
+        save_part(delegate, part, offset, bytes);
       },
-      listed->second);
+      nbytes);
 }
 
 tenon_status IsolatedBackend::write_state(IsolatedDelegate& delegate, std::uint64_t part,
+                                          std::uint64_t offset, std::uint64_t nbytes,
                                           const void* from) {
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
-  const auto listed = delegate.state_sizes.find(part);
-  if (listed == delegate.state_sizes.end()) return fail(unlisted(part));
+  const Status inside = check_range(delegate.state_sizes, part, offset, nbytes);
+  if (!inside.ok()) return fail(inside);
   const tenon_status status = call_of(
       delegate, Call::write_state, "write",
       [&](Writer& to) {
         to.put(part);
-        to.put_bytes(from, listed->second);
+        to.put(offset);
+        to.put_bytes(from, nbytes);
       },
       nothing_to_read);
-  if (status == TENON_STATUS_OK) save_part(delegate, part, from);
+  if (status == TENON_STATUS_OK) {
+    save_part(delegate, part, offset,
+              {static_cast<const std::byte*>(from), static_cast<std::size_t>(nbytes)});
+  }
   return status;
 }
 

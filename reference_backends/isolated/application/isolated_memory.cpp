@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "boundary/handle_kinds.hpp"
 #include "boundary/protocol.hpp"
 #include "isolated_backend.hpp"
 #include "remote_memory.hpp"
@@ -30,10 +31,12 @@ Status IsolatedBackend::import_into(const std::shared_ptr<Worker>& worker, Remot
   TENON_TRY(ApplicationLane * lane, worker->take_lane(info));
   const LaneLoan loan(worker, lane);
   tenon_external_memory what = *memory.imported();
-  what.descriptor = -1;
-  what.handle = nullptr;
   lane->out().clear();
   lane->out().put(memory.number());
+  lane->out().put(number_of(sent_memory_kinds, what.kind));
+  what.kind = nullptr;
+  what.handle = nullptr;
+  what.descriptor = -1;
   lane->out().put_bytes(&what, sizeof what);
   const int descriptor = memory.descriptor();
   TENON_RETURN_IF_ERROR(
@@ -57,12 +60,11 @@ Status IsolatedBackend::bring(const std::vector<std::shared_ptr<RemoteMemory>>& 
 
 tenon_status IsolatedBackend::import_memory(const tenon_external_memory* memory,
                                             tenon_imported_memory** out, void** address) {
-  std::uint64_t kinds = sent_kinds(~std::uint64_t{0}, &is_descriptor_kind);
-  if (settings_.share_memory) kinds |= std::uint64_t{1} << TENON_EXTERNAL_HOST_MEMORY;
-  const auto checked = tenon::detail::to_external_memory(memory, kinds);
+  const auto checked =
+      tenon::detail::to_external_memory(memory, memory_kinds_to_send(settings_.share_memory));
   if (!checked.ok()) return fail(Status(checked.error(), std::string(checked.text())));
   const tenon_external_memory copied = tenon::detail::to_abi(*checked);
-  const bool is_shared = copied.kind == TENON_EXTERNAL_HOST_MEMORY;
+  const bool is_shared = checked->kind == MemoryKind::HostMemory;
   if (is_shared && copied.descriptor < 0) {
     return fail(error(Error::NotSupported,
                       "memory of the host crosses to a worker only where it is that of a memfd"));
@@ -116,8 +118,7 @@ void IsolatedBackend::release_memory(tenon_imported_memory* memory) {
 
 tenon_status IsolatedBackend::pass_fence(IsolatedDelegate& delegate, Call kind,
                                          const tenon_external_fence* fence) {
-  const auto checked =
-      tenon::detail::to_external_fence(fence, sent_kinds(~std::uint64_t{0}, &is_descriptor_fence));
+  const auto checked = tenon::detail::to_external_fence(fence, sent_fence_kinds);
   if (!checked.ok()) return fail(Status(checked.error(), std::string(checked.text())));
   if (const Status ready = revive_if_dead(delegate); !ready.ok()) return fail(ready);
   const host::FileDescriptor descriptor(::fcntl(checked->descriptor, F_DUPFD_CLOEXEC, 0));
@@ -127,8 +128,8 @@ tenon_status IsolatedBackend::pass_fence(IsolatedDelegate& delegate, Call kind,
   ApplicationLane& lane = delegate.loan.lane();
   lane.out().clear();
   lane.out().put(delegate.number);
-  lane.out().put(fence->kind);
-  lane.out().put(fence->value);
+  lane.out().put(number_of(sent_fence_kinds, checked->kind));
+  lane.out().put(checked->value);
   const int number = descriptor.get();
   const char* const function = kind == Call::wait_fence ? "wait_fence" : "signal_fence";
   return pass_on(

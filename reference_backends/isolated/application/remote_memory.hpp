@@ -13,33 +13,13 @@
 #include <vector>
 
 #include "boundary/descriptors.hpp"
-#include "tenon/abi/extensions/external_memory.h"
+#include "tenon/abi/draft/external_memory.h"
 #include "tenon/backend/mapped_memory.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::isolated {
 
 class Worker;
-
-/// Whether memory or a fence of this kind is a descriptor, which can be sent.
-[[nodiscard]] constexpr bool is_descriptor_kind(std::uint32_t kind) noexcept {
-  return kind == TENON_EXTERNAL_MEMFD || kind == TENON_EXTERNAL_DMA_BUF ||
-         kind == TENON_EXTERNAL_OPAQUE_FD;
-}
-[[nodiscard]] constexpr bool is_descriptor_fence(std::uint32_t kind) noexcept {
-  return kind == TENON_FENCE_SYNC_FILE || kind == TENON_FENCE_EVENT_FD ||
-         kind == TENON_FENCE_SEMAPHORE_FD;
-}
-/// The kinds among `kinds`, of which each is a bit, for which `is_sent`.
-[[nodiscard]] constexpr std::uint64_t sent_kinds(std::uint64_t kinds,
-                                                 bool (*is_sent)(std::uint32_t)) noexcept {
-  std::uint64_t out = 0;
-  for (std::uint32_t kind = 0; kind < 64; ++kind) {
-    const std::uint64_t bit = std::uint64_t{1} << kind;
-    if ((kinds & bit) != 0 && is_sent(kind)) out |= bit;
-  }
-  return out;
-}
 
 /// Memory whose bytes the plugin reaches without a copy: a block on a device, or memory of another
 /// owner that was imported. Its addresses are those of the memory itself where the processor
@@ -63,7 +43,7 @@ class RemoteMemory {
   /// Maps the memory of another owner for the processor. errors: those of `MappedMemory::map`.
   [[nodiscard]] Status map() {
     ExternalMemory range;
-    range.kind = static_cast<MemoryKind>(imported_->kind);
+    range.kind = imported_->kind;
     range.descriptor = descriptor_.get();
     range.offset = imported_->offset;
     range.nbytes = imported_->nbytes;
@@ -80,7 +60,7 @@ class RemoteMemory {
     begin_ = static_cast<std::byte*>(mapped) + imported_->offset;
     return ok();
   }
-  /// Makes it an import, which any worker can make as well.
+  /// Makes it an import, which any worker can make as well. The kind of `memory` stays valid.
   void set_import(const tenon_external_memory& memory, host::FileDescriptor descriptor) {
     imported_ = memory;
     descriptor_ = std::move(descriptor);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace tenon::isolated {
@@ -15,15 +17,23 @@ class SavedState {
  public:
   using Parts = std::map<std::uint64_t, std::vector<std::byte>>;
 
-  /// A part was read or written after `num_calls` runs; the state has `num_parts`.
-  void put(std::uint64_t num_calls, std::uint64_t part, const void* data, std::uint64_t nbytes,
-           std::size_t num_parts) {
+  /// `bytes` from `offset` on of a part were read or written after `num_calls` runs; the parts of
+  /// the state have `sizes`. Ranges of a part that do not follow each other are not kept.
+  void put(std::uint64_t num_calls, std::uint64_t part, std::uint64_t offset,
+           std::span<const std::byte> bytes, const std::map<std::uint64_t, std::uint64_t>& sizes) {
     if (num_calls != num_calls_) coming_.clear();
     num_calls_ = num_calls;
-    const auto* const bytes = static_cast<const std::byte*>(data);
-    std::vector<std::byte>& kept = complete_at_ == num_calls ? parts_[part] : coming_[part];
-    kept.assign(bytes, bytes + nbytes);
-    if (complete_at_ == num_calls || coming_.size() != num_parts) return;
+    const bool is_complete = complete_at_ == num_calls;
+    std::vector<std::byte>& kept = is_complete ? parts_[part] : coming_[part];
+    if (offset > kept.size()) return;
+    const auto begin = static_cast<std::size_t>(offset);
+    kept.resize(std::max(kept.size(), begin + bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), kept.begin() + static_cast<std::ptrdiff_t>(begin));
+    if (is_complete) return;
+    for (const auto& [index, nbytes] : sizes) {
+      const auto found = coming_.find(index);
+      if (nbytes != (found == coming_.end() ? 0 : found->second.size())) return;
+    }
     parts_.swap(coming_);
     coming_.clear();
     complete_at_ = num_calls;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <string_view>
 
 #include "isolated_object.hpp"
@@ -66,18 +67,24 @@ struct Settings {
     return out;
   }
 
-  /// Their declarations, with the values of `this` as initial ones.
-  [[nodiscard]] std::array<tenon_option_spec, 3> specs() {
-    constexpr std::uint32_t where = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD;
-    const auto spec = [&](const char* key, const char* description) {
-      return tenon_option_spec{sizeof(tenon_option_spec), where, description, *get(key)};
+  /// Their declarations, with the values of `this` as initial ones, which `kept` then has.
+  [[nodiscard]] std::array<tenon_option_spec, 3> specs(std::list<tenon_option>& kept) {
+    static constexpr tenon_option zero{sizeof(tenon_option), TENON_OPTION_INT, "", {}};
+    const auto spec = [&](const char* key, const char* description, const char* unit) {
+      tenon_option_spec out{};
+      out.struct_size = sizeof out;
+      out.flags = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD;
+      out.description = description;
+      out.unit = unit;
+      out.initial = &kept.emplace_back(*get(key));
+      if (out.initial->type == TENON_OPTION_INT) out.minimum = &zero;
+      return out;
     };
-    return {
-        spec("isolated.deadline_ms",
-             "Longest time of a call in milliseconds, after which the worker is ended; 0: none"),
-        spec("isolated.restart",
-             "How often a delegate whose worker died is loaded again in a new one"),
-        spec("isolated.own_worker", "Whether a delegate has a worker of its own")};
+    return {spec("isolated.deadline_ms",
+                 "Longest time of a call, after which the worker is ended; 0: none", "ms"),
+            spec("isolated.restart",
+                 "How often a delegate whose worker died is loaded again in a new one", nullptr),
+            spec("isolated.own_worker", "Whether a delegate has a worker of its own", nullptr)};
   }
 
  private:

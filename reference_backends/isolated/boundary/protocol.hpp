@@ -11,7 +11,7 @@
 /// first call compares this number.
 namespace tenon::isolated {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 /// Calls of the application. Numbers of delegates are the worker's.
 enum class Call : std::uint32_t {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "arguments.hpp"
 #include "guest_backend.hpp"
@@ -14,6 +15,7 @@
 #include "guest_pool.hpp"
 #include "guest_prepared.hpp"
 #include "guest_tracer.hpp"
+#include "tenon/abi/private/changes.h"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/extension_ids.hpp"
 
@@ -145,6 +147,52 @@ struct GuestInitContext : tenon_init_context {
   Lanes* lanes = nullptr;
   const GuestHost* guest_host = nullptr;
   GuestDelegate* delegate = nullptr;
+};
+
+/// All that a context of `init` or `create_session` points to.
+struct GuestInit {
+  GuestInitContext context{};
+  std::shared_ptr<GuestDelegate> delegate = std::make_shared<GuestDelegate>();
+  std::vector<tenon_compile_spec> compile_specs;
+  std::vector<tenon_option> runtime_specs;
+  std::vector<std::unique_ptr<std::string>> texts;
+  tenon_scheduling scheduling{};
+
+  const std::string& keep(std::string_view text) {
+    return *texts.emplace_back(std::make_unique<std::string>(text));
+  }
+
+  [[nodiscard]] tenon_option take_option(Reader& from) {
+    tenon_option out{};
+    out.struct_size = sizeof out;
+    out.key = keep(from.get_text()).c_str();
+    out.type = from.get<std::uint32_t>();
+    if (out.type == TENON_OPTION_STRING || out.type == TENON_OPTION_BYTES) {
+      const std::string& bytes = keep(from.get_text());
+      out.as.span = {bytes.data(), bytes.size()};
+    } else if (out.type == TENON_OPTION_BOOL) {
+      out.as.boolean = static_cast<std::uint8_t>(from.get<std::int64_t>());
+    } else {
+      out.as.integer = from.get<std::int64_t>();
+    }
+    return out;
+  }
+
+  /// Reads the context of a session, as the application wrote it, behind the number of the state.
+  [[nodiscard]] tenon_session_context take_session(Reader& from, tenon_delegate* state,
+                                                   GuestAllocator& memory) {
+    const bool has_hints = from.get<std::uint8_t>() != 0;
+    scheduling = from.get<tenon_scheduling>();
+    scheduling.struct_size = sizeof(tenon_scheduling);
+    const std::size_t num_options = from.get_count(sizeof(std::uint64_t));
+    for (std::size_t i = 0; i < num_options; ++i) runtime_specs.push_back(take_option(from));
+    return {sizeof(tenon_session_context),
+            static_cast<std::uint32_t>(num_options),
+            num_options != 0 ? runtime_specs.data() : nullptr,
+            has_hints ? &scheduling : nullptr,
+            &memory,
+            state};
+  }
 };
 
 namespace detail {

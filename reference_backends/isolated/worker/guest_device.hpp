@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "boundary/handle_kinds.hpp"
 #include "boundary/messages.hpp"
 #include "guest_backend.hpp"
 #include "guest_delegate.hpp"
+#include "tenon/abi/draft/external_memory.h"
 #include "tenon/abi/extensions/device_memory.h"
-#include "tenon/abi/extensions/external_memory.h"
 #include "tenon/backend/mapped_memory.hpp"
 
 namespace tenon::isolated {
@@ -41,8 +42,9 @@ class GuestDevice final : public MemoryOfTensors {
   /// The kinds of memory and fences, for the answer to `load`.
   void describe(Writer& to) const {
     const bool has_fences = external_.wait_fence && external_.signal_fence;
-    to.put<std::uint64_t>(external_.memory_kinds);
-    to.put<std::uint64_t>(has_fences ? external_.fence_kinds : 0);
+    const HandleKinds fences = has_fences ? tenon::detail::fence_kinds(external_) : HandleKinds();
+    to.put(bits_of(sent_memory_kinds, tenon::detail::memory_kinds(external_)));
+    to.put(bits_of(sent_fence_kinds, fences));
   }
 
   [[nodiscard]] void* find(std::uint64_t number, std::uint64_t offset,
@@ -112,16 +114,19 @@ class GuestDevice final : public MemoryOfTensors {
 
   [[nodiscard]] tenon_status import_memory(Reader& from, const WorkerLane::Message& message) {
     const auto number = from.get<std::uint64_t>();
+    const char* const kind = kind_of(sent_memory_kinds, from.get<std::uint32_t>());
     const auto bytes = from.get_bytes();
     tenon_external_memory memory{};
-    if (bytes.size() != sizeof memory || message.descriptors.empty()) return unknown();
+    if (!kind || bytes.size() != sizeof memory || message.descriptors.empty()) return unknown();
     std::memcpy(&memory, bytes.data(), sizeof memory);
+    memory.kind = kind;
+    memory.handle = nullptr;
     memory.descriptor = message.descriptors.front().get();
     Memory made;
     made.device = memory.device;
     made.size = memory.nbytes;
-    if (!tenon::detail::has_kind(external_.memory_kinds, memory.kind) ||
-        memory.kind == TENON_EXTERNAL_HOST_MEMORY) {
+    if (!tenon::detail::has_kind(tenon::detail::memory_kinds(external_), kind) ||
+        HandleKind(kind) == MemoryKind::HostMemory) {
       return map(number, memory, std::move(made));
     }
     void* address = nullptr;
@@ -144,9 +149,9 @@ class GuestDevice final : public MemoryOfTensors {
                                         const WorkerLane::Message& message) {
     tenon_external_fence fence{};
     fence.struct_size = sizeof fence;
-    fence.kind = from.get<std::uint32_t>();
+    fence.kind = kind_of(sent_fence_kinds, from.get<std::uint32_t>());
     fence.value = from.get<std::uint64_t>();
-    if (!from.is_at_end() || message.descriptors.empty()) return unknown();
+    if (!fence.kind || !from.is_at_end() || message.descriptors.empty()) return unknown();
     fence.descriptor = message.descriptors.front().get();
     const auto pass = waits ? external_.wait_fence : external_.signal_fence;
     if (!pass) return plugin_->fail(Error::NotSupported, "the plugin knows no fences");
@@ -177,9 +182,10 @@ class GuestDevice final : public MemoryOfTensors {
   /// Memory of a memfd that the plugin need not import, as it is any other memory of the CPU.
   [[nodiscard]] tenon_status map(std::uint64_t number, const tenon_external_memory& memory,
                                  Memory made) {
-    if (memory.kind != TENON_EXTERNAL_MEMFD && memory.kind != TENON_EXTERNAL_HOST_MEMORY) {
-      return plugin_->fail(error(Error::NotSupported, "the plugin imports no memory of kind ",
-                                 memory.kind, ", and its worker only files in memory"));
+    const HandleKind kind = memory.kind;
+    if (kind != MemoryKind::MemFd && kind != MemoryKind::HostMemory) {
+      return plugin_->fail(error(Error::NotSupported, "the plugin imports no memory of kind '",
+                                 kind.text(), "', and its worker only files in memory"));
     }
     ExternalMemory range;
     range.descriptor = static_cast<int>(memory.descriptor);

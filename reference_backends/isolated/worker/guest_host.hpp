@@ -142,7 +142,7 @@ class GuestDataMap : public tenon_named_data_map {
 
  private:
   struct Layout {
-    std::vector<std::int32_t> sizes;
+    std::vector<std::int64_t> sizes;
     std::vector<std::uint8_t> dim_order;
     std::int32_t scalar_type = 0;
   };
@@ -220,7 +220,7 @@ class GuestDataMap : public tenon_named_data_map {
       reader.get<tenon_status>();
       Layout& layout = map.layouts_.emplace_back();
       layout.scalar_type = reader.get<std::int32_t>();
-      const std::size_t rank = reader.get_count(sizeof(std::int32_t));
+      const std::size_t rank = reader.get_count(sizeof(std::int64_t));
       layout.sizes.resize(rank);
       layout.dim_order.resize(rank);
       reader.get_array(layout.sizes.data(), rank);

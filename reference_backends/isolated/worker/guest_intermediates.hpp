@@ -11,7 +11,7 @@
 #include "boundary/messages.hpp"
 #include "guest_backend.hpp"
 #include "guest_delegate.hpp"
-#include "tenon/abi/extensions/intermediates.h"
+#include "tenon/abi/draft/intermediates.h"
 
 namespace tenon::isolated {
 

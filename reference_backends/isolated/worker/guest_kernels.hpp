@@ -45,9 +45,9 @@ class GuestKernels {
     const std::string op(from.get_text());
     const Status read = kernel->read(from, message, plugin_->memory);
     if (!read.ok()) return plugin_->fail(read);
-    const tenon_status status =
-        table_.create_kernel(plugin_->handle, op.c_str(), kernel->arguments.data(),
-                             kernel->arguments.size(), &kernel->handle);
+    const tenon_kernel_context context = {sizeof context, kernel->arguments.size(), op.c_str(),
+                                          kernel->arguments.data()};
+    const tenon_status status = table_.create_kernel(plugin_->handle, &context, &kernel->handle);
     if (status != TENON_STATUS_OK) return status;
     kernel->set_context(plugin_->host.get(), nullptr);
     kernel->arguments.keep();

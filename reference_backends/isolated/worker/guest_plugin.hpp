@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "boundary/facts.hpp"
 #include "boundary/protocol.hpp"
 #include "guest_backend.hpp"
 #include "guest_delegate.hpp"
@@ -209,19 +210,7 @@ class GuestPlugin {
     }
   }
 
-  /// All that an `init` context points to.
-  struct Init {
-    GuestInitContext context{};
-    std::shared_ptr<GuestDelegate> delegate = std::make_shared<GuestDelegate>();
-    std::vector<tenon_compile_spec> compile_specs;
-    std::vector<tenon_option> runtime_specs;
-    std::vector<std::unique_ptr<std::string>> texts;
-    tenon_scheduling scheduling{};
-
-    const std::string& keep(std::string_view text) {
-      return *texts.emplace_back(std::make_unique<std::string>(text));
-    }
-  };
+  using Init = GuestInit;
 
   template <class... What>
   [[nodiscard]] tenon_status fail(const What&... what) const {
@@ -305,39 +294,13 @@ class GuestPlugin {
     to.put_name(scheduling_.power);
     device_.describe(to);
     const tenon::detail::StridedArray<tenon_option_spec> specs(options_.specs, options_.num_specs);
-    to.put<std::uint64_t>(specs.size());
+    std::vector<tenon_option_spec> usable;
     for (std::uint32_t i = 0; i < specs.size(); ++i) {
-      to.put(specs[i].flags);
-      to.put_name(specs[i].description);
-      put_option(to, specs[i].initial);
+      const auto spec = host::complete_table<tenon_option_spec>(&specs[i]);
+      if (spec.initial) usable.push_back(spec);
     }
-  }
-
-  static void put_option(Writer& to, const tenon_option& option) {
-    to.put_text(option.key);
-    to.put(option.type);
-    if (option.type == TENON_OPTION_STRING || option.type == TENON_OPTION_BYTES) {
-      to.put_bytes(option.as.span.data, option.as.span.size);
-    } else if (option.type == TENON_OPTION_BOOL) {
-      to.put<std::int64_t>(option.as.boolean);
-    } else {
-      to.put(option.as.integer);
-    }
-  }
-  static tenon_option get_option_of(Reader& from, Init& keeper) {
-    tenon_option out{};
-    out.struct_size = sizeof out;
-    out.key = keeper.keep(from.get_text()).c_str();
-    out.type = from.get<std::uint32_t>();
-    if (out.type == TENON_OPTION_STRING || out.type == TENON_OPTION_BYTES) {
-      const std::string& bytes = keeper.keep(from.get_text());
-      out.as.span = {bytes.data(), bytes.size()};
-    } else if (out.type == TENON_OPTION_BOOL) {
-      out.as.boolean = static_cast<std::uint8_t>(from.get<std::int64_t>());
-    } else {
-      out.as.integer = from.get<std::int64_t>();
-    }
-    return out;
+    to.put<std::uint64_t>(usable.size());
+    for (const tenon_option_spec& spec : usable) put_spec(to, spec);
   }
 
   static tenon_status permit_code(const tenon_init_context* context, const void* code,
@@ -382,7 +345,7 @@ class GuestPlugin {
     }
     const std::size_t num_runtime_specs = from.get_count(sizeof(std::uint64_t));
     for (std::size_t i = 0; i < num_runtime_specs; ++i) {
-      out.runtime_specs.push_back(get_option_of(from, out));
+      out.runtime_specs.push_back(out.take_option(from));
     }
     const bool has_data = from.get<std::uint8_t>() != 0;
     const auto num_keys = from.get<std::uint32_t>();
@@ -482,8 +445,20 @@ class GuestPlugin {
     session->number = from.get<std::uint64_t>();
     session->method = parent->method;
     session->parent = parent;
+    Reader number = from;
+    const bool has_state = number.get<std::uint64_t>() != whole_backend;
+    const std::shared_ptr<GuestDelegate> state = find(from);
+    if (has_state && !state) return unknown_delegate();
+    if (state && &state->owner() != &parent->owner()) {
+      return fail(Error::NotSupported, "the state is not one of a session of the delegate");
+    }
+    Init keeper;
+    const tenon_session_context context =
+        keeper.take_session(from, state ? state->handle : nullptr, session->runtime_memory);
+    if (!from.is_at_end())
+      return fail(Error::Internal, "the call to create_session cannot be read");
     const tenon_status status =
-        sessions_.create_session(plugin_.handle, parent->handle, &session->handle);
+        sessions_.create_session(plugin_.handle, parent->handle, &context, &session->handle);
     return status == TENON_STATUS_OK ? add(session) : status;
   }
 
@@ -504,11 +479,13 @@ class GuestPlugin {
     const bool is_whole = number.get<std::uint64_t>() == whole_backend;
     const std::shared_ptr<GuestDelegate> delegate = find(from);
     if (!is_whole && !delegate) return unknown_delegate();
-    tenon_memory_info info{};
-    info.struct_size = sizeof info;
-    const tenon_status status =
-        memory_info_.memory_info(plugin_.handle, is_whole ? nullptr : delegate->handle, &info);
-    reply.body.put(info);
+    if (!is_whole && !delegate->handle) {  // It holds nothing; NULL would ask for the backend.
+      reply.body.put<std::uint8_t>(0);
+      return TENON_STATUS_OK;
+    }
+    const tenon_status status = memory_info_.memory_info(
+        plugin_.handle, is_whole ? nullptr : delegate->handle, &put_use, &reply.body);
+    reply.body.put<std::uint8_t>(0);
     return status;
   }
 
@@ -528,7 +505,7 @@ class GuestPlugin {
 
   tenon_status set_option(Reader& from) {
     Init keeper;
-    const tenon_option option = get_option_of(from, keeper);
+    const tenon_option option = keeper.take_option(from);
     if (!from.is_at_end() || !options_.set_option) return fail(Error::Internal, "no option");
     return options_.set_option(plugin_.handle, &option);
   }
@@ -545,15 +522,8 @@ class GuestPlugin {
     Init call;
     const Status read = read_init(from, lane, message, reply, call);
     if (!read.ok()) return fail(read);
-    const auto sink = [](void* to, const tenon_memory_need* need) {
-      auto& out = *static_cast<Writer*>(to);
-      out.put<std::uint8_t>(1);
-      out.put(need->kind);
-      out.put(need->device);
-      out.put(need->nbytes);
-    };
     const tenon_status status =
-        estimate_.estimate(plugin_.handle, &call.context, sink, &reply.body);
+        estimate_.estimate(plugin_.handle, &call.context, &put_use, &reply.body);
     reply.kept = call.delegate;
     reply.body.put<std::uint8_t>(0);
     return status;

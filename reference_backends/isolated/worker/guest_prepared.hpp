@@ -46,7 +46,13 @@ class GuestPrepared : public tenon_prepared {
 
  private:
   GuestPrepared(Lanes& lanes, std::uint64_t delegate, std::uint64_t entry, Mapping found) noexcept
-      : tenon_prepared{sizeof(tenon_prepared), 0, found.data(), found.size(), &keep, &give_back},
+      : tenon_prepared{sizeof(tenon_prepared),
+                       0,
+                       found.size(),
+                       found.data(),
+                       &keep,
+                       &give_back,
+                       nullptr},
         lanes_(&lanes),
         delegate_(delegate),
         entry_(entry),

@@ -12,7 +12,7 @@
 #include "boundary/messages.hpp"
 #include "guest_backend.hpp"
 #include "guest_delegate.hpp"
-#include "tenon/abi/extensions/sequence.h"
+#include "tenon/abi/draft/sequence.h"
 
 namespace tenon::isolated {
 
@@ -40,32 +40,35 @@ class GuestState {
 
   [[nodiscard]] tenon_status read(const GuestDelegate& delegate, Reader& from, Reply& reply) {
     const auto index = from.get<std::uint64_t>();
+    const auto offset = from.get<std::uint64_t>();
+    const auto nbytes = from.get<std::uint64_t>();
     Parts::Part part;
-    tenon_status status = find_part(delegate, index, part);
+    tenon_status status = find_part(delegate, index, offset, nbytes, part);
     if (status != TENON_STATUS_OK) return status;
     std::vector<std::byte> bytes;
-    const std::byte* data = part.data;
+    const std::byte* data = part.data ? part.data + offset : nullptr;
     if (!data) {
-      bytes.resize(static_cast<std::size_t>(part.size));
-      if (!bytes.empty())
-        status = table_.read(plugin_->handle, delegate.handle, index, bytes.data());
+      bytes.resize(static_cast<std::size_t>(nbytes));
+      if (!bytes.empty()) {
+        status = table_.read(plugin_->handle, delegate.handle, index, offset, nbytes, bytes.data());
+      }
       data = bytes.data();
     }
-    reply.body.put_bytes(data, part.size);
+    reply.body.put_bytes(data, nbytes);
     return status;
   }
   [[nodiscard]] tenon_status write(const GuestDelegate& delegate, Reader& from) {
     const auto index = from.get<std::uint64_t>();
+    const auto offset = from.get<std::uint64_t>();
     const auto bytes = from.get_bytes();
     Parts::Part part;
-    const tenon_status status = find_part(delegate, index, part);
-    if (status != TENON_STATUS_OK) return status;
-    if (bytes.size() != part.size) return plugin_->fail(Error::Internal, "a part has another size");
+    const tenon_status status = find_part(delegate, index, offset, bytes.size(), part);
+    if (status != TENON_STATUS_OK || bytes.empty()) return status;
     if (!part.data) {
-      if (bytes.empty()) return TENON_STATUS_OK;
-      return table_.write(plugin_->handle, delegate.handle, index, bytes.data());
+      return table_.write(plugin_->handle, delegate.handle, index, offset, bytes.size(),
+                          bytes.data());
     }
-    std::copy(bytes.begin(), bytes.end(), part.data);
+    std::copy(bytes.begin(), bytes.end(), part.data + offset);
     return TENON_STATUS_OK;
   }
   [[nodiscard]] tenon_status written(const GuestDelegate& delegate) {
@@ -97,8 +100,9 @@ class GuestState {
     }
   };
 
-  /// The part number `index`, and whether it exists.
+  /// The part number `index`, and whether it exists and has this range.
   [[nodiscard]] tenon_status find_part(const GuestDelegate& delegate, std::uint64_t index,
+                                       std::uint64_t offset, std::uint64_t nbytes,
                                        Parts::Part& out) {
     Parts parts;
     const tenon_status status = table_.list(plugin_->handle, delegate.handle, &parts);
@@ -106,6 +110,8 @@ class GuestState {
     if (index >= parts.parts.size())
       return plugin_->fail(Error::InvalidArgument, "no such part of a state");
     out = std::move(parts.parts[static_cast<std::size_t>(index)]);
+    if (offset > out.size || nbytes > out.size - offset)
+      return plugin_->fail(Error::InvalidArgument, "a range is not inside of a part of a state");
     if (out.data || out.size == 0 || (table_.read && table_.write)) return TENON_STATUS_OK;
     return plugin_->fail(Error::NotSupported, "a part of a state has no address and no `read`");
   }

@@ -5,7 +5,7 @@
 
 #include "device/metal_context.hpp"
 #include "device/metal_mark.hpp"
-#include "tenon/abi/extensions/events.h"
+#include "tenon/abi/native_handle.h"
 
 namespace tenon::metal_aoti {
 
@@ -32,7 +32,7 @@ class Event {
   [[nodiscard]] Status record(MetalContext& context) {
     if (!is_own_) return error(Error::InvalidArgument, "an event of others is recorded by them");
     TENON_TRY(mark_, context.mark());
-    handle_ = {mark_.event->handle(), mark_.value};
+    handle_ = {mark_.event->handle(), nullptr, mark_.value};
     return ok();
   }
   [[nodiscard]] Status wait() const { return mark_.wait(); }

@@ -253,6 +253,7 @@ class MetalCppDevice final : public MetalDevice {
     const MTL::Architecture* const found = device_->architecture();
     return found ? text_of(found->name()) : "";
   }
+  std::uint64_t registry_id() const override { return device_->registryID(); }
   Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) override {
     auto buffer = NS::TransferPtr(device_->newBuffer(nbytes, MTL::ResourceStorageModeShared));
     if (buffer) return std::make_unique<Buffer>(std::move(buffer));

@@ -126,6 +126,8 @@ class MetalDevice {
   [[nodiscard]] virtual std::uint64_t memory() const = 0;
   /// Name of the architecture: "applegpu_g14s". Empty before macOS 14, which has none.
   [[nodiscard]] virtual std::string architecture() const = 0;
+  /// The number of the device in the system's registry, which all processes see.
+  [[nodiscard]] virtual std::uint64_t registry_id() const = 0;
   /// errors: MemoryAllocationFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) = 0;
   /// A buffer of memory that exists, at the same address: whole pages, which outlive it and the

@@ -20,15 +20,6 @@ namespace {
 using tenon::Error;
 using tenon::Status;
 
-constexpr std::int64_t smallest_block = 16;
-constexpr std::int64_t largest_block = 65536;
-
-Status check_block(std::int64_t block) {
-  if (block >= smallest_block && block <= largest_block) return tenon::ok();
-  return tenon::error(Error::InvalidArgument, "option 'block': expected ", smallest_block, " to ",
-                      largest_block, ", found ", block);
-}
-
 class MyNpu final : public tenon::Backend<MyNpu>,
                     public tenon::aot::BackendDetails<MyNpu>,
                     public tenon::WithOptions<MyNpu>,
@@ -41,7 +32,8 @@ class MyNpu final : public tenon::Backend<MyNpu>,
   static constexpr tenon::PayloadVersions payload_versions = {my_npu::blob_version,
                                                               my_npu::blob_version};
   static constexpr std::array options{
-      tenon::OptionSpec{"block", std::int64_t{256}, "elements that are computed at a time"}};
+      tenon::OptionSpec{"block", std::int64_t{256}, "elements that are computed at a time"}.between(
+          16, 65536)};
 
   /// The state of one loaded blob. Its destructor is `destroy`.
   using Delegate = my_npu::Interpreter;
@@ -52,7 +44,6 @@ class MyNpu final : public tenon::Backend<MyNpu>,
                                tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto block, values.get<std::int64_t>("block"));
-    TENON_RETURN_IF_ERROR(check_block(block));
     TENON_TRY(auto code, my_npu::read_blob(processed.bytes()));
     processed.release();
     return Delegate(std::move(code), static_cast<std::size_t>(block));
@@ -88,10 +79,6 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     return my_npu::preprocess(program, specs);
   }
 
-  Status on_set_option(std::string_view, const tenon::OptionView& value) {
-    return check_block(*value.integer());
-  }
-
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
                                                tenon::CompileSpecs) {
     const auto code = my_npu::read_blob(processed.bytes());
@@ -100,14 +87,14 @@ class MyNpu final : public tenon::Backend<MyNpu>,
   }
 
   /// The bytes that `init` takes for the blob.
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext& context, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext& context, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto block, values.get<std::int64_t>("block"));
     TENON_TRY(const auto code, my_npu::read_blob(processed.bytes()));
     const std::size_t scratch =
         code.instructions.size() * static_cast<std::size_t>(block) * sizeof(float);
-    return tenon::MemoryEstimate{{.workspace = processed.bytes().size() + scratch}};
+    return tenon::MemoryUses{{.workspace = processed.bytes().size() + scratch}};
   }
 
  private:

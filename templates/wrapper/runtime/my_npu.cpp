@@ -18,16 +18,7 @@ namespace {
 
 using my_npu::check;
 using tenon::Access;
-using tenon::Error;
 using tenon::Status;
-
-constexpr std::int64_t most_threads = 64;
-
-Status check_threads(std::int64_t threads) {
-  if (threads >= 0 && threads <= most_threads) return tenon::ok();
-  return tenon::error(Error::InvalidArgument, "option 'num_threads': expected 0 to ", most_threads,
-                      ", found ", threads);
-}
 
 class MyNpu final : public tenon::Backend<MyNpu>,
                     public tenon::WithOptions<MyNpu>,
@@ -40,8 +31,9 @@ class MyNpu final : public tenon::Backend<MyNpu>,
   static constexpr std::string_view tags = "npu";
   static constexpr std::string_view description = "runs models of the NPU runtime";
   static constexpr tenon::PayloadVersions payload_versions = my_npu::payload_versions;
-  static constexpr std::array options{tenon::OptionSpec{
-      "num_threads", std::int64_t{0}, "threads of the runtime, 0 to 64; 0 is all processors"}};
+  static constexpr std::array options{
+      tenon::OptionSpec{"num_threads", std::int64_t{0}, "threads of the runtime; 0: all processors"}
+          .between(0, 64)};
 
   using Delegate = my_npu::Request;
 
@@ -51,7 +43,6 @@ class MyNpu final : public tenon::Backend<MyNpu>,
                                tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto threads, values.get<std::int64_t>("num_threads"));
-    TENON_RETURN_IF_ERROR(check_threads(threads));
     TENON_RETURN_IF_ERROR(my_npu::check_head(processed.bytes()));
     TENON_TRY(const my_npu::Functions* npu, library_.functions());
     TENON_TRY(auto model, my_npu::Model::load(*npu, processed.bytes(), static_cast<int>(threads)));
@@ -105,10 +96,6 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     return Delegate::create(delegate.model());
   }
 
-  Status on_set_option(std::string_view, const tenon::OptionView& value) {
-    return check_threads(*value.integer());
-  }
-
   /// Works without the runtime.
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
                                                tenon::CompileSpecs) {
@@ -119,13 +106,13 @@ class MyNpu final : public tenon::Backend<MyNpu>,
 
   /// Works without the runtime, which copies the blob. What its requests take is known only once
   /// there is one; for a runtime that can say it of a file, ask it here.
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
-    using tenon::MemoryNeed;
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext&, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
+    using tenon::MemoryUse;
     TENON_RETURN_IF_ERROR(my_npu::check_head(processed.bytes()));
-    return tenon::MemoryEstimate{{.weights = processed.bytes().size(),
-                                  .workspace = MemoryNeed::unknown,
-                                  .session = MemoryNeed::unknown}};
+    return tenon::MemoryUses{{.weights = processed.bytes().size(),
+                              .workspace = MemoryUse::unknown,
+                              .session = MemoryUse::unknown}};
   }
 
  private:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Compares what libtenon.so exports with what its header declares and its version script lists, and the
-list with the one that was released.
+"""Compares what libtenon.so or libtenon-1.dll exports with what its header declares and its version script lists, and
+the list with the one that was released.
 
-    symbols_test.py HEADER MAP LIBRARY
+    symbols_test.py HEADER MAP LIBRARY SYMBOLS
 """
 
 import pathlib
@@ -11,31 +11,20 @@ import subprocess
 import sys
 import unittest
 
-header, version_script, library = map(pathlib.Path, sys.argv[1:4])
+header, version_script, library, symbols = map(pathlib.Path, sys.argv[1:5])
 
-# Released functions, by the minor that they came with. Lines are added to it and never removed.
-RELEASED = {
-    "TENON_1.0": """
-        tenon_c_version tenon_release tenon_status_name tenon_error_status tenon_error_text
-        tenon_error_destroy tenon_registry_create tenon_registry_destroy tenon_registry_discover
-        tenon_registry_register_plugin tenon_registry_register_static_plugin
-        tenon_registry_unregister tenon_registry_check_backend tenon_registry_list
-        tenon_backend_list_size tenon_backend_list_get tenon_backend_list_destroy tenon_program_open
-        tenon_program_copy tenon_program_borrow tenon_program_destroy tenon_program_num_methods
-        tenon_program_method_name tenon_program_get_method_meta tenon_method_meta_num_inputs
-        tenon_method_meta_num_outputs tenon_method_meta_get_input tenon_method_meta_get_output
-        tenon_method_meta_num_backends tenon_method_meta_backend tenon_method_meta_destroy
-        tenon_executor_create tenon_executor_create_custom tenon_executor_destroy tenon_task_run
-        tenon_task_drop tenon_method_load tenon_method_destroy tenon_method_num_inputs
-        tenon_method_num_outputs tenon_method_writes_input tenon_method_variant tenon_method_set_input
-        tenon_method_set_input_managed tenon_method_set_input_value tenon_method_set_output
-        tenon_method_execute tenon_method_execute_async tenon_method_cancel tenon_method_get_input
-        tenon_method_get_output tenon_method_export_output tenon_method_read_output
-        tenon_method_get_memory tenon_method_get_delegate_memory tenon_method_set_stream
-        tenon_method_set_scheduling tenon_method_create_session tenon_method_use_session
-        tenon_session_destroy
-    """.split(),
-}
+# The symbols file of Debian's package: a line for each symbol of the library, with the version of the symbol and the release
+# that it came with. Lines are added to it and never removed.
+LIBRARY, SYMBOL = re.compile(r"^(\S+\.so\.[0-9]+) "), re.compile(r"^ ([\w.]+)@(TENON_[0-9.]+) [0-9.]+$", re.M)
+
+
+def released():
+    """Version of symbols -> names, of the symbols file."""
+    out = {}
+    for name, node in SYMBOL.findall(symbols.read_text()):
+        if name != node:
+            out.setdefault(node, []).append(name)
+    return out
 
 
 def declared():
@@ -49,8 +38,15 @@ def listed():
     return {node: re.findall(r"(\w+);", names) for node, names in nodes}
 
 
+def exported_by_dll():
+    """The names alone: functions of DLLs have no versions."""
+    output = subprocess.run(["x86_64-w64-mingw32-objdump", "-p", library], check=True, text=True, capture_output=True).stdout
+    table = output.partition("[Ordinal/Name Pointer] Table")[2].partition("\n\n")[0]
+    return [line.split()[-1] for line in table.splitlines() if "]" in line]
+
+
 def exported():
-    """The same of the library."""
+    """As `listed`, of the library: with the kind of its symbols."""
     output = subprocess.run(["nm", "-D", "--defined-only", library], check=True, text=True,
                             capture_output=True).stdout
     out = {}
@@ -64,14 +60,23 @@ def exported():
 
 
 class Symbols(unittest.TestCase):
+    def test_the_symbols_file_is_that_of_the_library(self):
+        dynamic = subprocess.run(["readelf", "--dynamic", "--wide", library], check=True, text=True, capture_output=True).stdout
+        self.assertEqual(LIBRARY.match(symbols.read_text())[1], re.search(r"Library soname: \[(.*)\]", dynamic)[1])
+        lines = [line for line in symbols.read_text().splitlines() if line.startswith(" ")]
+        self.assertEqual(len(lines), len(SYMBOL.findall(symbols.read_text())))
+
     def test_functions_are_those_that_were_released(self):
         self.assertEqual({node: sorted(names) for node, names in listed().items()},
-                         {node: sorted(names) for node, names in RELEASED.items()})
+                         {node: sorted(names) for node, names in released().items()})
 
     def test_the_header_declares_what_the_version_script_lists(self):
         self.assertEqual(sorted(declared()), sorted(sum(listed().values(), [])))
 
     def test_the_library_exports_these_functions_and_nothing_else(self):
+        if library.suffix == ".dll":
+            self.assertEqual(sorted(exported_by_dll()), sorted(sum(listed().values(), [])))
+            return
         self.assertEqual({node: sorted(names) for node, names in exported().items()},
                          {f"{node} T": sorted(names) for node, names in listed().items()})
 

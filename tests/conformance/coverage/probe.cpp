@@ -16,7 +16,7 @@
 #include "kit/process/crash_reporter.hpp"
 #include "printable.hpp"
 #include "run.hpp"
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"

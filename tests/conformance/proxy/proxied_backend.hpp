@@ -61,7 +61,7 @@ class ProxiedBackend : public Boundary {
   }
 
   tenon_status init(const tenon_init_context* context, tenon_delegate** out) {
-    // The context of a host of ABI 1.0 is shorter.
+    // The context of a newer host is longer.
     ShownContext shown;
     shown.original = context;
     std::memcpy(&shown.context, context,
@@ -111,7 +111,6 @@ class ProxiedBackend : public Boundary {
     watched().watch().watch_process(!settings_.fast);
     watched().watch().watch_streams(!settings_.fast);
     shape().abi_minor = std::min<std::uint16_t>(host->abi_minor, TENON_ABI_MINOR);
-    if (shape().abi_minor == 0) shape().init_context_size = HostShape::of_1_0().init_context_size;
     shape().plugin_path = plugin_->path().c_str();
     shape().guard_bytes = !settings_.fast;
     on_init = [this](WatchedInit& call) { return forward_init(call); };

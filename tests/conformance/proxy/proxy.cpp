@@ -15,7 +15,7 @@
 #include "tenon/abi/version.h"
 
 extern "C" {
-__attribute__((visibility("default"))) extern const tenon::conformance::ProxyObject tenon_plugin_v1;
+TENON_EXPORT extern const tenon::conformance::ProxyObject tenon_plugin_v1;
 }
 
 namespace {

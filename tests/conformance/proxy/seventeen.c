@@ -24,7 +24,7 @@ struct object {
   const tenon_backend_api* backends[NUM_BACKENDS];
 };
 
-__attribute__((visibility("default"))) extern const struct object tenon_plugin_v1;
+TENON_EXPORT extern const struct object tenon_plugin_v1;
 const struct object tenon_plugin_v1 = {
     .head =
         {

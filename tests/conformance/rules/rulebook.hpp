@@ -103,8 +103,10 @@ namespace detail {
     constexpr std::string_view define = "#define ";
     return text.starts_with(define) ? std::string(first_word(text.substr(define.size()))) : "";
   }
-  if (const std::size_t pointer = text.find("(*"); pointer != std::string_view::npos) {
-    return std::string(first_word(trim(text.substr(pointer + 2))));
+  for (const std::string_view pointer : {"(TENON_CALL*", "(*"}) {
+    if (const std::size_t at = text.find(pointer); at != std::string_view::npos) {
+      return std::string(first_word(trim(text.substr(at + pointer.size()))));
+    }
   }
   const std::string_view name = last_word(text.substr(0, text.find_first_of("[{;=:")));
   return name == "enum" || name == "union" || name == "struct" ? "" : std::string(name);

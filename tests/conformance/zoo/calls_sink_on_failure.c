@@ -5,7 +5,7 @@
 static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
                                void* context) {
   const tenon_status status = good_get_option(backend, key, sink, context);
-  if (status != TENON_STATUS_OK) sink(context, &good_specs[0].initial);
+  if (status != TENON_STATUS_OK) sink(context, &good_initial);
   return status;
 }
 

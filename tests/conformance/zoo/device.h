@@ -10,6 +10,10 @@
 
 enum { zoo_device_type = 12 };
 
+#ifndef ZOO_IDENTITY
+#define ZOO_IDENTITY "zoo:0"
+#endif
+
 static inline int is_zoo_device(tenon_dl_device device) {
   return device.device_type == zoo_device_type && device.device_id == 0;
 }
@@ -27,6 +31,7 @@ static inline tenon_status device_list(tenon_backend* backend, tenon_device_sink
       .device = {zoo_device_type, 0},
       .name = "cage 0",
       .description = "Memory of the host",
+      .identity = ZOO_IDENTITY,
   };
   sink(context, &info);
   return TENON_STATUS_OK;

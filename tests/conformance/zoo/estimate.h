@@ -16,13 +16,13 @@ static tenon_status estimate(tenon_backend* backend, const tenon_init_context* c
 #ifdef BEFORE_ESTIMATE
   BEFORE_ESTIMATE(context);
 #endif
-  const tenon_memory_need need = {
-      .struct_size = sizeof need,
-      .kind = TENON_MEMORY_WORKSPACE,
+  const tenon_memory_use use = {
+      .struct_size = sizeof use,
       .device = {.device_type = TENON_DL_CPU},
       .nbytes = STATED,
+      .kind = TENON_MEMORY_WORKSPACE,
   };
-  sink(sink_context, &need);
+  sink(sink_context, &use);
   return TENON_STATUS_OK;
 }
 

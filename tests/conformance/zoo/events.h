@@ -11,6 +11,13 @@
 
 #include "good.h"
 
+/// A function of the host for the end of a run.
+typedef struct callback {
+  tenon_event_function function;
+  void* data;
+  struct callback* next;
+} callback;
+
 /// One run that was started. The delegate and its events share it.
 typedef struct run {
   atomic_int users;
@@ -25,6 +32,7 @@ typedef struct run {
   float* numbers;
   size_t nbytes;
   struct run* after;  ///< NULL, or a run that must be done first.
+  callback* callbacks;
 } run;
 
 struct tenon_event {
@@ -66,12 +74,23 @@ static inline void run_wait_for_join(run* awaited) {
   while (!awaited->is_joined) pthread_cond_wait(&awaited->changed, &awaited->mutex);
   pthread_mutex_unlock(&awaited->mutex);
 }
-static inline void run_finish(run* finished) {
-  pthread_mutex_lock(&finished->mutex);
-  finished->is_done = 1;
-  pthread_cond_broadcast(&finished->changed);
-  pthread_mutex_unlock(&finished->mutex);
+/// Whether it is done in `timeout_ns`.
+static inline int run_wait_for(run* awaited, uint64_t timeout_ns) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  const uint64_t nanoseconds = (uint64_t)end.tv_nsec + timeout_ns % 1000000000;
+  end.tv_sec += (time_t)(timeout_ns / 1000000000 + nanoseconds / 1000000000);
+  end.tv_nsec = (long)(nanoseconds % 1000000000);
+  pthread_mutex_lock(&awaited->mutex);
+  int failure = 0;
+  while (!awaited->is_done && failure == 0) {
+    failure = pthread_cond_timedwait(&awaited->changed, &awaited->mutex, &end);
+  }
+  const int is_done = awaited->is_done;
+  pthread_mutex_unlock(&awaited->mutex);
+  return is_done;
 }
+static inline void run_finish(run* finished);
 
 /// Writes the output, unless the run was cancelled.
 static inline void run_write(run* written) {
@@ -96,9 +115,36 @@ static inline void run_pause(void) { nanosleep(&(struct timespec){.tv_nsec = 200
 #ifndef ZOO_WAIT_STATUS
 #define ZOO_WAIT_STATUS(awaited) ((awaited)->status)
 #endif
+/// What a wait does whose limit has passed.
+#ifndef ZOO_TIMES_OUT
+#define ZOO_TIMES_OUT(event) (void)0
+#endif
+/// Calls a host's function.
+#ifndef ZOO_CALL_BACK
+#define ZOO_CALL_BACK(function, data) (function)(data)
+#endif
+/// Whether a host's function is to be called later.
+#ifndef ZOO_CALLS_LATER
+#define ZOO_CALLS_LATER(asked) (!(asked)->is_done)
+#endif
 #ifndef ZOO_DESTROYS_EVENT
 #define ZOO_DESTROYS_EVENT(event) (void)0
 #endif
+
+static inline void run_finish(run* finished) {
+  pthread_mutex_lock(&finished->mutex);
+  finished->is_done = 1;
+  callback* next = finished->callbacks;
+  finished->callbacks = NULL;
+  pthread_cond_broadcast(&finished->changed);
+  pthread_mutex_unlock(&finished->mutex);
+  while (next) {
+    callback* const now = next;
+    next = now->next;
+    ZOO_CALL_BACK(now->function, now->data);
+    free(now);
+  }
+}
 
 static inline void* run_work(void* argument) {
   run* const work = (run*)argument;
@@ -186,9 +232,17 @@ static inline tenon_status events_record(tenon_backend* backend, tenon_delegate*
   return TENON_STATUS_OK;
 }
 
-static inline tenon_status events_wait(tenon_backend* backend, tenon_event* event) {
+static inline tenon_status events_wait(tenon_backend* backend, tenon_event* event,
+                                       uint64_t timeout_ns) {
   if (!event->of) return TENON_STATUS_OK;
-  run_wait(event->of);
+  if (timeout_ns == TENON_NO_TIMEOUT) {
+    run_wait(event->of);
+  } else if (!run_wait_for(event->of, timeout_ns)) {
+    ZOO_TIMES_OUT(event);
+    return good_fail(backend->host, TENON_STATUS_TIMED_OUT,
+                     "wait: expected a run that is done in %llu ns, found one that is not",
+                     (unsigned long long)timeout_ns);
+  }
   const tenon_status status = ZOO_WAIT_STATUS(event->of);
   if (status == TENON_STATUS_OK) return status;
   return good_fail(backend->host, status,
@@ -212,6 +266,26 @@ static inline tenon_status events_wait_on(tenon_backend* backend, tenon_delegate
   return TENON_STATUS_OK;
 }
 
+static inline tenon_status events_on_complete(tenon_backend* backend, tenon_event* event,
+                                              tenon_event_function function, void* data) {
+  run* const asked = event->of;
+  if (asked) {
+    callback* const made = (callback*)malloc(sizeof *made);
+    if (!made) return events_no_memory(backend);
+    pthread_mutex_lock(&asked->mutex);
+    const int is_later = ZOO_CALLS_LATER(asked);
+    if (is_later) {
+      *made = (callback){function, data, asked->callbacks};
+      asked->callbacks = made;
+    }
+    pthread_mutex_unlock(&asked->mutex);
+    if (is_later) return TENON_STATUS_OK;
+    free(made);
+  }
+  ZOO_CALL_BACK(function, data);
+  return TENON_STATUS_OK;
+}
+
 static inline void events_destroy(tenon_backend* backend, tenon_event* event) {
   (void)backend;
   if (!event) return;
@@ -229,6 +303,7 @@ static const tenon_events_v1 zoo_events = {
     .query = events_query,
     .wait_on = events_wait_on,
     .destroy_event = events_destroy,
+    .on_complete = events_on_complete,
 };
 
 static inline tenon_status events_execute(tenon_backend* backend, tenon_delegate* delegate,

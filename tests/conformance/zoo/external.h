@@ -46,9 +46,9 @@ static inline int zoo_has_range(const tenon_external_memory* memory) {
 static inline tenon_status zoo_import(tenon_backend* backend, const tenon_external_memory* memory,
                                       tenon_imported_memory** out, void** address) {
   const tenon_host* const host = backend->host;
-  if (memory->kind != TENON_EXTERNAL_MEMFD) {
-    return good_fail(host, ZOO_UNKNOWN_KIND, "memory: expected kind %d, found kind %u",
-                     TENON_EXTERNAL_MEMFD, memory->kind);
+  if (strcmp(memory->kind, TENON_KIND_MEMFD) != 0) {
+    return good_fail(host, ZOO_UNKNOWN_KIND, "memory: expected kind '%s', found kind '%s'",
+                     TENON_KIND_MEMFD, memory->kind);
   }
   if (memory->device.device_type != TENON_DL_CPU || !ZOO_HAS_RANGE(memory)) {
     return good_fail(host, TENON_STATUS_INVALID_ARGUMENT,
@@ -85,9 +85,9 @@ static inline void zoo_release(tenon_backend* backend, tenon_imported_memory* me
 
 static inline tenon_status zoo_check_fence(tenon_backend* backend,
                                            const tenon_external_fence* fence) {
-  if (fence->kind == TENON_FENCE_EVENT_FD) return TENON_STATUS_OK;
+  if (strcmp(fence->kind, TENON_KIND_EVENTFD) == 0) return TENON_STATUS_OK;
   return good_fail(backend->host, TENON_STATUS_NOT_SUPPORTED,
-                   "fence: expected kind %d, found kind %u", TENON_FENCE_EVENT_FD, fence->kind);
+                   "fence: expected kind '%s', found kind '%s'", TENON_KIND_EVENTFD, fence->kind);
 }
 
 static inline tenon_status zoo_wait_fence(tenon_backend* backend, tenon_delegate* delegate,
@@ -124,17 +124,20 @@ static inline tenon_status zoo_signal_fence(tenon_backend* backend, tenon_delega
 #ifndef ZOO_SIGNAL_FENCE
 #define ZOO_SIGNAL_FENCE zoo_signal_fence
 #endif
-#define ZOO_EXTENSIONS(id)                                                  \
-  do {                                                                      \
-    static const tenon_external_memory_v1 external = {                      \
-        .struct_size = sizeof external,                                     \
-        .memory_kinds = UINT64_C(1) << TENON_EXTERNAL_MEMFD,                \
-        .fence_kinds = UINT64_C(1) << TENON_FENCE_EVENT_FD,                 \
-        .import_memory = ZOO_IMPORT,                                        \
-        .release_memory = ZOO_RELEASE,                                      \
-        .wait_fence = ZOO_WAIT_FENCE,                                       \
-        .signal_fence = ZOO_SIGNAL_FENCE};                                  \
-    if (strcmp(id, TENON_EXTENSION_EXTERNAL_MEMORY) == 0) return &external; \
+#define ZOO_EXTENSIONS(id)                                                               \
+  do {                                                                                   \
+    static const char* const memory_kinds[] = {TENON_KIND_MEMFD};                        \
+    static const char* const fence_kinds[] = {TENON_KIND_EVENTFD};                       \
+    static const tenon_external_memory_v1 external = {.struct_size = sizeof external,    \
+                                                      .num_memory_kinds = 1,             \
+                                                      .num_fence_kinds = 1,              \
+                                                      .memory_kinds = memory_kinds,      \
+                                                      .fence_kinds = fence_kinds,        \
+                                                      .import_memory = ZOO_IMPORT,       \
+                                                      .release_memory = ZOO_RELEASE,     \
+                                                      .wait_fence = ZOO_WAIT_FENCE,      \
+                                                      .signal_fence = ZOO_SIGNAL_FENCE}; \
+    if (strcmp(id, TENON_EXTENSION_EXTERNAL_MEMORY) == 0) return &external;              \
   } while (0)
 
 #endif  // TENON_ZOO_EXTERNAL_H

@@ -2,10 +2,10 @@
 // Breaks TN-KRN-7 at level 5: create_kernel succeeds and returns NULL.
 #include "kernels.h"
 
-static tenon_status create(tenon_backend* backend, const char* op, tenon_value* const* args,
-                           uint32_t num_args, tenon_kernel** out) {
+static tenon_status create(tenon_backend* backend, const tenon_kernel_context* context,
+                           tenon_kernel** out) {
   *out = NULL;
-  return kernels_check(backend, op, args, num_args);
+  return kernels_check(backend, context);
 }
 
 #undef ZOO_CREATE_KERNEL

@@ -6,5 +6,5 @@
 __asm__(
     ".type tenon_plugin_v1, %gnu_unique_object\n"
     ".set tenon_plugin_v1, zoo_object_of_c\n"
-    ".size tenon_plugin_v1, 856\n");
-_Static_assert(sizeof(zoo_object) == 856, "the symbol has another size than the object");
+    ".size tenon_plugin_v1, 984\n");
+_Static_assert(sizeof(zoo_object) == 984, "the symbol has another size than the object");

@@ -58,7 +58,6 @@ typedef struct good_model {
 struct tenon_backend {
   const tenon_host* host;
   atomic_llong bias;
-  atomic_llong num_delegates;
   void* note;  ///< State of a broken plugin; NULL at first.
 };
 
@@ -110,7 +109,6 @@ static inline tenon_status good_open(const tenon_host* host, tenon_backend** out
   }
   backend->host = host;
   atomic_init(&backend->bias, 0);
-  atomic_init(&backend->num_delegates, 0);
   backend->note = NULL;
   *out = backend;
   return TENON_STATUS_OK;
@@ -217,14 +215,12 @@ static inline tenon_status good_new_delegate(tenon_backend* backend, good_model*
                      "delegate: expected %zu bytes of memory, found none", sizeof *delegate);
   }
   delegate->model = model;
-  atomic_fetch_add(&backend->num_delegates, 1);
   *out = delegate;
   return TENON_STATUS_OK;
 }
 
 static inline void good_destroy(tenon_backend* backend, tenon_delegate* delegate) {
-  if (!delegate) return;
-  atomic_fetch_sub(&backend->num_delegates, 1);
+  (void)backend;
   free(delegate);
 }
 

@@ -35,6 +35,9 @@
 #ifndef ZOO_GET_OPTION
 #define ZOO_GET_OPTION good_get_option
 #endif
+#ifndef ZOO_MEMORY_INFO
+#define ZOO_MEMORY_INFO good_memory_info
+#endif
 #ifndef ZOO_CREATE_SESSION
 #define ZOO_CREATE_SESSION good_create_session
 #endif
@@ -110,7 +113,7 @@ static const tenon_options_v1 zoo_options = {
 };
 static const tenon_memory_info_v1 zoo_memory_info = {
     .struct_size = sizeof(tenon_memory_info_v1),
-    .memory_info = good_memory_info,
+    .memory_info = ZOO_MEMORY_INFO,
 };
 static const tenon_sessions_v1 zoo_sessions = {
     .struct_size = sizeof(tenon_sessions_v1),
@@ -166,7 +169,7 @@ typedef struct zoo_object {
 
 extern ZOO_CONST zoo_object ZOO_SYMBOL;
 
-__attribute__((visibility("default"))) ZOO_CONST zoo_object ZOO_SYMBOL = {
+TENON_EXPORT ZOO_CONST zoo_object ZOO_SYMBOL = {
     .head =
         {
             .magic = ZOO_MAGIC,

@@ -9,7 +9,7 @@ typedef struct relocated_record {
   const void* address;
   char id[TENON_ID_SIZE];
   char tags[TENON_TEXT_SIZE];
-  char cpu_features[TENON_TEXT_SIZE];
+  char cpu_features[TENON_FEATURES_SIZE];
   char description[TENON_TEXT_SIZE];
   uint32_t flags;
   uint32_t reserved;

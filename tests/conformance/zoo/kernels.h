@@ -38,8 +38,11 @@ static inline tenon_status kernels_missing(tenon_backend* backend, const char* o
   return TENON_STATUS_OPERATOR_MISSING;
 }
 
-static inline tenon_status kernels_check(tenon_backend* backend, const char* op,
-                                         tenon_value* const* args, uint32_t num_args) {
+static inline tenon_status kernels_check(tenon_backend* backend,
+                                         const tenon_kernel_context* context) {
+  const char* const op = context->op;
+  tenon_value* const* const args = context->args;
+  const uint32_t num_args = context->num_args;
   if (kernels_num_args(op) == 0) return kernels_missing(backend, op);
   if (num_args != kernels_num_args(op)) {
     return good_fail(backend->host, TENON_STATUS_INVALID_ARGUMENT,
@@ -59,24 +62,23 @@ static inline tenon_status kernels_check(tenon_backend* backend, const char* op,
   return TENON_STATUS_OK;
 }
 
-static inline tenon_status kernels_make(tenon_backend* backend, tenon_value* const* args,
-                                        uint32_t num_args, tenon_kernel** out) {
+static inline tenon_status kernels_make(tenon_backend* backend, const tenon_kernel_context* context,
+                                        tenon_kernel** out) {
   tenon_kernel* const kernel = (tenon_kernel*)calloc(1, sizeof *kernel);
   if (!kernel) {
     return good_fail(backend->host, TENON_STATUS_MEMORY_ALLOCATION_FAILED,
                      "kernel: expected %zu bytes of memory, found none", sizeof *kernel);
   }
-  kernel->args = args;
-  kernel->num_args = num_args;
+  kernel->args = context->args;
+  kernel->num_args = context->num_args;
   *out = kernel;
   return TENON_STATUS_OK;
 }
 
-static inline tenon_status kernels_create(tenon_backend* backend, const char* op,
-                                          tenon_value* const* args, uint32_t num_args,
-                                          tenon_kernel** out) {
-  const tenon_status status = kernels_check(backend, op, args, num_args);
-  return status == TENON_STATUS_OK ? kernels_make(backend, args, num_args, out) : status;
+static inline tenon_status kernels_create(tenon_backend* backend,
+                                          const tenon_kernel_context* context, tenon_kernel** out) {
+  const tenon_status status = kernels_check(backend, context);
+  return status == TENON_STATUS_OK ? kernels_make(backend, context, out) : status;
 }
 
 static inline tenon_status kernels_run(tenon_kernel* kernel,

@@ -13,6 +13,7 @@ static tenon_status set_stream(tenon_backend* backend, tenon_delegate* delegate,
 
 static const tenon_streams_v1 streams = {
     .struct_size = sizeof(tenon_streams_v1),
+    .kind = "zoo.stream",
     .set_stream = set_stream,
 };
 

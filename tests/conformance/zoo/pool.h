@@ -18,7 +18,8 @@ static inline const tenon_thread_pool* pool_of(const tenon_execution_context* co
 
 enum { pool_parts = 8 };
 
-static inline tenon_status pool_count(void* data, uint64_t begin, uint64_t end) {
+static inline tenon_status pool_count(void* data, uint32_t worker, uint64_t begin, uint64_t end) {
+  (void)worker;
   atomic_fetch_add((atomic_uint*)data, (unsigned)(end - begin));
   return TENON_STATUS_OK;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-HST-1 at level 3: `init` reads `permit_code` beyond the end of an older context.
+// Breaks TN-HST-1: `init` reads beyond the end of its context.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
                          tenon_delegate** out) {
-  (void)((const volatile tenon_init_context*)context)->permit_code;
+  (void)*((const volatile char*)context + context->struct_size);
   return good_init(backend, context, out);
 }
 

@@ -4,8 +4,8 @@
 #include "good.h"
 
 static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
-                                   tenon_delegate** out) {
-  const tenon_status status = good_create_session(backend, delegate, out);
+                                   const tenon_session_context* context, tenon_delegate** out) {
+  const tenon_status status = good_create_session(backend, delegate, context, out);
   if (status == TENON_STATUS_OK) (*out)->note = delegate;
   return status;
 }

@@ -25,8 +25,8 @@ static tenon_status init(tenon_backend* backend, const tenon_init_context* conte
 }
 
 static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
-                                   tenon_delegate** out) {
-  const tenon_status status = good_create_session(backend, delegate, out);
+                                   const tenon_session_context* context, tenon_delegate** out) {
+  const tenon_status status = good_create_session(backend, delegate, context, out);
   if (status == TENON_STATUS_OK) (*out)->note = NULL;
   return status;
 }

@@ -9,7 +9,8 @@ typedef struct meeting {
   atomic_uint num_here;
 } meeting;
 
-static tenon_status meet(void* data, uint64_t begin, uint64_t end) {
+static tenon_status meet(void* data, uint32_t worker, uint64_t begin, uint64_t end) {
+  (void)worker;
   meeting* const here = (meeting*)data;
   atomic_fetch_add(&here->num_here, (unsigned)(end - begin));
   // Not for ever: a pool that fails begins no other part.

@@ -55,17 +55,30 @@ def _compiled_models(target):
                       "--plugin", f"{target.build}/reference_backends/cpu_aoti/cpu_aoti.so", folder])
 
 
+def _kept(target):
+    """Binaries of the day of a freeze, where there are any."""
+    if "/aarch64/" not in pathlib.Path("tests/abi/kept/manifest.json").read_text(encoding="utf-8"):
+        target.not_run("kept binaries: there are none yet")
+        return
+    packages.need(target.part, {"patchelf": "patchelf"})
+    backends = f"{target.build}/examples/backends"
+    target.check("kept binaries and those of today run each other", [
+        "python3", "tests/abi/kept/kept_test.py", "aarch64", f"{target.build}/{TENON_RUN}", f"{target.build}/{CONFORMANCE}",
+        f"{backends}/hello.so", f"{backends}/demo_backend.so", os.path.abspath(target.emulate[0]),
+        f"{sysroot(target.part, 'arm64')}/lib/ld-linux-aarch64.so.1"])
+
+
 def arm64(target):
     """All that runs there."""
     _arm64(target)
     target.compile(*PROGRAMS, *target.needs_of(UNIT_TESTS), "reference_backends/cpu_aoti/cpu_aoti.so",
                    "tests/live/checks/aoti-cases")
-    target.check("layouts of the boundary: the numbers of x86-64",
-                 lambda: target.compile_in(target.build, "tests/abi/liblayout-today.a", "tests/abi/liblayout-frozen.a"))
+    target.check_layout("LP64", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++")
     target.check_units()
     target.check_programs()
     _compiled_models(target)
     target.check_kit("hello", "demo_backend", "arithmetic_kernels", "graph_backend")
+    _kept(target)
     target.not_run("the bridges to ExecuTorch, archives of PyTorch, the Python package")
     target.not_run("unit tests of programs: they change each byte of many files, which takes the emulator a quarter of an "
                    "hour")
@@ -87,6 +100,7 @@ def _large_file(target):
 def armhf(target):
     """What 32 bits take."""
     _configure(target, "armhf", "arm-linux-gnueabihf", "qemu-arm-static")
+    target.check_layout("armv7", "arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-g++")
     target.compile(*PLUGINS, TENON_RUN)
     target.check_programs()
     target.check("a program of 5 GiB is refused by its size", lambda: _large_file(target))

@@ -25,7 +25,8 @@ def _headers():
              if path.suffix in (".h", ".hpp") and "compiler" not in path.parts
              # What reads JSON, and what asks the processor, is for hosts. <intrin.h> contradicts mingw-w64's headers.
              and not re.search("#include <(nlohmann/|intrin.h)", path.read_text(encoding="utf-8"))]
-    return sorted(str(path) for path in [*found, include / "tenon.hpp", include / "aot.hpp"])
+    return sorted(str(path) for path in [*found, include / "tenon.hpp", include / "aot.hpp",
+                                        include / "host/c/tenon_host.h"])
 
 
 def check(part, python):

@@ -144,6 +144,11 @@ class Target:
         self.check(f"tenon-run {name} with {os.path.basename(plugin)}{pair}",
                    [*self.emulate, f"{host}/{TENON_RUN}", program, "--plugin", f"{plugins}/examples/backends/{plugin}", *words])
 
+    def check_layout(self, layout, *compilers):
+        """The structs of the boundary, by the compilers of the target; `layout` is one of tests/abi/checker/layout.py."""
+        self.check(f"layout of the boundary: {layout}", ["python3", "tests/abi/layout_test.py", "include",
+                                                         *(f"{layout}:{compiler}" for compiler in compilers)])
+
     def check_programs(self, host=None, plugins=None, quick=False):
         """Programs with recorded numbers, by tenon-run of one build folder with the plugins of another."""
         host, plugins = host or self.build, plugins or self.build

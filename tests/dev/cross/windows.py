@@ -66,6 +66,7 @@ def windows(target):
     counted = target.check("headers for authors, and plugins, by the rules of Microsoft's compiler",
                            lambda: msvc.check(part, python))
     target.detail(counted)
+    target.check_layout("LLP64", GCC, GXX)
     # What is compared with what it makes on Linux, and programs for the zoo.
     target.compile_in(NATIVE, "examples/backends/hello.so", "examples/programs/tenon-inspect/tenon-inspect", "examples/programs/tenon-new/tenon-new",
                       "tests/conformance/zoo/zoo.json")
@@ -73,7 +74,8 @@ def windows(target):
     described.mkdir(parents=True, exist_ok=True)
     shutil.copy(libzip(part, "windows", "Windows", [GCC]) / "libzip.pc", described)
     headers.cross_build(part, target.build, ["windows"],
-                        [*windows_checks.UNITS, *PLUGINS, *KERNELS, *PROGRAMS, f"{CONFORMANCE}.exe"], tests=True)
+                        [*windows_checks.UNITS, *windows_checks.C_INTERFACE, *PLUGINS, *KERNELS, *PROGRAMS,
+                         f"{CONFORMANCE}.exe"], tests=True)
     _programs(target)
     _zoo(target)
     windows_checks.check_all(target, WINE)

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import re
 import subprocess
+import sys
 import tempfile
 
 from dev import processes
@@ -47,6 +48,15 @@ UNITS = QUICK_UNITS + [
     "tests/unit/host/registry/discovery-test.exe",
     "tests/unit/host/method/host-test.exe",
     "tests/unit/host/program/programs-test.exe",
+]
+
+
+# The DLL of the C interface, a program in C, and the unit tests with their plugin.
+C_INTERFACE = [
+    "include/tenon/host/libtenon-1.dll",
+    "examples/applications/sines.exe",
+    "tests/unit/host/c/counting.dll",
+    "tests/unit/host/c/host-c-test.exe",
 ]
 
 
@@ -316,16 +326,38 @@ def repeated_loads(checks):
         checks.results.detail(done[1].strip())
 
 
-def unit_tests(checks, programs):
+def unit_tests(checks, programs, **variables):
     for program in programs:
         done = checks.expect(
             f"unit tests: {pathlib.Path(program).stem}",
             [checks.build / program, "--use-colour", "no"],
             out="All tests passed",
+            **variables,
         )
         counted = re.search(r"All tests passed \((.*)\)", done[1])
         if counted:
             checks.results.detail(counted[1])
+
+
+def c_interface(checks):
+    """libtenon-1.dll: what it exports, a program in C that uses it, and the unit tests of the C interface."""
+    library = checks.build / C_INTERFACE[0]
+    folder = ROOT / "include/tenon/host/c"
+    checks.results.check(
+        "libtenon-1.dll exports what its header declares, and nothing else",
+        [sys.executable, str(ROOT / "tests/abi/host_c/symbols_test.py"), str(folder / "tenon_host.h"),
+         str(folder / "tenon-host.map"), str(library),
+         str(ROOT / "include/packages/debian/files/libtenon1.symbols")])
+    found = {"WINEPATH": windows(library.parent)}
+    words = [checks.build / C_INTERFACE[1], windows(checks.build / "examples/backends/demo_backend.dll")]
+    done = checks.run(*words, windows(FIXTURES / "demo_sin_inline/model.pte"), **found)
+    checks.results.result(
+        "a program in C runs a model by libtenon-1.dll",
+        done[0] == 0 and done[1].split() == ["0.0998334", "0.198669", "0.29552", "0.389418"], done)
+    missing = windows(checks.folder / "none.pte")
+    checks.expect("a program in C prints why libtenon-1.dll failed", [*words, missing], code=1,
+                  err=f"sines: AccessFailed: {missing}: No such file or directory", **found)
+    unit_tests(checks, [C_INTERFACE[3]], **found)
 
 
 def conformance(checks, level):
@@ -372,6 +404,7 @@ def run_all(checks, quick, kit_level):
             ("tenon-compile", lambda: compiler(checks)),
             ("tenon-new", lambda: new_backend(checks)),
             ("repeated loads", lambda: repeated_loads(checks)),
+            ("C interface", lambda: c_interface(checks)),
         ]
     if kit_level == 0:
         checks.results.not_run("the conformance kit (--kit-level 0)")

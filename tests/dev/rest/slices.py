@@ -87,8 +87,8 @@ SLICES = (
     Slice("quick-backends", "the same for the backends", ("./dev quick --suite backends --no-suite slow",), 8),
     Slice("quick-kit", "the same for the conformance kit",
           ("./dev quick --suite conformance --no-suite slow",), 12),
-    Slice("quick-headers", "each header by itself with each option of both compilers; the boundary; pages; the Python "
-          "package", ("./dev quick --suite headers --suite abi --suite docs --suite lint --suite python --suite gpu "
+    Slice("quick-headers", "each header by itself with each option of both compilers; the boundary, abidiff; pages; the "
+          "Python package", ("./dev quick --suite headers --suite abi --suite docs --suite lint --suite python --suite gpu "
                       "--no-suite ages",), 10),
     Slice("zoo", "the zoo at the kit's default level: each broken plugin is caught by its rule, and by no other",
           ("TENON_ZOO_LEVEL=5 ./dev slow --suite zoo",), 10),

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 #include <utility>
+#include "tenon/abi/private/changes.h"
 
 namespace tenon::fuzz {
 
@@ -20,7 +21,7 @@ struct FuzzHost::Prepared : tenon_prepared {
     const std::size_t nbytes = size % 2 == 0 ? 16 : 0;
     if (nbytes != 0) made->bytes = std::make_unique<char[]>(nbytes);
     static_cast<tenon_prepared&>(*made) = {
-        sizeof(tenon_prepared), 0, made->bytes.get(), nbytes, &store, &release};
+        sizeof(tenon_prepared), 0, nbytes, made->bytes.get(), &store, &release, nullptr};
     *out = made;
     return TENON_STATUS_OK;
   }
@@ -88,7 +89,7 @@ struct Program::Map : tenon_named_data_map {
         in_between(std::move(between)) {}
   std::function<void()> in_between;  ///< What other threads of the application do meanwhile.
   std::unique_ptr<char[]> weight = std::make_unique<char[]>(10);
-  std::vector<std::int32_t> sizes{5, 2};
+  std::vector<std::int64_t> sizes{5, 2};
   std::vector<std::uint8_t> order{0, 1};
 
   static Map& of(const tenon_named_data_map* self) {

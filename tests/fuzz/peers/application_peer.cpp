@@ -199,7 +199,12 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
     case Call::create_session:
       to.put(delegate());
       to.put<std::uint64_t>(now().number_or(2));
-      return;
+      to.put<std::uint64_t>(now().rarely() ? delegate() : 0);
+      to.put<std::uint8_t>(now().byte() & 1);
+      to.put(tenon_scheduling{sizeof(tenon_scheduling), now().byte(), 1, 1});
+      if (now().often()) return to.put<std::uint64_t>(0);
+      to.put<std::uint64_t>(now().number_or(1));
+      return put_option(to);
     case Call::set_option:
       return put_option(to);
     case Call::get_option:
@@ -214,10 +219,13 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
     case Call::read_state:
       to.put(delegate());
       to.put<std::uint64_t>(now().number());
+      to.put<std::uint64_t>(now().number_or(0));
+      to.put<std::uint64_t>(now().number_or(16));
       return;
     case Call::write_state: {
       to.put(delegate());
       to.put<std::uint64_t>(now().number());
+      to.put<std::uint64_t>(now().number_or(0));
       const std::vector<std::byte> bytes(
           static_cast<std::size_t>(std::min<std::uint64_t>(now().number_or(16), 100'000)));
       return to.put_bytes(bytes.data(), bytes.size());
@@ -253,9 +261,9 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
       return;
     case Call::import_memory: {
       to.put(now().number_or(2));
+      to.put(static_cast<std::uint32_t>(now().below(5)));
       tenon_external_memory memory{};
       memory.struct_size = sizeof memory;
-      memory.kind = 1 + static_cast<std::uint32_t>(now().below(10));
       memory.descriptor = -1;
       memory.offset = now().number_or(0);
       memory.nbytes = now().number_or(256);
@@ -274,7 +282,7 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
     case Call::wait_fence:
     case Call::signal_fence:
       to.put(delegate());
-      to.put<std::uint32_t>(1 + static_cast<std::uint32_t>(now().below(4)));
+      to.put<std::uint32_t>(static_cast<std::uint32_t>(now().below(4)));
       to.put<std::uint64_t>(now().number());
       return attach(8);
     case Call::memory_info:
@@ -469,7 +477,7 @@ void ApplicationPeer::answer() {
       to.put<std::int32_t>(0);
       const std::size_t rank = now().below(5);
       to.put<std::uint64_t>(rank);
-      for (std::size_t i = 0; i < rank; ++i) to.put<std::int32_t>(now().byte());
+      for (std::size_t i = 0; i < rank; ++i) to.put<std::int64_t>(now().byte());
       for (std::size_t i = 0; i < rank; ++i) to.put<std::uint8_t>(now().byte());
       break;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "guest_parts.hpp"
+#include "tenon/abi/private/changes.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -167,7 +168,7 @@ void use_context(const tenon_execution_context& context) {
           static_cast<const tenon_threads_v1*>(find(TENON_EXTENSION_THREADS))) {
     const tenon_thread_pool* const pool = threads->get_pool(&context);
     if (pool) read_bytes(pool->processors, pool->num_processors * sizeof(std::uint32_t));
-    const auto part = [](void*, std::uint64_t, std::uint64_t) -> tenon_status {
+    const auto part = [](void*, std::uint32_t, std::uint64_t, std::uint64_t) -> tenon_status {
       return TENON_STATUS_OK;
     };
     if (pool && now().rarely()) {

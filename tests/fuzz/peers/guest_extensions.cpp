@@ -8,9 +8,17 @@
 namespace tenon::fuzz {
 namespace {
 
-tenon_status create_session(tenon_backend* backend, tenon_delegate* parent, tenon_delegate** out) {
+tenon_status create_session(tenon_backend* backend, tenon_delegate* parent,
+                            const tenon_session_context* context, tenon_delegate** out) {
   check(backend);
   static_cast<void>(of(parent));
+  for (std::uint32_t i = 0; i < context->num_runtime_specs; ++i) {
+    read_option(context->runtime_specs[i]);
+  }
+  if (context->scheduling) read_bytes(context->scheduling, sizeof *context->scheduling);
+  if (context->state) static_cast<void>(of(context->state));
+  tenon_allocator* const memory = context->runtime_allocator;
+  if (void* const taken = memory->allocate(memory, 40, 64)) std::memset(taken, 1, 40);
   if (const tenon_status status = outcome(); status != TENON_STATUS_OK) return status;
   auto made = std::make_unique<Delegate>();
   *out = reinterpret_cast<tenon_delegate*>(made.get());
@@ -33,8 +41,8 @@ tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
   Delegate it;
   read_context(*context, it);
   give_back(it);
-  const tenon_memory_need need{sizeof need, 0, {TENON_DL_CPU, 0}, 64};
-  sink(sink_context, &need);
+  const tenon_memory_use use{sizeof use, 0, {TENON_DL_CPU, 0}, 64, TENON_MEMORY_WEIGHTS, nullptr};
+  sink(sink_context, &use);
   return outcome();
 }
 tenon_status free_memory(tenon_backend* backend, tenon_dl_device, std::uint64_t* nbytes) {
@@ -48,14 +56,16 @@ void cancel(tenon_backend* backend, tenon_delegate* delegate) {
 }
 tenon_status list_devices(tenon_backend* backend, tenon_device_sink sink, void* context) {
   check(backend);
-  const tenon_device_info info{sizeof info, 0, {4, 0}, "device", nullptr, 0};
+  const tenon_device_info info{sizeof info, 0, {4, 0}, 0, "device", nullptr, "uuid:0"};
   sink(context, &info);
   return outcome();
 }
-tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate, tenon_memory_info* out) {
+tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate, tenon_memory_sink sink,
+                         void* sink_context) {
   check(backend);
   if (delegate) static_cast<void>(of(delegate));
-  out->host_weights = 5;
+  const tenon_memory_use use{sizeof use, 0, {TENON_DL_CPU, 0}, 5, TENON_MEMORY_WEIGHTS, nullptr};
+  sink(sink_context, &use);
   return outcome();
 }
 tenon_status set_option(tenon_backend* backend, const tenon_option* option) {
@@ -93,18 +103,27 @@ tenon_status list_state(tenon_backend* backend, tenon_delegate* delegate,
   }
   return outcome();
 }
+/// Where a range of the part without an address is.
+std::byte* range_of_state(tenon_delegate* delegate, std::uint64_t part, std::uint64_t offset,
+                          std::uint64_t nbytes) {
+  auto& state = of(delegate).state;
+  if (part != 1) broken("a part is read or written that has an address");
+  if (offset > sizeof state || nbytes > sizeof state - offset) {
+    broken("a range of a state is outside of its part");
+  }
+  return reinterpret_cast<std::byte*>(&state) + offset;
+}
 tenon_status read_state(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                        void* to) {
+                        std::uint64_t offset, std::uint64_t nbytes, void* to) {
   check(backend);
-  if (part != 1) broken("a part is read that has an address");
-  std::memcpy(to, of(delegate).state, sizeof of(delegate).state);
+  std::memcpy(to, range_of_state(delegate, part, offset, nbytes), static_cast<std::size_t>(nbytes));
   return outcome();
 }
 tenon_status write_state(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                         const void* from) {
+                         std::uint64_t offset, std::uint64_t nbytes, const void* from) {
   check(backend);
-  if (part != 1) broken("a part is written that has an address");
-  std::memcpy(of(delegate).state, from, sizeof of(delegate).state);
+  std::memcpy(range_of_state(delegate, part, offset, nbytes), from,
+              static_cast<std::size_t>(nbytes));
   return outcome();
 }
 tenon_status state_written(tenon_backend* backend, tenon_delegate* delegate) {
@@ -209,13 +228,13 @@ tenon_status list_operators(tenon_backend* backend, tenon_operator_sink sink, vo
   sink(context, "aten::add.out");
   return outcome();
 }
-tenon_status create_kernel(tenon_backend* backend, const char* op, tenon_value* const* args,
-                           std::uint32_t num_args, tenon_kernel** out) {
+tenon_status create_kernel(tenon_backend* backend, const tenon_kernel_context* context,
+                           tenon_kernel** out) {
   check(backend);
-  read_text(op);
+  read_text(context->op);
   if (const tenon_status status = outcome(); status != TENON_STATUS_OK) return status;
   auto made = std::make_unique<Kernel>();
-  made->args.assign(args, args + num_args);
+  made->args.assign(context->args, context->args + context->num_args);
   *out = reinterpret_cast<tenon_kernel*>(made.get());
   guest->kernels.emplace(made.get(), std::move(made));
   return TENON_STATUS_OK;
@@ -236,25 +255,21 @@ void destroy_kernel(tenon_backend* backend, tenon_kernel* kernel) {
 
 const void* find_extension(tenon_backend* backend, const char* id) {
   check(backend);
+  static constexpr tenon_option initial{sizeof(tenon_option), TENON_OPTION_INT, "a", {}};
   static constexpr tenon_option_spec option_specs[] = {
-      {sizeof(tenon_option_spec),
-       TENON_OPTION_AT_RUNTIME,
-       "an option",
-       {sizeof(tenon_option), TENON_OPTION_INT, "a", {}}}};
+      {sizeof(tenon_option_spec), TENON_OPTION_AT_RUNTIME, "an option", "ms", &initial, &initial,
+       nullptr, nullptr, 0, 0}};
   static constexpr tenon_cancel_v1 cancel_table{sizeof cancel_table, 0, &cancel};
   static constexpr tenon_check_blob_v1 blobs{sizeof blobs, 0, &check_blob};
   static constexpr tenon_device_memory_v1 memory{
       sizeof memory, 0, &allocate, &free_block, &copy_to_device, &copy_to_host, &copy_on};
   static constexpr tenon_devices_v1 devices{sizeof devices, 0, &list_devices};
   static constexpr tenon_estimate_v1 estimates{sizeof estimates, 0, &estimate, &free_memory};
-  static constexpr tenon_external_memory_v1 external{sizeof external,
-                                                     0,
-                                                     1ull << TENON_EXTERNAL_DMA_BUF,
-                                                     1ull << TENON_FENCE_EVENT_FD,
-                                                     &import_memory,
-                                                     &release_memory,
-                                                     &pass_fence,
-                                                     &pass_fence};
+  static constexpr const char* memory_kinds[] = {TENON_KIND_DMA_BUF};
+  static constexpr const char* fence_kinds[] = {TENON_KIND_EVENTFD};
+  static constexpr tenon_external_memory_v1 external{
+      sizeof external, 0,           1,          1, memory_kinds, fence_kinds, &import_memory,
+      &release_memory, &pass_fence, &pass_fence};
   static constexpr tenon_intermediates_v1 intermediates{sizeof intermediates, 0,
                                                         &list_intermediates, &record};
   static constexpr tenon_kernels_v1 kernels{sizeof kernels, 0,           &list_operators,

@@ -246,7 +246,16 @@ void WorkerPeer::put_description(Writer& to) {
   for (std::size_t i = 0; i < count; ++i) {
     to.put<std::uint32_t>(TENON_OPTION_AT_RUNTIME);
     put_name(to);
+    put_name(to);
     put_option(to);
+    for (int limit = 0; limit < 2; ++limit) {
+      const bool is_there = now().rarely();
+      to.put<std::uint8_t>(is_there);
+      if (is_there) put_option(to);
+    }
+    const std::size_t num_choices = now().rarely() ? now().below(3) : 0;
+    to.put<std::uint64_t>(num_choices);
+    for (std::size_t c = 0; c < num_choices; ++c) put_text(to);
   }
 }
 
@@ -302,8 +311,14 @@ void WorkerPeer::put_answer(Lane& lane, Writer& to) {
     case Call::check_blob:
       return to.put(static_cast<std::uint32_t>(now().number()));
     case Call::memory_info:
-      to.put(tenon_memory_info{static_cast<std::uint32_t>(now().number()), 0, 1, 2, 3, 4});
-      return;
+    case Call::estimate:
+      for (std::size_t count = 1 + now().below(3); count > 0; --count) {
+        to.put<std::uint8_t>(1);
+        to.put(tenon_dl_device{TENON_DL_CPU, 0});
+        to.put<std::uint64_t>(now().number());
+        put_name(to);
+      }
+      return to.put<std::uint8_t>(0);
     case Call::get_option:
       return put_option(to);
     case Call::free_memory:
@@ -314,14 +329,6 @@ void WorkerPeer::put_answer(Lane& lane, Writer& to) {
         to.put(tenon_dl_device{4, 0});
         put_name(to);
         put_name(to);
-        to.put<std::uint64_t>(now().number());
-      }
-      return to.put<std::uint8_t>(0);
-    case Call::estimate:
-      for (std::size_t count = 1 + now().below(3); count > 0; --count) {
-        to.put<std::uint8_t>(1);
-        to.put(static_cast<std::uint32_t>(now().number()));
-        to.put(tenon_dl_device{TENON_DL_CPU, 0});
         to.put<std::uint64_t>(now().number());
       }
       return to.put<std::uint8_t>(0);

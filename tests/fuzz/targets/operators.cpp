@@ -8,7 +8,7 @@
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/mutate/json.hpp"
 #include "operators/proxy.hpp"
-#include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/abi/draft/kernel_lookup.h"
 #include "tenon/backend/context.hpp"
 
 namespace tenon::fuzz {

@@ -159,7 +159,11 @@ class Application {
     if (!description_) return;
     for (const tenon_option_spec& each : description_->specs()) {
       read_text(each.description);
-      read_option(each.initial);
+      read_text(each.unit);
+      for (const tenon_option* one : {each.initial, each.minimum, each.maximum}) {
+        if (one) read_option(*one);
+      }
+      for (std::uint32_t i = 0; i < each.num_choices; ++i) read_text(each.choices[i]);
     }
     for (const char* each : {description_->scheduling().priority, description_->scheduling().goal,
                              description_->scheduling().power}) {
@@ -241,7 +245,16 @@ class Application {
       auto made = std::make_unique<Delegate>();
       made->program = found.program;
       made->arguments = std::make_unique<CallArguments>(choices_, addresses());
-      guard([&] { return backend_->create_session(found.it(), &made->handle); });
+      tenon_option option{sizeof option, TENON_OPTION_INT, "a", {}};
+      tenon_scheduling hints{sizeof hints, TENON_PRIORITY_HIGH, 0, 0};
+      const bool has_option = choices_.rarely();
+      const tenon_session_context context{sizeof context,
+                                          has_option ? 1u : 0u,
+                                          has_option ? &option : nullptr,
+                                          choices_.rarely() ? &hints : nullptr,
+                                          nullptr,
+                                          choices_.rarely() ? found.handle : nullptr};
+      guard([&] { return backend_->create_session(found.it(), context, &made->handle); });
       if (made->handle) delegates_.push_back(std::move(made));
     });
   }
@@ -270,11 +283,14 @@ class Application {
       const std::size_t part = choices_.below(found.parts.size());
       const std::uint64_t size = found.parts[part];
       if (size > 200'000) return;  // A host asks its application before.
-      const auto room = std::make_unique<std::byte[]>(static_cast<std::size_t>(size));
+      // Mostly all of it, else a range, which need not be inside.
+      const std::uint64_t offset = choices_.rarely() ? choices_.below(9) : 0;
+      const std::uint64_t nbytes = choices_.rarely() ? choices_.below(9) : size;
+      const auto room = std::make_unique<std::byte[]>(static_cast<std::size_t>(nbytes));
       if (what % 4 == 1) {
-        static_cast<void>(backend_->read_state(found.it(), part, room.get()));
+        static_cast<void>(backend_->read_state(found.it(), part, offset, nbytes, room.get()));
       } else {
-        static_cast<void>(backend_->write_state(found.it(), part, room.get()));
+        static_cast<void>(backend_->write_state(found.it(), part, offset, nbytes, room.get()));
       }
     });
   }
@@ -321,15 +337,16 @@ class Application {
   void about_delegate() {
     const std::uint8_t what = choices_.byte();
     with_delegate([&](Delegate& found) {
-      tenon_memory_info info{};
-      info.struct_size = sizeof info;
+      const auto use = [](void*, const tenon_memory_use* one) { read_text(one->kind); };
       const tenon_scheduling hints{sizeof hints, 1, 1, 1};
       const int event = system_->open(std::make_shared<Object>());
-      const tenon_external_fence fence{sizeof fence, 1 + what % 3u, event, nullptr, 0, 0};
+      constexpr const char* kinds[] = {TENON_KIND_SYNC_FILE, TENON_KIND_EVENTFD,
+                                       TENON_KIND_VULKAN_SEMAPHORE_FD};
+      const tenon_external_fence fence{sizeof fence, 0, kinds[what % 3u], nullptr, event, 0};
       guard([&]() -> tenon_status {
         switch (what % 5) {
           case 0:
-            return backend_->memory_info(&found.it(), &info);
+            return backend_->memory_info(&found.it(), use, nullptr);
           case 1:
             return backend_->set_scheduling(found.it(), &hints);
           case 2:
@@ -347,14 +364,12 @@ class Application {
 
   void about_backend() {
     const std::uint8_t what = choices_.byte();
-    const auto need = [](void*, const tenon_memory_need* one) { read_bytes(one, sizeof *one); };
+    const auto use = [](void*, const tenon_memory_use* one) { read_text(one->kind); };
     const auto device = [](void*, const tenon_device_info* one) {
       read_text(one->name);
       read_text(one->description);
     };
     const auto op = [](void*, const char* name) { read_text(name); };
-    tenon_memory_info info{};
-    info.struct_size = sizeof info;
     std::uint64_t nbytes = 0;
     std::uint32_t verdict = 0;
     guard([&]() -> tenon_status {
@@ -364,7 +379,7 @@ class Application {
         case 1:
           return backend_->list_operators(op, nullptr);
         case 2:
-          return backend_->memory_info(nullptr, &info);
+          return backend_->memory_info(nullptr, use, nullptr);
         case 3:
           return backend_->free_memory({TENON_DL_CPU, 0}, &nbytes);
         case 4:
@@ -375,7 +390,7 @@ class Application {
           const auto before = std::exchange(host_->init, &program->context);
           const tenon_status status = what % 7 == 5
                                           ? backend_->check_blob(&program->context, &verdict)
-                                          : backend_->estimate(&program->context, need, nullptr);
+                                          : backend_->estimate(&program->context, use, nullptr);
           host_->init = before;
           return status;
         }
@@ -425,7 +440,9 @@ class Application {
         const host::FileDescriptor descriptor(system_->open(file));
         tenon_external_memory memory{};
         memory.struct_size = sizeof memory;
-        memory.kind = 1 + choices_.below(3) % 3u;
+        constexpr const char* kinds[] = {TENON_KIND_MEMFD, TENON_KIND_DMA_BUF,
+                                         TENON_KIND_OPAQUE_FD};
+        memory.kind = kinds[choices_.below(3) % 3u];
         memory.descriptor = descriptor.get();
         memory.nbytes = 256;
         memory.access = TENON_EXTERNAL_READ | TENON_EXTERNAL_WRITE;

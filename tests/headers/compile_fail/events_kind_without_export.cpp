@@ -14,7 +14,7 @@ class X final : public tenon::Backend<X>, public tenon::WithEvents<X> {
   tenon::Result<Event> create_event() { return Event{}; }
   tenon::Status start(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
   tenon::Status record_event(Delegate&, Event&) { return tenon::ok(); }
-  tenon::Status wait_event(Event&) { return tenon::ok(); }
+  tenon::Status wait_event(Event&, std::uint64_t) { return tenon::ok(); }
   tenon::Result<bool> query_event(Event&) { return true; }
   tenon::Status wait_on_event(Delegate&, Event&) { return tenon::ok(); }
   static constexpr const char* event_kind = "acme.fence";

@@ -5,7 +5,8 @@
 // that reads or writes it is killed; the other one is the device's. It says that it is two CUDA
 // devices, because programs know no other kind, and computes on the CPU.
 //
-// Blobs: "add" (out = a + b), "copy" (out = in), "fail-init", "fail-execute".
+// Blobs: "add" (out = a + b), "copy" (out = in), "fail-init", "fail-execute". With
+// FAR_WITHOUT_COPY_ON it leaves out copies from device to device.
 #include "plugins/far/far_memory.hpp"
 
 #include <sys/mman.h>
@@ -105,6 +106,7 @@ class Far final : public tenon::Backend<Far>,
   static constexpr std::string_view id = FAR_MEMORY_ID;
   static constexpr std::string_view tags = "debug";
   static constexpr std::int32_t num_devices = 2;
+  static constexpr const char* stream_kind = TENON_KIND_CUDA_STREAM;
 
   class Delegate {
    public:
@@ -196,7 +198,12 @@ class Far final : public tenon::Backend<Far>,
   Result<std::vector<tenon::DeviceInfo>> devices() {
     std::vector<tenon::DeviceInfo> out;
     for (std::int32_t i = 0; i < num_devices; ++i) {
-      out.push_back({{TENON_DL_CUDA, i}, "stand-in", "memory that the host cannot touch", 0});
+      out.push_back({{TENON_DL_CUDA, i},
+                     "stand-in",
+                     "memory that the host cannot touch",
+                     0,
+                     i == 0 ? far_memory().identity : std::string(),
+                     true});
     }
     return out;
   }
@@ -244,6 +251,7 @@ class Far final : public tenon::Backend<Far>,
     std::memcpy(to, address, nbytes);
     return tenon::ok();
   }
+#ifndef FAR_WITHOUT_COPY_ON
   Status copy_on(void* stream, tenon_dl_device to_device, void* to, tenon_dl_device from_device,
                  const void* from, std::size_t nbytes) {
     TENON_TRY(std::byte* const target, inside(to_device, to, nbytes));
@@ -261,6 +269,7 @@ class Far final : public tenon::Backend<Far>,
     busy_.insert(on);
     return tenon::ok();
   }
+#endif
 
   ~Far() {
     auto& record = far_memory();

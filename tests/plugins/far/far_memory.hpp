@@ -53,6 +53,7 @@ struct FarMemory {
   int fail_allocation = 0;  ///< The Nth from now on fails; 0: none.
   int fail_copy = 0;
   bool misaligned = false;  ///< Addresses are not aligned as was asked for.
+  std::string identity;     ///< Of device 0; device 1 has none.
 };
 
 /// The record of the stand-in.

@@ -9,7 +9,10 @@
 // arguments of one size.
 #include "plugins/later/later.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -43,16 +46,38 @@ using tenon::test::later_record;
 class End : public std::enable_shared_from_this<End> {
  public:
   void reach(Error error = Error::Ok, std::string text = {}) {
-    const std::lock_guard lock(mutex_);
-    error_ = error;
-    text_ = std::move(text);
-    reached_ = true;
-    changed_.notify_all();
+    std::vector<tenon::EventFunction> functions;
+    {
+      const std::lock_guard lock(mutex_);
+      error_ = error;
+      text_ = std::move(text);
+      reached_ = true;
+      functions.swap(functions_);
+      changed_.notify_all();
+    }
+    for (const tenon::EventFunction& function : functions) function();
   }
-  [[nodiscard]] Status wait() {
+  [[nodiscard]] Status wait(std::uint64_t timeout_ns = TENON_NO_TIMEOUT) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return reached_; });
+    // In parts, so that no limit is too large for the clock.
+    constexpr std::uint64_t most = 3'600'000'000'000;
+    for (std::uint64_t left = timeout_ns; !reached_;) {
+      if (left == 0) {
+        return tenon::error(Error::TimedOut, "the run: expected its end in ", timeout_ns,
+                            " ns, found none");
+      }
+      const std::uint64_t part = std::min(left, most);
+      changed_.wait_for(lock, std::chrono::nanoseconds(part), [this] { return reached_; });
+      if (timeout_ns != TENON_NO_TIMEOUT) left -= part;
+    }
     return error_ == Error::Ok ? tenon::ok() : tenon::error(error_, text_);
+  }
+  void when_reached(tenon::EventFunction function) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!reached_) return functions_.push_back(function);
+    }
+    function();
   }
   [[nodiscard]] bool is_reached() {
     const std::lock_guard lock(mutex_);
@@ -65,6 +90,7 @@ class End : public std::enable_shared_from_this<End> {
   bool reached_ = false;
   Error error_ = Error::Ok;
   std::string text_;
+  std::vector<tenon::EventFunction> functions_;
 };
 
 /// The bytes of one run. `Args` are for `start` alone.
@@ -219,9 +245,17 @@ class LaterParts {
     event.end = delegate.line->last();
     return tenon::ok();
   }
-  Status wait_event(Event& event) {
+  Status wait_event(Event& event, std::uint64_t timeout_ns) {
     later_record().record("host waits");
-    return event.end ? event.end->wait() : tenon::ok();
+    return event.end ? event.end->wait(timeout_ns) : tenon::ok();
+  }
+  Status on_event_complete(Event& event, tenon::EventFunction done) {
+    if (event.end) {
+      event.end->when_reached(done);
+    } else {
+      done();
+    }
+    return tenon::ok();
   }
   Result<bool> query_event(Event& event) { return !event.end || event.end->is_reached(); }
   Status wait_on_event(Delegate& delegate, Event& event) {

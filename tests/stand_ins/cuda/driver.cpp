@@ -132,6 +132,13 @@ EXPORT Result cuDeviceGetName(char* out, int size, int) {
   if (call.code == success) std::strncpy(out, "stand-in for tests", static_cast<std::size_t>(size));
   return call.code;
 }
+EXPORT Result cuDeviceGetUuid_v2(unsigned char* out, int device) {
+  const CallScope call("cuDeviceGetUuid", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  std::memset(out, 0xab, 16);
+  out[15] = static_cast<unsigned char>(device);
+  return success;
+}
 EXPORT Result cuDeviceTotalMem_v2(std::size_t* out, int) {
   const CallScope call("cuDeviceTotalMem", CallScope::needs_nothing);
   if (call.code == success) *out = std::size_t{1} << 32;

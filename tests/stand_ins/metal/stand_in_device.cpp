@@ -325,6 +325,7 @@ class Device final : public MetalDevice {
   std::string name() const override { return device_name; }
   std::uint64_t memory() const override { return std::uint64_t{1} << 30; }
   std::string architecture() const override { return "none, kernels are compiled as C++"; }
+  std::uint64_t registry_id() const override { return 17; }
   Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) override {
     TENON_RETURN_IF_ERROR(next_call("newBuffer"));
     if (nbytes > memory()) {

@@ -30,9 +30,9 @@ const Known* first(const std::vector<Later<Known>>& all) {
 }
 
 TEST_CASE("a program of a later version reads in its own steps", "[aot]") {
-  const std::vector<Later<tenon_edge_size>> sizes = {tenon_edge_size{0, 0, 2, 2, nullptr},
-                                                     tenon_edge_size{0, 0, 1, 9, "s0"},
-                                                     tenon_edge_size{0, 0, 5, 5, nullptr}};
+  const std::vector<Later<tenon_edge_size>> sizes = {tenon_edge_size{0, 0, nullptr, 2, 2},
+                                                     tenon_edge_size{0, 0, "s0", 1, 9},
+                                                     tenon_edge_size{0, 0, nullptr, 5, 5}};
   const std::array<std::uint8_t, 3> dim_order = {2, 1, 0};
   tenon_edge_value value{};
   value.kind = TENON_EDGE_TENSOR;

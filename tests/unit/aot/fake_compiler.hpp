@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/registry/backend_ref.hpp"

@@ -96,7 +96,7 @@ TEST_CASE("a backend that cannot compile is refused, with those that can", "[aot
   CHECK(alone.error() == Error::NotSupported);
   CHECK(alone.text() ==
         "backend Late cannot compile: its plugin has no ahead-of-time half (extension "
-        "tenon.draft.preprocess/1); no known backend can");
+        "tenon.preprocess/1); no known backend can");
 
   REQUIRE(registry.register_backend(two.open()).ok());
   REQUIRE(registry.register_backend(one.open()).ok());
@@ -105,7 +105,7 @@ TEST_CASE("a backend that cannot compile is refused, with those that can", "[aot
   const auto half = PluginPreprocess::find(registry, "Empty");
   CHECK(half.error() == Error::NotSupported);
   CHECK_THAT(std::string(half.text()),
-             ContainsSubstring("its table of tenon.draft.preprocess/1 has no `preprocess`"));
+             ContainsSubstring("its table of tenon.preprocess/1 has no `preprocess`"));
   CHECK(PluginPreprocess::of({}).error() == Error::InvalidArgument);
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("partitions go in one call and their results come back in order", "[ao
     CHECK(sink.add_debug_handles(to, 1, "fused", 0, handles, 2) == TENON_STATUS_OK);
     CHECK(sink.add_debug_handles(to, 0, nullptr, -7, handles + 1, 1) == TENON_STATUS_OK);
     CHECK(sink.add_debug_handles(to, 0, nullptr, 8, nullptr, 0) == TENON_STATUS_OK);
-    const std::int32_t sizes[] = {1, 2};
+    const std::int64_t sizes[] = {1, 2};
     const std::uint8_t dim_order[] = {1, 0};
     const tenon_tensor_layout layout = {
         sizeof layout, static_cast<std::int32_t>(ScalarType::Half), 2, 0, sizes, dim_order};
@@ -264,7 +264,7 @@ TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
       return sink.add_named_data(sink.context, 0, data);
     });
   };
-  const std::int32_t sizes[] = {2, 2};
+  std::int64_t sizes[] = {2, 2};
   const std::uint8_t dim_order[] = {0, 1};
   tenon_tensor_layout layout = {
       sizeof layout, static_cast<std::int32_t>(ScalarType::Byte), 2, 0, sizes, dim_order};
@@ -300,6 +300,10 @@ TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
   CHECK_THAT(of(&data), ContainsSubstring("'w': ") && ContainsSubstring("32 bytes"));
   layout.scalar_type = 256;  // One byte of it would be Byte.
   CHECK_THAT(of(&data), ContainsSubstring("'w': scalar type is 256"));
+  layout.scalar_type = static_cast<std::int32_t>(ScalarType::Byte);
+  sizes[1] = (std::int64_t{1} << 32) + 2;  // 32 bits of it would be 2.
+  CHECK_THAT(of(&data),
+             ContainsSubstring("'w': sizes[1] is 4294967298, and files hold sizes of 32"));
 }
 
 TEST_CASE("a line of information comes once", "[aot]") {

@@ -219,7 +219,7 @@ TEST_CASE("blob, handles, named data and information reach the sink", "[aot][S0.
   CHECK(result.named[0].data == "weights!");
   CHECK(result.named[0].alignment == 16);
   CHECK(result.named[0].external_tag == "-");
-  CHECK(result.named[0].sizes == std::vector<std::int32_t>{2, 1});
+  CHECK(result.named[0].sizes == std::vector<std::int64_t>{2, 1});
   CHECK(result.named[0].dim_order == std::vector<std::uint8_t>{1, 0});
   CHECK(result.named[0].scalar_type == static_cast<int>(ScalarType::Float));
   CHECK(result.named[1].data == "table");

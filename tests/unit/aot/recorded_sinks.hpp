@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 
 namespace tenon::test {
 
@@ -50,7 +50,7 @@ struct RecordedResults : tenon_preprocess_sink {
     std::string data;
     std::uint32_t alignment;
     std::string external_tag;  ///< "-" for the program itself.
-    std::vector<std::int32_t> sizes;
+    std::vector<std::int64_t> sizes;
     std::vector<std::uint8_t> dim_order;
     std::int32_t scalar_type;
   };

@@ -58,6 +58,7 @@ class Roomy final : public Backend<Roomy>,
     return copy_to_device(device, to, from, nbytes);
   }
 
+  static constexpr const char* stream_kind = "acme.stream";
   Status set_stream(Delegate& delegate, void* stream) {
     if (stream == this) return error(Error::NotSupported, "that is no stream");
     delegate.stream = stream;
@@ -175,8 +176,9 @@ TEST_CASE("a copy of nothing is nothing, and a copy that throws gives a status",
 }
 
 TEST_CASE("a delegate gets the caller's stream, its own again, or the reason why not",
-          "[backend][TN-STR-1]") {
+          "[backend][TN-STR-1][TN-STR-6]") {
   Opened opened;
+  CHECK(std::string_view(opened.streams.kind) == "acme.stream");
   REQUIRE(opened.backend.init("") == TENON_STATUS_OK);
   tenon_backend* const backend = opened.backend.backend;
   tenon_delegate* const delegate = opened.backend.delegate;

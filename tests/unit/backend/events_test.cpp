@@ -41,13 +41,20 @@ class Timely final : public Backend<Timely>, public WithEvents<Timely> {
     event.number = 7;
     return ok();
   }
-  Status wait_event(Event& event) {
+  Status wait_event(Event& event, std::uint64_t timeout_ns) {
+    if (timeout_ns != TENON_NO_TIMEOUT) return error(Error::TimedOut, timeout_ns, " ns");
     if (fails == "wait") throw std::runtime_error("the run failed");
     return event.number == 0 ? ok() : error(Error::EndOfMethod, "run ", event.number);
   }
   Result<bool> query_event(Event& event) { return event.number == 0; }
   Status wait_on_event(Delegate&, Event& event) {
     return error(Error::NotSupported, "event ", event.number);
+  }
+
+  Status on_event_complete(Event& event, EventFunction done) {
+    if (event.number == 13) return error(Error::OutOfResources, "unlucky");
+    done();
+    return ok();
   }
 
   static constexpr const char* event_kind = "acme.number";
@@ -104,7 +111,7 @@ TEST_CASE("an event lives from create or import to destroy", "[backend][TN-EVT-9
   std::uint32_t is_complete = 2;
   REQUIRE(timely.events.query(timely.backend, event, &is_complete) == TENON_STATUS_OK);
   CHECK(is_complete == 1);
-  CHECK(timely.events.wait(timely.backend, event) == TENON_STATUS_OK);
+  CHECK(timely.events.wait(timely.backend, event, TENON_NO_TIMEOUT) == TENON_STATUS_OK);
   Timely::Delegate delegate;
   auto* const raw = reinterpret_cast<tenon_delegate*>(&delegate);
   REQUIRE(timely.events.record(timely.backend, raw, event) == TENON_STATUS_OK);
@@ -116,7 +123,8 @@ TEST_CASE("an event lives from create or import to destroy", "[backend][TN-EVT-9
   tenon_event* imported = nullptr;
   REQUIRE(timely.events.import_handle(timely.backend, handle, &imported) == TENON_STATUS_OK);
   CHECK(Timely::live == 2);
-  CHECK(timely.events.wait(timely.backend, imported) == TENON_STATUS_END_OF_METHOD);
+  CHECK(timely.events.wait(timely.backend, imported, TENON_NO_TIMEOUT) ==
+        TENON_STATUS_END_OF_METHOD);
   CHECK(timely.host.last_text == "run 7");
   CHECK(timely.events.wait_on(timely.backend, raw, imported) == TENON_STATUS_NOT_SUPPORTED);
   CHECK(timely.host.last_text == "event 7");
@@ -142,9 +150,40 @@ TEST_CASE("exceptions in functions of events are failures", "[backend][TN-BCK-1]
   CHECK(Timely::live == 0);
   Timely::fails = "wait";
   REQUIRE(timely.events.create_event(timely.backend, &event) == TENON_STATUS_OK);
-  CHECK(timely.events.wait(timely.backend, event) == TENON_STATUS_INTERNAL);
+  CHECK(timely.events.wait(timely.backend, event, TENON_NO_TIMEOUT) == TENON_STATUS_INTERNAL);
   CHECK(timely.host.last_text == "the run failed");
   timely.events.destroy_event(timely.backend, event);
   Timely::fails = "";
   CHECK(Timely::live == 0);
+}
+
+TEST_CASE("the limit of a wait reaches the author", "[backend][TN-EVT-15]") {
+  const Opened timely;
+  tenon_event* event = nullptr;
+  REQUIRE(timely.events.create_event(timely.backend, &event) == TENON_STATUS_OK);
+  CHECK(timely.events.wait(timely.backend, event, 42) == TENON_STATUS_TIMED_OUT);
+  CHECK(timely.host.last_text == "42 ns");
+  timely.events.destroy_event(timely.backend, event);
+}
+
+TEST_CASE("a host's function is called by the author, or refused", "[backend][TN-EVT-16]") {
+  const Opened timely;
+  REQUIRE(timely.events.on_complete != nullptr);
+  tenon_event* event = nullptr;
+  int number = 0, calls = 0;
+  const auto count = [](void* data) { ++*static_cast<int*>(data); };
+  REQUIRE(timely.events.import_handle(timely.backend, &number, &event) == TENON_STATUS_OK);
+  CHECK(timely.events.on_complete(timely.backend, event, count, &calls) == TENON_STATUS_OK);
+  CHECK(calls == 1);
+  CHECK(timely.events.on_complete(timely.backend, event, nullptr, &calls) ==
+        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(timely.host.last_text ==
+        "backend TimelyBackend: on_complete: expected a function, found null");
+  timely.events.destroy_event(timely.backend, event);
+  number = 13;
+  REQUIRE(timely.events.import_handle(timely.backend, &number, &event) == TENON_STATUS_OK);
+  CHECK(timely.events.on_complete(timely.backend, event, count, &calls) ==
+        TENON_STATUS_OUT_OF_RESOURCES);
+  CHECK(calls == 1);
+  timely.events.destroy_event(timely.backend, event);
 }

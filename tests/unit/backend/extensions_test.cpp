@@ -45,17 +45,20 @@ class Able final : public Backend<Able>,
     return error(Error::InvalidProgram, "unreadable");
   }
 
-  MemoryInfo memory_info(const Delegate* delegate) {
-    if (!delegate) return {1, 2, 3, 4};
-    return {delegate->weights, 20, 30, 40};
+  MemoryUses memory_info(const Delegate* delegate) {
+    if (!delegate) return {{.weights = 1}};
+    return {{.weights = delegate->weights, .workspace = 20},
+            {.weights = 30, .session = 40, .device = {TENON_DL_CUDA, 3}}};
   }
 
   Result<std::vector<DeviceInfo>> devices() {
     if (fail) return error(Error::AccessFailed, "driver is asleep");
-    return std::vector<DeviceInfo>{{{TENON_DL_CPU, 0}, "CPU", "the host", 0},
-                                   {{TENON_DL_CUDA, 3}, "Card", "driver 1.2", 1ull << 40}};
+    return std::vector<DeviceInfo>{
+        {{TENON_DL_CPU, 0}, "CPU", "the host", 0},
+        {{TENON_DL_CUDA, 3}, "Card", "driver 1.2", 1ull << 40, identity, true}};
   }
   static inline bool fail = false;
+  static inline std::string identity = "uuid:4a1d";
 };
 
 /// Has no mixin.
@@ -153,7 +156,7 @@ TEST_CASE("check_blob that fails or throws gives a status and no verdict", "[bac
   CHECK(host.last_text == "told to throw");
 }
 
-TEST_CASE("memory is reported for one delegate and for the whole backend", "[backend]") {
+TEST_CASE("memory is reported for one delegate and for what none has", "[backend]") {
   const FakeHost host;
   OpenedBackend backend(plugin.api(), host);
   const auto* table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
@@ -161,43 +164,19 @@ TEST_CASE("memory is reported for one delegate and for the whole backend", "[bac
   CHECK(table->struct_size == sizeof(tenon_memory_info_v1));
   REQUIRE(backend.init("12345") == TENON_STATUS_OK);
 
-  tenon_memory_info info{};
-  info.struct_size = sizeof info;
-  REQUIRE(table->memory_info(backend.backend, backend.delegate, &info) == TENON_STATUS_OK);
-  CHECK(info.struct_size == sizeof info);
-  CHECK(info.host_weights == 5);
-  CHECK(info.host_scratch == 20);
-  CHECK(info.device_weights == 30);
-  CHECK(info.device_scratch == 40);
-
-  REQUIRE(table->memory_info(backend.backend, nullptr, &info) == TENON_STATUS_OK);
-  CHECK(info.host_weights == 1);
-  CHECK(info.device_scratch == 4);
+  const auto sink = [](void* to, const tenon_memory_use* use) {
+    CHECK(use->struct_size == sizeof *use);
+    static_cast<std::vector<std::string>*>(to)->push_back(concat(
+        use->device.device_type, ":", use->device.device_id, " ", use->kind, " ", use->nbytes));
+  };
+  std::vector<std::string> uses;
+  REQUIRE(table->memory_info(backend.backend, backend.delegate, sink, &uses) == TENON_STATUS_OK);
+  CHECK(uses == std::vector<std::string>{"1:0 weights 5", "1:0 workspace 20", "2:3 weights 30",
+                                         "2:3 session 40"});
+  uses.clear();
+  REQUIRE(table->memory_info(backend.backend, nullptr, sink, &uses) == TENON_STATUS_OK);
+  CHECK(uses == std::vector<std::string>{"1:0 weights 1"});
   backend.destroy();
-}
-
-TEST_CASE("a caller with a shorter or a longer memory_info is written no further than both know",
-          "[backend]") {
-  const FakeHost host;
-  const OpenedBackend backend(plugin.api(), host);
-  const auto* table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
-
-  std::array<std::uint64_t, 10> memory;
-  memory.fill(~0ull);
-  auto* info = reinterpret_cast<tenon_memory_info*>(memory.data());
-  info->struct_size = offsetof(tenon_memory_info, device_weights);
-  REQUIRE(table->memory_info(backend.backend, nullptr, info) == TENON_STATUS_OK);
-  CHECK(info->struct_size == offsetof(tenon_memory_info, device_weights));
-  CHECK(info->host_weights == 1);
-  CHECK(info->host_scratch == 2);
-  CHECK(info->device_weights == ~0ull);
-  CHECK(info->device_scratch == ~0ull);
-
-  info->struct_size = sizeof memory;
-  REQUIRE(table->memory_info(backend.backend, nullptr, info) == TENON_STATUS_OK);
-  CHECK(info->struct_size == sizeof memory);
-  CHECK(info->device_scratch == 4);
-  CHECK(memory[sizeof(tenon_memory_info) / sizeof memory[0]] == ~0ull);
 }
 
 TEST_CASE("devices are listed one by one, or the reason why not", "[backend]") {
@@ -209,6 +188,8 @@ TEST_CASE("devices are listed one by one, or the reason why not", "[backend]") {
     std::vector<std::string> names;
     std::uint64_t memory = 0;
     std::int32_t last_id = -1;
+    std::vector<std::string> identities;
+    std::uint32_t last_flags = 0;
   } seen;
   const auto sink = [](void* context, const tenon_device_info* device) {
     auto& out = *static_cast<Seen*>(context);
@@ -216,11 +197,21 @@ TEST_CASE("devices are listed one by one, or the reason why not", "[backend]") {
     out.names.push_back(std::string(device->name) + ": " + device->description);
     out.memory += device->memory_bytes;
     out.last_id = device->device.device_id;
+    out.identities.emplace_back(device->identity);
+    out.last_flags = device->flags;
   };
   REQUIRE(table->list_devices(backend.backend, sink, &seen) == TENON_STATUS_OK);
   CHECK(seen.names == std::vector<std::string>{"CPU: the host", "Card: driver 1.2"});
   CHECK(seen.memory == 1ull << 40);
   CHECK(seen.last_id == 3);
+  CHECK(seen.identities == std::vector<std::string>{"", "uuid:4a1d"});
+  CHECK(seen.last_flags == TENON_DEVICE_SHARES_ADDRESSES);
+
+  Able::identity = std::string(80, 'x');
+  CHECK(table->list_devices(backend.backend, sink, &seen) == TENON_STATUS_INTERNAL);
+  CHECK(host.last_text == "the identity of device 3 has 80 characters, expected at most 79");
+  Able::identity = "uuid:4a1d";
+  seen.names.resize(2);
 
   Able::fail = true;
   CHECK(table->list_devices(backend.backend, sink, &seen) == TENON_STATUS_ACCESS_FAILED);

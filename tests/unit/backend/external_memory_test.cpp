@@ -55,7 +55,8 @@ class Importing final : public Backend<Importing>,
     void* data() { return this; }
     ExternalMemory memory;
   };
-  static constexpr std::array memory_kinds{MemoryKind::OpaqueFd, MemoryKind::IoSurface};
+  static constexpr std::array memory_kinds{MemoryKind::OpaqueFd, MemoryKind::IoSurface,
+                                           "acme.buffer"};
   Result<ImportedMemory> import_memory(const ExternalMemory& memory) {
     if (memory.nbytes == 13) throw std::runtime_error("unlucky");
     last = memory;
@@ -111,7 +112,7 @@ struct Opened {
 tenon_external_memory good() {
   tenon_external_memory out{};
   out.struct_size = sizeof out;
-  out.kind = TENON_EXTERNAL_OPAQUE_FD;
+  out.kind = TENON_KIND_OPAQUE_FD;
   out.descriptor = 5;
   out.object_size = 4096;
   out.offset = 96;
@@ -127,9 +128,12 @@ tenon_external_memory good() {
 TEST_CASE("memory of others reaches the author as it was described", "[backend][external]") {
   Opened opened;
   CHECK(opened.table.struct_size == sizeof(tenon_external_memory_v1));
-  CHECK(opened.table.memory_kinds ==
-        ((1U << TENON_EXTERNAL_OPAQUE_FD) | (1U << TENON_EXTERNAL_IO_SURFACE)));
-  CHECK(opened.table.fence_kinds == 1U << TENON_FENCE_SEMAPHORE_FD);
+  REQUIRE(opened.table.num_memory_kinds == 3);
+  CHECK(std::string_view(opened.table.memory_kinds[0]) == TENON_KIND_OPAQUE_FD);
+  CHECK(std::string_view(opened.table.memory_kinds[1]) == TENON_KIND_IO_SURFACE);
+  CHECK(std::string_view(opened.table.memory_kinds[2]) == "acme.buffer");
+  REQUIRE(opened.table.num_fence_kinds == 1);
+  CHECK(std::string_view(opened.table.fence_kinds[0]) == TENON_KIND_VULKAN_SEMAPHORE_FD);
   const tenon_external_memory memory = good();
   CHECK(opened.import(&memory) == TENON_STATUS_OK);
   const ExternalMemory& last = Importing::last;
@@ -155,7 +159,7 @@ TEST_CASE("memory that cannot be is refused before the author sees it",
   };
   constexpr auto invalid = TENON_STATUS_INVALID_ARGUMENT;
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
-  refused(invalid, "struct_size is 64", [](auto& m) { m.struct_size = 64; });
+  refused(invalid, "struct_size is ", [](auto& m) { m.struct_size = sizeof m - 8; });
   refused(invalid, "found 4000 bytes from 97 of 4096", [](auto& m) { m.offset = 97; });
   refused(invalid, "found 0 bytes", [](auto& m) { m.nbytes = 0; });
   refused(invalid, "bytes from 18446744073709551615", [](auto& m) { m.offset = largest; });
@@ -168,17 +172,46 @@ TEST_CASE("memory that cannot be is refused before the author sees it",
   refused(invalid, "found access 0", [](auto& m) { m.access = 0; });
   refused(invalid, "found access 6", [](auto& m) { m.access = 6; });
   refused(invalid, "with flags 3", [](auto& m) { m.flags = 3; });
-  refused(invalid, "found access 2", [](auto& m) { m.reserved = 1; });
+  refused(invalid, "reserved member is 1", [](auto& m) { m.reserved = 1; });
   refused(invalid, "found descriptor -1 and no handle", [](auto& m) { m.descriptor = -1; });
   refused(invalid, "found descriptor 4294967301", [](auto& m) { m.descriptor = 4294967301; });
   refused(invalid, "and a handle", [&](auto& m) { m.handle = &opened; });
-  refused(invalid, "IOSurface: expected a handle and no descriptor",
-          [](auto& m) { m.kind = TENON_EXTERNAL_IO_SURFACE; });
-  refused(TENON_STATUS_NOT_SUPPORTED, "kind 1 (memfd)",
-          [](auto& m) { m.kind = TENON_EXTERNAL_MEMFD; });
-  refused(TENON_STATUS_NOT_SUPPORTED, "kind 64 (unknown kind)", [](auto& m) { m.kind = 64; });
+  refused(invalid, "apple.io_surface: expected a handle and no descriptor",
+          [](auto& m) { m.kind = TENON_KIND_IO_SURFACE; });
+  refused(invalid, "acme.buffer: expected a descriptor or a handle, found descriptor -1",
+          [](auto& m) {
+            m.kind = "acme.buffer";
+            m.descriptor = -1;
+          });
+  constexpr auto unsupported = TENON_STATUS_NOT_SUPPORTED;
+  refused(unsupported, "kind 'memfd'", [](auto& m) { m.kind = TENON_KIND_MEMFD; });
+  refused(unsupported, "kind 'acme.buffe'", [](auto& m) { m.kind = "acme.buffe"; });
+  refused(unsupported, "kind ''", [](auto& m) { m.kind = ""; });
+  refused(unsupported, "kind ''", [](auto& m) { m.kind = nullptr; });
   refused(TENON_STATUS_INTERNAL, "unlucky", [](auto& m) { m.nbytes = 13; });
   CHECK(opened.import(nullptr) == invalid);
+}
+
+TEST_CASE("a vendor's memory is a descriptor, a handle, or both", "[backend][external]") {
+  Opened opened;
+  // Equal texts are one kind, wherever they are.
+  std::string kind = "acme.";
+  kind += "buffer";
+  tenon_external_memory memory = good();
+  memory.kind = kind.c_str();
+  CHECK(opened.import(&memory) == TENON_STATUS_OK);
+  CHECK(Importing::last.kind == "acme.buffer");
+  CHECK(Importing::last.descriptor == 5);
+  memory.handle = &opened;
+  CHECK(opened.import(&memory) == TENON_STATUS_OK);
+  CHECK(Importing::last.handle == &opened);
+  memory.descriptor = -1;
+  CHECK(opened.import(&memory) == TENON_STATUS_OK);
+  CHECK(Importing::last.descriptor == -1);
+  const tenon_external_memory back = tenon::detail::to_abi(Importing::last);
+  CHECK(std::string_view(back.kind) == "acme.buffer");
+  CHECK(back.handle == &opened);
+  CHECK(back.descriptor == -1);
 }
 
 TEST_CASE("fences reach the author, or are refused", "[backend][external][TN-EXM-1]") {
@@ -186,7 +219,7 @@ TEST_CASE("fences reach the author, or are refused", "[backend][external][TN-EXM
   REQUIRE(opened.backend.init("") == TENON_STATUS_OK);
   tenon_external_fence fence{};
   fence.struct_size = sizeof fence;
-  fence.kind = TENON_FENCE_SEMAPHORE_FD;
+  fence.kind = TENON_KIND_VULKAN_SEMAPHORE_FD;
   fence.descriptor = 4;
   fence.value = 9;
   const auto wait = [&] {
@@ -207,9 +240,9 @@ TEST_CASE("fences reach the author, or are refused", "[backend][external][TN-EXM
   fence.reserved = 0;
   fence.descriptor = -3;
   CHECK(wait() == TENON_STATUS_INVALID_ARGUMENT);
-  fence.kind = TENON_FENCE_SEMAPHORE_WIN32;
+  fence.kind = TENON_KIND_VULKAN_SEMAPHORE_WIN32;
   CHECK(wait() == TENON_STATUS_NOT_SUPPORTED);
-  CHECK_THAT(opened.host.last_text, ContainsSubstring("kind 4 (semaphore of Windows)"));
+  CHECK_THAT(opened.host.last_text, ContainsSubstring("kind 'vulkan.semaphore_win32'"));
   opened.backend.destroy();
 }
 

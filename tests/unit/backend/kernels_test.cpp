@@ -100,7 +100,9 @@ struct Opened {
   }
 
   tenon_status create(const char* op, const TestArgs& args) {
-    return table->create_kernel(backend.backend, op, args.data(), args.size(), &kernel);
+    const tenon_kernel_context context{sizeof context, static_cast<std::uint32_t>(args.size()), op,
+                                       args.data()};
+    return table->create_kernel(backend.backend, &context, &kernel);
   }
   tenon_status run() {
     const tenon_execution_context context = {sizeof context,          0,      &host, "forward",

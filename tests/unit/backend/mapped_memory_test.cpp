@@ -129,8 +129,8 @@ TEST_CASE("what is no fence is neither waited for nor written to", "[backend][ex
       {"a connection", open_connection.first.get()},
   };
   for (const NoFence& each : cases) {
-    for (const FenceKind kind : {FenceKind::EventFd, FenceKind::SyncFile}) {
-      CAPTURE(each.name, name_of(kind));
+    for (const HandleKind kind : {FenceKind::EventFd, FenceKind::SyncFile}) {
+      CAPTURE(each.name, kind.text());
       const Status waited = wait_for({.kind = kind, .descriptor = each.number}, 0);
       CHECK(waited.error() == Error::InvalidArgument);
       CHECK_THAT(std::string(waited.text()), ContainsSubstring("cannot be waited for"));
@@ -142,8 +142,7 @@ TEST_CASE("what is no fence is neither waited for nor written to", "[backend][ex
   struct stat status{};
   REQUIRE(::fstat(file.get(), &status) == 0);
   CHECK(status.st_size == 0);
-  for (const FenceKind kind :
-       {FenceKind::SemaphoreFd, FenceKind::SemaphoreWin32, static_cast<FenceKind>(77)}) {
+  for (const HandleKind kind : {FenceKind::SemaphoreFd, FenceKind::SemaphoreWin32, "acme.fence"}) {
     CHECK(wait_for({.kind = kind, .descriptor = 0}, 0).error() == Error::NotSupported);
     CHECK(signal({.kind = kind, .descriptor = 0}).error() == Error::NotSupported);
   }
@@ -156,7 +155,7 @@ TEST_CASE("an event is a fence whatever its count, and keeps it", "[backend][ext
       const Descriptor of = event(count, flags);
       const ExternalFence fence{.kind = FenceKind::EventFd, .descriptor = of.get()};
       const Status waited = wait_for(fence, 0);
-      CHECK(waited.error() == (count == 0 ? Error::OutOfResources : Error::Ok));
+      CHECK(waited.error() == (count == 0 ? Error::TimedOut : Error::Ok));
       // One that cannot count any further is signalled.
       CHECK(signal(fence).ok());
       CHECK(wait_for(fence, -1).ok());
@@ -169,7 +168,7 @@ TEST_CASE("an event is a fence whatever its count, and keeps it", "[backend][ext
   const Descriptor events(::epoll_create1(EPOLL_CLOEXEC));
   for (const Descriptor* each : {&never, &events}) {
     const Status late = wait_for({.kind = FenceKind::EventFd, .descriptor = each->get()}, 5);
-    CHECK(late.error() == Error::OutOfResources);
+    CHECK(late.error() == Error::TimedOut);
     CHECK_THAT(std::string(late.text()), ContainsSubstring("was not signalled in 5 ms"));
   }
 }
@@ -188,7 +187,7 @@ TEST_CASE("signals do not prolong the wait for a fence", "[backend][external]") 
   const Status late = wait_for({.kind = FenceKind::EventFd, .descriptor = of.get()}, 50);
   REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
   REQUIRE(::sigaction(SIGALRM, &before, nullptr) == 0);
-  CHECK(late.error() == Error::OutOfResources);
+  CHECK(late.error() == Error::TimedOut);
 }
 
 TEST_CASE("memory that is not what is said of it is not mapped", "[backend][external]") {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -147,9 +148,22 @@ class Copying final : public Backend<Copying>, public WithOptions<Copying> {
   }
 };
 
+/// Says what its options can be.
+class Limited final : public Backend<Limited>, public WithOptions<Limited> {
+ public:
+  static constexpr std::string_view id = "LimitedBackend";
+  static constexpr std::array options{
+      OptionSpec{"threads", 1, "worker threads"}.between(1, 16).in("threads"),
+      OptionSpec{"scale", 0.5, "factor"}.at_least(0.0),
+      OptionSpec{"device", "cpu", "use chip instead"}.one_of("cpu", "gpu").deprecated()};
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+};
+
 }  // namespace
 
-TENON_PLUGIN(Tunable, Careless, Stubborn, Overloading, Templated, Secretive, Copying);
+TENON_PLUGIN(Tunable, Careless, Stubborn, Overloading, Templated, Secretive, Copying, Limited);
 
 TENON_DECLARE_STATIC_PLUGIN(Tunable);
 
@@ -212,16 +226,16 @@ TEST_CASE("the options table declares every option with its first value", "[back
   for (std::uint32_t i = 0; i < 5; ++i) {
     const tenon_option_spec& spec = backend.table->specs[i];
     CHECK(spec.struct_size == sizeof(tenon_option_spec));
-    CHECK(spec.initial.struct_size == sizeof(tenon_option));
-    CHECK(spec.initial.type == i + 1);
-    CHECK(spec.initial.key == keys[i]);
+    CHECK(spec.initial->struct_size == sizeof(tenon_option));
+    CHECK(spec.initial->type == i + 1);
+    CHECK(spec.initial->key == keys[i]);
   }
   const tenon_option_spec* specs = backend.table->specs;
-  CHECK(specs[0].initial.as.boolean == 1);
-  CHECK(specs[1].initial.as.integer == 4);
-  CHECK(specs[2].initial.as.real == 0.5);
-  CHECK(*read_option(specs[3].initial) == OptionValue(std::string("cpu")));
-  CHECK(*read_option(specs[4].initial) ==
+  CHECK(specs[0].initial->as.boolean == 1);
+  CHECK(specs[1].initial->as.integer == 4);
+  CHECK(specs[2].initial->as.real == 0.5);
+  CHECK(*read_option(*specs[3].initial) == OptionValue(std::string("cpu")));
+  CHECK(*read_option(*specs[4].initial) ==
         OptionValue(std::vector<std::byte>(default_salt.begin(), default_salt.end())));
   CHECK(std::string(specs[1].description) == "worker threads");
   CHECK(specs[1].flags == (TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD));
@@ -269,6 +283,54 @@ TEST_CASE("an option that cannot be set is refused by name and nothing changes",
 
   CHECK(backend.get("threads") == OptionValue(std::int64_t{4}));
   CHECK(backend.get("scale") == OptionValue(0.5));
+}
+
+TEST_CASE("limits, choices, a unit and deprecation are in the declaration", "[backend]") {
+  const FakeHost host;
+  const Tuned backend(host, 7);
+  const tenon_option_spec* specs = backend.table->specs;
+  CHECK(specs[0].minimum->as.integer == 1);
+  CHECK(specs[0].maximum->as.integer == 16);
+  CHECK(std::string(specs[0].unit) == "threads");
+  CHECK(specs[0].choices == nullptr);
+  CHECK(specs[1].minimum->as.real == 0);
+  CHECK(specs[1].maximum == nullptr);
+  CHECK(specs[1].unit == nullptr);
+  REQUIRE(specs[2].num_choices == 2);
+  CHECK(std::string(specs[2].choices[1]) == "gpu");
+  CHECK((specs[2].flags & TENON_OPTION_DEPRECATED) != 0);
+  CHECK((specs[1].flags & TENON_OPTION_DEPRECATED) == 0);
+}
+
+TEST_CASE("a value that the declaration excludes is refused, by set_option and by init",
+          "[backend][TN-OPT-5]") {
+  const FakeHost host;
+  Tuned backend(host, 7);
+  FakeBuffer blob("");
+  const auto refuses = [&](const char* key, const OptionValue& value, const std::string& text) {
+    host.last_text.clear();
+    CHECK(backend.set(key, value) == TENON_STATUS_INVALID_ARGUMENT);
+    CHECK(host.last_text == text);
+    host.last_text.clear();
+    const std::array specs = {write_option(key, value)};
+    CHECK(backend.init(blob, specs) == TENON_STATUS_INVALID_ARGUMENT);
+    CHECK_THAT(host.last_text, ContainsSubstring(text));
+  };
+  for (const std::int64_t wrong : {0, 17, -1}) {
+    refuses("threads", wrong, concat("option 'threads': expected 1 to 16, found ", wrong));
+  }
+  refuses("scale", -0.5, "option 'scale': expected 0 or more, found -0.5");
+  refuses("scale", std::numeric_limits<double>::quiet_NaN(),
+          "option 'scale': expected 0 or more, found nan");
+  refuses("device", std::string("tpu"), "option 'device': expected one of cpu, gpu, found 'tpu'");
+  refuses("device", std::string("cpu\0", 4),
+          "option 'device': expected one of cpu, gpu, found 'cpu\\x00'");
+  CHECK(backend.get("threads") == OptionValue(std::int64_t{1}));
+  CHECK(backend.get("device") == OptionValue(std::string("cpu")));
+
+  CHECK(backend.set("threads", std::int64_t{16}) == TENON_STATUS_OK);
+  CHECK(backend.set("scale", 0.0) == TENON_STATUS_OK);
+  CHECK(backend.set("device", std::string("gpu")) == TENON_STATUS_OK);
 }
 
 TEST_CASE("a backend's own get_option answers, and functions that only share the name do not",

@@ -10,6 +10,7 @@
 
 #include "kit/boundary/watched_backend.hpp"
 #include "support/catch.hpp"
+#include "tenon/abi/private/changes.h"
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/embedded_code.hpp"
@@ -75,18 +76,20 @@ TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[
       guarded.get()->get_extension(guarded.get(), TENON_EXTENSION_KERNEL_LOOKUP));
   REQUIRE(table != nullptr);
   tenon_found_kernel* found = nullptr;
-  CHECK(table->find_kernel(shown.get(), "acme::shift", nullptr, 0, &found) ==
-        TENON_STATUS_OPERATOR_MISSING);
+  const tenon_kernel_context shift{sizeof shift, 0, "acme::shift", nullptr};
+  const tenon_kernel_context turn{sizeof turn, 0, "acme::turn", nullptr};
+  const tenon_kernel_context nameless{sizeof nameless, 0, nullptr, nullptr};
+  CHECK(table->find_kernel(shown.get(), &shift, &found) == TENON_STATUS_OPERATOR_MISSING);
   CHECK(std::string(table->last_failure(guarded.get())) == "no acme::shift");
-  REQUIRE(table->find_kernel(shown.get(), "acme::turn", nullptr, 0, &found) == TENON_STATUS_OK);
+  REQUIRE(table->find_kernel(shown.get(), &turn, &found) == TENON_STATUS_OK);
   tenon_found_kernel* other = nullptr;
   REQUIRE(table->clone_kernel(found, nullptr, 0, &other) == TENON_STATUS_OK);
   CHECK(table->run_kernel(other) == TENON_STATUS_OK);
   table->destroy_kernel(other);
   table->destroy_kernel(found);
   table->destroy_kernel(nullptr);
-  CHECK(table->find_kernel(shown.get(), "acme::turn", nullptr, 0, nullptr) ==
-        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(table->find_kernel(shown.get(), &turn, nullptr) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(table->find_kernel(shown.get(), &nameless, &found) == TENON_STATUS_INVALID_ARGUMENT);
   CHECK(lookup.depths == Depths(6, 0));
   CHECK(plugin_depth == 1);
 }

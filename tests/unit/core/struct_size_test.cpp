@@ -10,8 +10,8 @@
 
 #include "support/catch.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/abi/extensions/external_memory.h"
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/external_memory.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/host.h"
 

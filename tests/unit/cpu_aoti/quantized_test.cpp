@@ -95,8 +95,7 @@ struct SpawningPool {
   }
 
   static tenon_status parallel_for(const tenon_thread_pool* pool, std::uint64_t n, std::uint64_t,
-                                   tenon_status (*f)(void*, std::uint64_t, std::uint64_t),
-                                   void* data) {
+                                   tenon_range_function f, void* data) {
     SpawningPool& self = *static_cast<const Table*>(pool)->owner;
     if (self.fails) return TENON_STATUS_OUT_OF_RESOURCES;
     ++self.calls;
@@ -104,7 +103,8 @@ struct SpawningPool {
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < n; ++i) {
       threads.emplace_back([&, i] {
-        if (const tenon_status failed = f(data, i, i + 1)) status = failed;
+        const auto worker = static_cast<std::uint32_t>(i);
+        if (const tenon_status failed = f(data, worker, i, i + 1)) status = failed;
       });
     }
     for (std::thread& thread : threads) thread.join();

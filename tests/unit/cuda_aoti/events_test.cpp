@@ -13,6 +13,7 @@
 
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
+#include "support/event_calls.hpp"
 #include "tenon/abi/extensions/events.h"
 #include "tenon/host/async.hpp"
 
@@ -267,7 +268,8 @@ TEST_CASE("an event is imported without opening another device", "[cuda][async][
   CHECK(app.in_context("cuEventDestroy_v2", handle) == 0);
 }
 
-TEST_CASE("an event of the application is imported by its handle", "[cuda][async][TN-EVT-11]") {
+TEST_CASE("an event of the application is imported by its handle",
+          "[cuda][async][TN-EVT-11][TN-EVT-15][TN-EVT-16][TN-EVT-17]") {
   CudaHost host;
   const AppDriver app;
   const AppStream stream;
@@ -280,14 +282,20 @@ TEST_CASE("an event of the application is imported by its handle", "[cuda][async
   tenon_backend* const backend = host.backend()->raw();
   const auto table = host.backend()->extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
   REQUIRE(table.has_value());
-  CHECK(std::string_view(table->kind) == TENON_EVENT_KIND_CUDA);
+  CHECK(std::string_view(table->kind) == TENON_KIND_CUDA_EVENT);
   tenon_event* event = nullptr;
   CHECK(table->import_handle(backend, nullptr, &event) == TENON_STATUS_INVALID_ARGUMENT);
   REQUIRE(table->import_handle(backend, handle, &event) == TENON_STATUS_OK);
   std::uint32_t is_complete = 2;
   REQUIRE(table->query(backend, event, &is_complete) == TENON_STATUS_OK);
   CHECK(is_complete == 0);
-  CHECK(table->wait(backend, event) == TENON_STATUS_OK);
+  CHECK(table->wait(backend, event, 1'000'000) == TENON_STATUS_TIMED_OUT);
+  test::EventCalls calls;
+  REQUIRE(table->on_complete(backend, event, &test::EventCalls::add, &calls) == TENON_STATUS_OK);
+  CHECK(calls.count() == 0);
+  CHECK(table->wait(backend, event, TENON_NO_TIMEOUT) == TENON_STATUS_OK);
+  CHECK(table->wait(backend, event, 0) == TENON_STATUS_OK);
+  CHECK(calls.wait_for_one());
   CHECK(TwoDelegates::now(to) == 2.0f);
   REQUIRE(table->query(backend, event, &is_complete) == TENON_STATUS_OK);
   CHECK(is_complete == 1);

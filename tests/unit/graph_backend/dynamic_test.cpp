@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "compiled.hpp"
-#include "tenon/abi/extensions/memory_info.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -260,26 +259,17 @@ TEST_CASE("each operator has an event whose handle the handle map knows", "[grap
   CHECK(names == "Reshape 0; Unary 1; Binary 2; Reduce 3; ");
 }
 
-TEST_CASE("scratch memory is counted while a method holds it", "[graph_backend][cpu-memory]") {
-  const auto backend = graph_registry().lookup_backend(TENON_GRAPH_BACKEND_ID);
-  REQUIRE(backend.ok());
-  const auto table = (*backend)->extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
-  REQUIRE(table);
-  const auto held = [&] {
-    tenon_memory_info info{};
-    info.struct_size = sizeof info;
-    REQUIRE(table->memory_info((*backend)->raw(), nullptr, &info) == TENON_STATUS_OK);
-    return info.host_scratch;
-  };
-  const auto before = held();
-  {
-    // The result of relu, [5, 6] at its largest.
-    const auto method = load_ok(dynamic_program());
-    CHECK(held() == before + 128);
-    const auto another = load_ok(dynamic_program());
-    CHECK(held() == before + 256);
-  }
-  CHECK(held() == before);
+TEST_CASE("scratch memory is reported for the delegate that holds it",
+          "[graph_backend][cpu-memory]") {
+  // The result of relu, [5, 6] at its largest.
+  const auto method = load_ok(dynamic_program());
+  const auto memory = method->memory_info();
+  REQUIRE(memory.ok());
+  REQUIRE(memory->delegates.size() == 1);
+  REQUIRE(memory->delegates[0].held.size() == 1);
+  CHECK(memory->delegates[0].held[0].workspace == 128);
+  REQUIRE(memory->backends.size() == 1);
+  CHECK(memory->backends[0].held.empty());
 }
 
 }  // namespace graph_dynamic_test

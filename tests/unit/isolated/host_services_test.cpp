@@ -115,7 +115,7 @@ class OnFirstProcessor final : public host::ThreadPool {
 
  private:
   tenon_status run(std::uint64_t n, std::uint64_t, const host::RangeTask& task) override {
-    return task(0, n);
+    return task(0, 0, n);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/abi/private/changes.h"
 #include "tenon/abi/tenon.h"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
@@ -79,8 +80,8 @@ class HostileHost : public tenon_host {
     made->context = context;
     made->owner->read(identity, size);
     ++made->owner->num_opened[context];
-    static_cast<tenon_prepared&>(*made) = {sizeof(tenon_prepared), 0,      made->bytes,
-                                           sizeof made->bytes,     &store, &release};
+    static_cast<tenon_prepared&>(*made) = {
+        sizeof(tenon_prepared), 0, sizeof made->bytes, made->bytes, &store, &release, nullptr};
     *out = made;
     return TENON_STATUS_OK;
   }

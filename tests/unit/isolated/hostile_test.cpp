@@ -87,7 +87,7 @@ class Tour {
   }
   static tenon_status get_layout(const tenon_named_data_map*, const char* key, std::uint64_t size,
                                  tenon_tensor_layout* out) {
-    static constexpr std::int32_t sizes[] = {5, 2};
+    static constexpr std::int64_t sizes[] = {5, 2};
     static constexpr std::uint8_t order[] = {0, 1};
     if (std::string_view(key, size) != "weight") return TENON_STATUS_NOT_FOUND;
     *out = {out->struct_size, 0, 2, 0, sizes, order};
@@ -141,14 +141,17 @@ class Tour {
     tenon_init_context context{};
   };
 
+  static void read_use(void* host, const tenon_memory_use* use) {
+    static_cast<HostileHost*>(host)->read(use->kind, std::strlen(use->kind));
+  }
+
   void with_context() {
     Init init(host_, tracer_);
     std::uint32_t verdict = 0;
     call("check_blob", table<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB).check_blob,
          &init.context, &verdict);
-    const auto sink = [](void*, const tenon_memory_need*) {};
     call("estimate", table<tenon_estimate_v1>(TENON_EXTENSION_ESTIMATE).estimate, &init.context,
-         sink, nullptr);
+         &read_use, &host_);
   }
 
   void with_backend() {
@@ -162,12 +165,18 @@ class Tour {
     };
     call("list_devices", table<tenon_devices_v1>(TENON_EXTENSION_DEVICES).list_devices, devices,
          &host_);
-    tenon_memory_info info{};
-    info.struct_size = sizeof info;
     call("memory_info", table<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO).memory_info,
-         nullptr, &info);
+         nullptr, &read_use, &host_);
     const auto& options = table<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
-    for (std::uint32_t i = 0; i < options.num_specs; ++i) read_option(options.specs[i].initial);
+    for (std::uint32_t i = 0; i < options.num_specs; ++i) {
+      const tenon_option_spec& spec = options.specs[i];
+      for (const tenon_option* each : {spec.initial, spec.minimum, spec.maximum}) {
+        if (each) read_option(*each);
+      }
+      for (std::uint32_t c = 0; c < spec.num_choices; ++c) {
+        host_.read(spec.choices[c], std::strlen(spec.choices[c]));
+      }
+    }
     tenon_option option{};
     option.struct_size = sizeof option;
     option.key = "a";
@@ -225,8 +234,8 @@ class Tour {
     for (std::size_t i = 0; i < list.sizes.size() && i < 4; ++i) {
       if (list.sizes[i] > 4096) continue;
       Guarded part(static_cast<std::size_t>(list.sizes[i]));
-      call("read", sequence.read, delegate, i, part.data());
-      call("write", sequence.write, delegate, i, part.data());
+      call("read", sequence.read, delegate, i, 0, list.sizes[i], part.data());
+      call("write", sequence.write, delegate, i, 0, list.sizes[i], part.data());
       is_whole_ = is_whole_ && part.is_whole();
     }
     call("written", sequence.written, delegate);
@@ -282,10 +291,8 @@ class Tour {
     note("init", api_->init(backend_, &init.context, &delegate));
     if (!delegate) return;
     execute(delegate);
-    tenon_memory_info info{};
-    info.struct_size = sizeof info;
     call("memory_info", table<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO).memory_info,
-         delegate, &info);
+         delegate, &read_use, &host_);
     const auto cancel = table<tenon_cancel_v1>(TENON_EXTENSION_CANCEL).cancel;
     if (cancel) cancel(backend_, delegate);
     tenon_scheduling hints{};
@@ -295,15 +302,17 @@ class Tour {
     with_state(delegate);
     with_intermediates(delegate);
     tenon_delegate* session = nullptr;
+    const tenon_session_context of_session{sizeof of_session, 0,       nullptr,
+                                           nullptr,           nullptr, nullptr};
     call("create_session", table<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS).create_session,
-         delegate, &session);
+         delegate, &of_session, &session);
     if (session) {
       execute(session);
       api_->destroy(backend_, session);
     }
     const auto& external = table<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
     const int event = ::eventfd(0, EFD_CLOEXEC);
-    tenon_external_fence fence{sizeof fence, TENON_FENCE_EVENT_FD, event, nullptr, 0, 0};
+    tenon_external_fence fence{sizeof fence, 0, TENON_KIND_EVENTFD, nullptr, event, 0};
     call("wait_fence", external.wait_fence, delegate, &fence);
     call("signal_fence", external.signal_fence, delegate, &fence);
     ::close(event);
@@ -321,7 +330,8 @@ class Tour {
     GuardedTensor out(TENON_SHAPE_DYNAMIC_BOUND);
     tenon_value* args[] = {&a.value, &b.value, &out.value};
     tenon_kernel* kernel = nullptr;
-    call("create_kernel", kernels.create_kernel, "aten::add.out", args, 3, &kernel);
+    const tenon_kernel_context of_kernel{sizeof of_kernel, 3, "aten::add.out", args};
+    call("create_kernel", kernels.create_kernel, &of_kernel, &kernel);
     if (!kernel) return;
     tenon_execution_context context{};
     context.struct_size = sizeof context;
@@ -368,7 +378,7 @@ class Tour {
     REQUIRE(::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
     tenon_external_memory memory{};
     memory.struct_size = sizeof memory;
-    memory.kind = TENON_EXTERNAL_MEMFD;
+    memory.kind = TENON_KIND_MEMFD;
     memory.descriptor = file;
     memory.nbytes = 64;
     memory.access = TENON_EXTERNAL_READ | TENON_EXTERNAL_WRITE;

@@ -74,8 +74,9 @@ class Kernels {
 
   [[nodiscard]] tenon_kernel* make(const char* op, std::vector<tenon_value*>& args) {
     tenon_kernel* out = nullptr;
-    const tenon_status status = table_->create_kernel(
-        backend_->raw(), op, args.data(), static_cast<std::uint32_t>(args.size()), &out);
+    const tenon_kernel_context context{sizeof context, static_cast<std::uint32_t>(args.size()), op,
+                                       args.data()};
+    const tenon_status status = table_->create_kernel(backend_->raw(), &context, &out);
     status_ = status;
     return out;
   }

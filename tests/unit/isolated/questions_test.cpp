@@ -142,6 +142,10 @@ bool has_text(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+/// Of a session that says nothing of its own; the worker has memory for it.
+constexpr tenon_session_context no_context{sizeof no_context, 0,       nullptr,
+                                           nullptr,           nullptr, nullptr};
+
 TEST_CASE("what a worker asks in a call reaches the data of the delegate that is called alone") {
   Asked asked("others");
   Loaded& first = asked.init("a");
@@ -161,7 +165,8 @@ TEST_CASE("what a worker asks in a call reaches the data of the delegate that is
   // A session has the data of its parent.
   tenon_delegate* session = nullptr;
   const auto& sessions = asked.table<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
-  REQUIRE(sessions.create_session(asked.backend(), second.delegate, &session) == TENON_STATUS_OK);
+  REQUIRE(sessions.create_session(asked.backend(), second.delegate, &no_context, &session) ==
+          TENON_STATUS_OK);
   expect(12, 24);
   CHECK(asked.run(session) == TENON_STATUS_OK);
   expect(12, 36);
@@ -194,7 +199,8 @@ TEST_CASE("a plugin in a worker gets data of a delegate in the calls of it and o
   const Loaded& second = asked.init("b");
   tenon_delegate* session = nullptr;
   const auto& sessions = asked.table<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
-  REQUIRE(sessions.create_session(asked.backend(), first.delegate, &session) == TENON_STATUS_OK);
+  REQUIRE(sessions.create_session(asked.backend(), first.delegate, &no_context, &session) ==
+          TENON_STATUS_OK);
   for (const float in_thread : {0.0f, 1.0f}) {
     INFO(in_thread);
     for (const auto& [delegate, number] :
@@ -269,10 +275,16 @@ TEST_CASE("a part of a state is read when the worker holds all of its bytes, and
   const Listed listed;
   std::vector<std::byte> bytes(std::size_t{1} << 20, std::byte{7});
   // Nobody knows how large a part is that was not listed.
-  CHECK(sequence.read(asked.backend(), delegate, 0, bytes.data()) == TENON_STATUS_INVALID_ARGUMENT);
+  const auto read = [&](std::uint64_t offset, std::uint64_t nbytes) {
+    return sequence.read(asked.backend(), delegate, 0, offset, nbytes, bytes.data());
+  };
+  CHECK(read(0, 1) == TENON_STATUS_INVALID_ARGUMENT);
   REQUIRE(sequence.list(asked.backend(), delegate, &listed) == TENON_STATUS_OK);
   REQUIRE(listed.sizes == std::vector<std::uint64_t>{bytes.size()});
-  const tenon_status status = sequence.read(asked.backend(), delegate, 0, bytes.data());
+  // A range outside of the part does not reach the worker.
+  CHECK(read(1, bytes.size()) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(read(bytes.size() + 1, 0) == TENON_STATUS_INVALID_ARGUMENT);
+  const tenon_status status = read(0, bytes.size());
   CHECK(status == (text ? TENON_STATUS_INTERNAL : TENON_STATUS_OK));
   CHECK(bytes.back() == (text ? std::byte{7} : std::byte{0}));
   if (text) CHECK(has_text(asked.host().error, text));

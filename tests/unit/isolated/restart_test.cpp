@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,12 +12,19 @@
 
 #include "isolated.hpp"
 #include "support/catch.hpp"
+#include "tenon/abi/draft/sequence.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/sequence/sequence.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
 
-/// Sessions and states when a worker has died, and a delegate is loaded again in a new one.
+/// Sessions and states in a worker: also when it has died, and a delegate is loaded again in a new
+/// one.
 namespace isolated_restart_test {
 namespace {
 
@@ -175,6 +185,109 @@ TEST_CASE("sessions stay dead without restarts") {
   const auto another = (*method)->create_session();
   CHECK(another.error() == Error::InvalidState);
   CHECK(has_text(another.text(), "the worker has died before"));
+}
+
+/// One delegate in a worker, by the functions of the boundary.
+struct Direct {
+  Direct() {
+    auto loaded = host::Plugin::load(application.path(), {});
+    REQUIRE(loaded.ok());
+    plugin = *loaded;
+    auto found = plugin->backend("Add");
+    INFO(found.text());
+    REQUIRE(found.ok());
+    backend = *found;
+    sessions = *backend->extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
+    sequence = *backend->extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
+    const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
+    host::detail::HostInitContext context(no_code);
+    context.host = backend->host();
+    context.method_name = "forward";
+    context.processed = &blob;
+    context.runtime_allocator = memory.table();
+    REQUIRE(backend->api().init(backend->raw(), &context, &first) == TENON_STATUS_OK);
+    list(first);
+  }
+  Direct(const Direct&) = delete;
+  Direct& operator=(const Direct&) = delete;
+  ~Direct() {
+    for (tenon_delegate* each : made) backend->api().destroy(backend->raw(), each);
+    backend->api().destroy(backend->raw(), first);
+  }
+
+  /// The sizes of parts are known only after it.
+  void list(tenon_delegate* of) const {
+    const tenon_state_list parts{
+        sizeof parts, 0, [](const tenon_state_list*, const tenon_state_part*) -> tenon_status {
+          return TENON_STATUS_OK;
+        }};
+    REQUIRE(sequence.list(backend->raw(), of, &parts) == TENON_STATUS_OK);
+  }
+  [[nodiscard]] tenon_status create(tenon_delegate* state, const tenon_option* option = nullptr) {
+    const tenon_session_context context{sizeof context, option ? 1u : 0u, option,
+                                        nullptr,        memory.table(),   state};
+    tenon_delegate* out = nullptr;
+    const tenon_status status = sessions.create_session(backend->raw(), first, &context, &out);
+    if (status != TENON_STATUS_OK) return status;
+    made.push_back(out);
+    list(out);
+    return status;
+  }
+  /// A part, in two calls.
+  [[nodiscard]] float read(tenon_delegate* of, std::uint64_t part) const {
+    std::array<std::byte, sizeof(float)> bytes{};
+    REQUIRE(sequence.read(backend->raw(), of, part, 0, 3, bytes.data()) == TENON_STATUS_OK);
+    REQUIRE(sequence.read(backend->raw(), of, part, 3, 1, bytes.data() + 3) == TENON_STATUS_OK);
+    return std::bit_cast<float>(bytes);
+  }
+  [[nodiscard]] tenon_status write(tenon_delegate* of, std::uint64_t part, float value) const {
+    const auto bytes = std::bit_cast<std::array<std::byte, sizeof(float)>>(value);
+    const tenon_status status = sequence.write(backend->raw(), of, part, 0, 1, bytes.data());
+    if (status != TENON_STATUS_OK) return status;
+    return sequence.write(backend->raw(), of, part, 1, 3, bytes.data() + 1);
+  }
+
+  Application application{TENON_TEST_COUNTS};
+  std::shared_ptr<host::Plugin> plugin;
+  std::shared_ptr<const host::LoadedBackend> backend;
+  tenon_sessions_v1 sessions{};
+  tenon_sequence_v1 sequence{};
+  host::Arena memory;
+  tenon_buffer blob{sizeof blob, 0, "b", 1, nullptr, [](tenon_buffer*) {}};
+  tenon_delegate* first = nullptr;
+  std::vector<tenon_delegate*> made;
+};
+
+TEST_CASE("a session in a worker begins with the state that it is given") {
+  Direct direct;
+  // One part has an address in the worker, the other none.
+  REQUIRE(direct.write(direct.first, 0, 3) == TENON_STATUS_OK);
+  REQUIRE(direct.write(direct.first, 1, 4) == TENON_STATUS_OK);
+  CHECK(direct.sequence.write(direct.backend->raw(), direct.first, 0, 2, 3, "abc") ==
+        TENON_STATUS_INVALID_ARGUMENT);
+  REQUIRE(direct.create(nullptr) == TENON_STATUS_OK);
+  REQUIRE(direct.create(direct.first) == TENON_STATUS_OK);
+  REQUIRE(direct.write(direct.made[1], 1, 5) == TENON_STATUS_OK);
+  REQUIRE(direct.create(direct.made[1]) == TENON_STATUS_OK);
+  for (const std::uint64_t part : {std::uint64_t{0}, std::uint64_t{1}}) {
+    CHECK(direct.read(direct.first, part) == (part == 0 ? 3 : 4));
+    CHECK(direct.read(direct.made[0], part) == 0);
+    CHECK(direct.read(direct.made[1], part) == (part == 0 ? 3 : 5));
+    CHECK(direct.read(direct.made[2], part) == (part == 0 ? 3 : 5));
+  }
+}
+
+TEST_CASE("a session in a worker has options of its own") {
+  Direct direct;
+  tenon_option option{sizeof option, TENON_OPTION_BOOL, "refuses", {}};
+  option.as.boolean = 1;
+  REQUIRE(direct.create(nullptr, &option) == TENON_STATUS_OK);
+  CHECK(direct.write(direct.made[0], 1, 2) == TENON_STATUS_INVALID_STATE);
+  CHECK(direct.write(direct.first, 1, 2) == TENON_STATUS_OK);
+  option.key = "unknown";
+  CHECK(direct.create(nullptr, &option) == TENON_STATUS_NOT_FOUND);
+  option.key = "isolated.own_worker";
+  CHECK(direct.create(nullptr, &option) == TENON_STATUS_NOT_SUPPORTED);
 }
 
 }  // namespace

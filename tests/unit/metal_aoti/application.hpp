@@ -39,6 +39,7 @@ class Waits {
 class AppQueue {
  public:
   [[nodiscard]] void* handle() const { return queue_.get(); }
+  [[nodiscard]] NativeStream stream() const { return {TENON_KIND_METAL_COMMAND_QUEUE, handle()}; }
   /// Submits a copy of one number.
   void copy(std::byte* to, const std::byte* from) const {
     submit([to, from] {

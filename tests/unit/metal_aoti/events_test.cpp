@@ -20,6 +20,7 @@
 #include "device/event.hpp"
 #include "device/metal_context.hpp"
 #include "sum_model.hpp"
+#include "support/event_calls.hpp"
 #include "tenon/abi/extensions/events.h"
 #include "tenon/host/async.hpp"
 
@@ -283,17 +284,17 @@ TEST_CASE("work begins after an event that was destroyed or recorded again",
 }
 
 TEST_CASE("an event's handle is a value of a shared event, for the application and back",
-          "[metal][queues][TN-EVT-11]") {
+          "[metal][queues][TN-EVT-11][TN-EVT-15][TN-EVT-16][TN-EVT-17]") {
   SumModel sum;
   const auto backend = sum.backend();
   const auto table = backend->extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
   REQUIRE(table.has_value());
-  CHECK(std::string_view(table->kind) == TENON_EVENT_KIND_METAL);
+  CHECK(std::string_view(table->kind) == TENON_KIND_METAL_EVENT);
   const auto shared = std::make_shared<metal_stand_in::SharedEvent>();
-  tenon_metal_event handle{shared.get(), 5};
+  tenon_metal_event handle{shared.get(), nullptr, 5};
   tenon_event* event = nullptr;
   CHECK(table->import_handle(backend->raw(), nullptr, &event) == TENON_STATUS_INVALID_ARGUMENT);
-  tenon_metal_event nothing{nullptr, 5};
+  tenon_metal_event nothing{nullptr, nullptr, 5};
   CHECK(table->import_handle(backend->raw(), &nothing, &event) == TENON_STATUS_INVALID_ARGUMENT);
   REQUIRE(table->import_handle(backend->raw(), &handle, &event) == TENON_STATUS_OK);
   handle = {};  // It was copied.
@@ -305,8 +306,15 @@ TEST_CASE("an event's handle is a value of a shared event, for the application a
   REQUIRE(table->export_handle(backend->raw(), event, &exported) == TENON_STATUS_OK);
   CHECK(static_cast<tenon_metal_event*>(exported)->shared_event == shared.get());
   CHECK(static_cast<tenon_metal_event*>(exported)->value == 5);
+  CHECK(table->wait(backend->raw(), event, 1'000'000) == TENON_STATUS_TIMED_OUT);
+  test::EventCalls calls;
+  REQUIRE(table->on_complete(backend->raw(), event, &test::EventCalls::add, &calls) ==
+          TENON_STATUS_OK);
+  CHECK(calls.count() == 0);
   shared->signal(6);
-  CHECK(table->wait(backend->raw(), event) == TENON_STATUS_OK);
+  CHECK(table->wait(backend->raw(), event, TENON_NO_TIMEOUT) == TENON_STATUS_OK);
+  CHECK(table->wait(backend->raw(), event, 0) == TENON_STATUS_OK);
+  CHECK(calls.wait_for_one());
   REQUIRE(table->query(backend->raw(), event, &is_complete) == TENON_STATUS_OK);
   CHECK(is_complete == 1);
   table->destroy_event(backend->raw(), event);

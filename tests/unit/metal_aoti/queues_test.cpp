@@ -23,7 +23,7 @@ TEST_CASE("a run on the application's queue with all on the device is submitted 
           "[metal][queues][TN-STR-3][TN-DEV-7]") {
   const ResidentSum sum(1);
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   const LazyDevice lazy;
   const Waits waits;
   for (int run = 0; run < 3; ++run) sum.execute();
@@ -38,7 +38,7 @@ TEST_CASE("runs are in order with the application's own work on its queue",
   ResidentSum sum(1);
   const Block source(sum, 5), result(sum, 0);
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   const LazyDevice lazy;
   const Waits waits;
   queue.copy(sum.x.data(), source.data());
@@ -62,7 +62,7 @@ TEST_CASE("what was submitted to one queue comes before what is submitted to the
   std::optional<AppQueue> first(std::in_place), second(std::in_place);
   const int queues = control().num_queues;
   float value = 1;
-  for (void* const stream : {first->handle(), second->handle(), static_cast<void*>(nullptr)}) {
+  for (const NativeStream stream : {first->stream(), second->stream(), NativeStream(nullptr)}) {
     sum.x.fill(value);
     {
       const LazyDevice lazy;
@@ -88,7 +88,7 @@ TEST_CASE("arguments in the host's memory are complete when a run on the queue r
   REQUIRE(imported.ok());
   sum.load();
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   // The output is copied in the first run, and then in place.
   for (int run = 0; run < 3; ++run) {
     const LazyDevice lazy;
@@ -101,7 +101,7 @@ TEST_CASE("inputs in the heap have been read when a run on the queue returns, wi
   ResidentSum sum(1, false);
   const Block first_result(sum, 0);
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   const LazyDevice lazy;
   const Waits waits;
   for (const float value : {1.0f, 2.0f}) {
@@ -122,9 +122,9 @@ TEST_CASE("a queue of another device is refused, and the delegate keeps its own"
           "[metal][queues][TN-STR-1]") {
   const ResidentSum sum(1);
   const AppQueue queue, other;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   control().queue_of_other_device = other.handle();
-  const Status refused = sum.method->set_stream("MetalBackend", other.handle());
+  const Status refused = sum.method->set_stream("MetalBackend", other.stream());
   control().queue_of_other_device = nullptr;
   CHECK(refused.error() == Error::NotSupported);
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("another device"));
@@ -141,7 +141,7 @@ TEST_CASE("destroying a delegate waits for its work on the application's queue",
           "[metal][queues][TN-STR-4]") {
   const AppQueue queue;
   ResidentSum sum(1);
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   const LazyDevice lazy;
   sum.execute();
   sum.method.reset();
@@ -156,7 +156,7 @@ TEST_CASE("several copies of a model run on one queue", "[metal][queues][TN-STR-
   std::vector<std::byte> heap(SumModel::nbytes);
   sum.set_input(heap.data(), 2);
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   const LazyDevice lazy;
   const Waits waits;
   REQUIRE(sum.method->execute().ok());
@@ -168,7 +168,7 @@ TEST_CASE("a run on the queue that fails is reported by the next call that waits
           "[metal][queues][TN-STR-3]") {
   const ResidentSum sum(1);
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
   const auto fail = [&] {
     control().fails_next_dispatch = true;
     {
@@ -198,16 +198,16 @@ TEST_CASE("copies between blocks are in the order of the application's queue",
   ResidentSum sum(1);
   const Block first(sum, 0), second(sum, 0);
   const AppQueue queue;
-  REQUIRE(sum.method->set_stream("MetalBackend", queue.handle()).ok());
-  const auto copy = [&](void* stream, const Block& to, const Block& from) {
+  REQUIRE(sum.method->set_stream("MetalBackend", queue.stream()).ok());
+  const auto copy = [&](NativeStream stream, const Block& to, const Block& from) {
     return to.memory().copy_on(stream, to.data(), metal_device, from.data(), SumModel::nbytes);
   };
   const LazyDevice lazy;
   const Waits waits;
   sum.execute();
-  REQUIRE(copy(queue.handle(), first, sum.y).ok());
-  REQUIRE(copy(queue.handle(), second, first).ok());
-  REQUIRE(copy(queue.handle(), sum.x, second).ok());
+  REQUIRE(copy(queue.stream(), first, sum.y).ok());
+  REQUIRE(copy(queue.stream(), second, first).ok());
+  REQUIRE(copy(queue.stream(), sum.x, second).ok());
   sum.execute();
   CHECK(waits.count() == 0);
   CHECK(second.now() == 0);
@@ -215,7 +215,7 @@ TEST_CASE("copies between blocks are in the order of the application's queue",
   REQUIRE(copy(nullptr, first, sum.y).ok());
   CHECK(first.now() == 23);
   CHECK(second.now() == 12);
-  const Status refused = first.memory().copy_on(queue.handle(), first.data(), metal_device,
+  const Status refused = first.memory().copy_on(queue.stream(), first.data(), metal_device,
                                                 sum.heap.data(), SumModel::nbytes);
   CHECK(refused.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("expected the address of memory"));

@@ -138,8 +138,9 @@ TEST_CASE("command buffers that the driver does not have are refused, and not us
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("option command_buffer is on: "));
   const auto unknown = host.load(three_products(), {{"command_buffer", "yes"}});
   CHECK(unknown.error() == Error::InvalidArgument);
-  CHECK_THAT(std::string(unknown.text()),
-             ContainsSubstring("option 'command_buffer': expected on, off or auto, found 'yes'"));
+  CHECK_THAT(
+      std::string(unknown.text()),
+      ContainsSubstring("option 'command_buffer': expected one of auto, on, off, found 'yes'"));
 }
 
 TEST_CASE("a recording that cannot be made or enqueued fails the run, and the next one works",

@@ -68,7 +68,9 @@ class AppQueue {
     if (own_context_) driver<std::int32_t(void*)>("clReleaseContext")(own_context_);
   }
 
-  [[nodiscard]] void* get() const noexcept { return queue_; }
+  [[nodiscard]] NativeStream stream() const noexcept {
+    return {TENON_KIND_OPENCL_COMMAND_QUEUE, queue_};
+  }
 
  private:
   static void* first_device() {
@@ -179,7 +181,10 @@ TEST_CASE("delegates that need nothing of each other run on two queues, the thir
   std::array<Measured, 2> measured;
   for (int i = 0; i < 10; ++i) {
     for (const bool on_one : {false, true}) {
-      REQUIRE(method->set_stream(TENON_GRAPH_BACKEND_ID, on_one ? one_queue.get() : nullptr).ok());
+      REQUIRE(method
+                  ->set_stream(TENON_GRAPH_BACKEND_ID,
+                               on_one ? one_queue.stream() : NativeStream(nullptr))
+                  .ok());
       REQUIRE(set_floats(*method, 0, x.values(), sizes).ok());
       run_async(*method);
       const auto found = floats(method->output(0));
@@ -214,7 +219,7 @@ TEST_CASE("a queue of another context, and one that keeps no order, are refused"
   const AppQueue foreign;
   const AppQueue unordered(host, AppQueue::out_of_order);
   const auto refusal = [&](const AppQueue& queue) {
-    return std::string(method->set_stream(TENON_GRAPH_BACKEND_ID, queue.get()).text());
+    return std::string(method->set_stream(TENON_GRAPH_BACKEND_ID, queue.stream()).text());
   };
   CHECK_THAT(refusal(foreign), ContainsSubstring("the queue is of another context"));
   CHECK_THAT(refusal(unordered), ContainsSubstring("the queue runs commands out of order"));
@@ -231,7 +236,7 @@ TEST_CASE("runs on the application's queue are recorded for it, and again for th
   const AppQueue queue(host, 0);
   const Numbers x(48);
   const Calls calls;
-  for (void* const stream : {queue.get(), static_cast<void*>(nullptr), queue.get()}) {
+  for (const NativeStream stream : {queue.stream(), NativeStream(nullptr), queue.stream()}) {
     REQUIRE(method->set_stream(TENON_GRAPH_BACKEND_ID, stream).ok());
     for (int i = 0; i < 3; ++i) CHECK(run(*method, x.values(), 8)[0] == -12);
   }

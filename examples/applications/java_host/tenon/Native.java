@@ -25,7 +25,7 @@ final class Native {
   private static final Linker LINKER = Linker.nativeLinker();
   // The property tenon.library is a path or a name that the dynamic loader finds.
   private static final SymbolLookup LIBRARY = SymbolLookup.libraryLookup(
-      System.getProperty("tenon.library", "libtenon.so.1"), Arena.global());
+      System.getProperty("tenon.library", libraryName()), Arena.global());
 
   static final StructLayout METHOD_OPTIONS = MemoryLayout.structLayout(
       JAVA_INT.withName("struct_size"), JAVA_INT.withName("flags"), ADDRESS.withName("registry"),
@@ -79,6 +79,14 @@ final class Native {
       function("tenon_method_get_output", ADDRESS, ADDRESS, JAVA_LONG);
 
   private Native() {}
+
+  /** The name that the library's major is in. */
+  private static String libraryName() {
+    String system = System.getProperty("os.name");
+    if (system.startsWith("Windows"))
+      return "libtenon-1.dll";
+    return system.startsWith("Mac") ? "libtenon.1.dylib" : "libtenon.so.1";
+  }
 
   private static MethodHandle function(
       String name, MemoryLayout result, MemoryLayout... arguments) {

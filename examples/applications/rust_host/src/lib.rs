@@ -294,8 +294,10 @@ impl Method {
     /// Makes a state of its own for every delegate.
     pub fn create_session(&mut self) -> Result<Session> {
         let mut out = null_mut();
-        // SAFETY: this thread has the method alone.
-        check(|error| unsafe { sys::tenon_method_create_session(self.handle.0, &mut out, error) })?;
+        // SAFETY: this thread has the method alone; null means the defaults.
+        check(|error| unsafe {
+            sys::tenon_method_create_session(self.handle.0, null(), &mut out, error)
+        })?;
         Ok(Session(out))
     }
 

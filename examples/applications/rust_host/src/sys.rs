@@ -17,7 +17,17 @@ macro_rules! opaque {
         }
     )*};
 }
-opaque!(Error, Registry, Program, Executor, Method, Session, RegistryOptions, ProgramOptions);
+opaque!(
+    Error,
+    Registry,
+    Program,
+    Executor,
+    Method,
+    Session,
+    RegistryOptions,
+    ProgramOptions,
+    SessionOptions
+);
 
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +118,7 @@ pub struct MethodOptions {
     pub scheduling: *const c_void,
 }
 
-// The numbers of tests/abi/host_c/layout_1_0.h, and of tenon/abi/tensor.h.
+// The numbers of docs/reference/layout.md.
 const _: () = assert!(size_of::<DlTensor>() == 48);
 const _: () = assert!(size_of::<Tensor>() == 96);
 const _: () = assert!(size_of::<Value>() == 24);
@@ -185,6 +195,7 @@ extern "C" {
     pub fn tenon_method_get_output(method: *const Method, index: u64) -> *const Value;
     pub fn tenon_method_create_session(
         method: *mut Method,
+        options: *const SessionOptions,
         out: *mut *mut Session,
         error: *mut *mut Error,
     ) -> Status;

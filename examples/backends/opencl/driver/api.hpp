@@ -60,6 +60,8 @@ inline constexpr cl_uint CL_DEVICE_COMPILER_AVAILABLE = 0x1028;
 inline constexpr cl_uint CL_DEVICE_NAME = 0x102B;
 inline constexpr cl_uint CL_DRIVER_VERSION = 0x102D;
 inline constexpr cl_uint CL_DEVICE_EXTENSIONS_WITH_VERSION = 0x1060;
+inline constexpr cl_uint CL_DEVICE_UUID_KHR = 0x106A;
+inline constexpr cl_uint CL_DEVICE_PCI_BUS_INFO_KHR = 0x410F;
 inline constexpr cl_uint CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR = 0x12A9;
 inline constexpr cl_uint CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR = 0x12AA;
 inline constexpr cl_uint CL_QUEUE_CONTEXT = 0x1090;
@@ -87,6 +89,14 @@ inline constexpr cl_bitfield CL_MAP_WRITE = 1 << 1;
 struct cl_name_version {
   cl_uint version;  ///< From the highest bit: 10 bits, 10 bits and 12 bits for 1.2.3.
   char name[64];
+};
+
+/// The place of a device on the bus (cl_khr_pci_bus_info).
+struct cl_device_pci_bus_info_khr {
+  cl_uint pci_domain;
+  cl_uint pci_bus;
+  cl_uint pci_device;
+  cl_uint pci_function;
 };
 
 /// One line for each function: name without "cl", result, parameters.

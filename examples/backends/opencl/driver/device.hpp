@@ -46,6 +46,7 @@ struct DeviceRecord {
   std::uint64_t most_bytes = 0;  ///< Of one buffer.
   std::size_t most_items = 1;    ///< In a work-group.
   bool is_cpu = false;           ///< Its memory is that of this process.
+  std::string identity;          ///< As `tenon::DeviceInfo` has it.
 };
 
 /// One device with a context of its own, and everything that delegates share on it. Threads: any.

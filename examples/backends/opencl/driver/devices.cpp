@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "driver/device.hpp"
 #include "driver/kept_process.hpp"
+#include "tenon/backend/mixins/devices.hpp"
 
 namespace opencl_backend {
 
@@ -39,6 +44,25 @@ bool is_usable(const Api& api, cl_device_id id) {
          says(CL_DEVICE_COMPILER_AVAILABLE) && says(CL_DEVICE_ENDIAN_LITTLE);
 }
 
+/// By cl_khr_device_uuid or cl_khr_pci_bus_info; empty for a driver that has neither.
+std::string identity_of(const Api& api, cl_device_id id) {
+  std::array<std::byte, 16> uuid{};
+  std::size_t size = 0;
+  if (api.GetDeviceInfo(id, CL_DEVICE_UUID_KHR, sizeof uuid, uuid.data(), &size) == CL_SUCCESS &&
+      size == sizeof uuid) {
+    return tenon::uuid_identity(uuid);
+  }
+  cl_device_pci_bus_info_khr at{};
+  if (api.GetDeviceInfo(id, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof at, &at, &size) != CL_SUCCESS ||
+      size != sizeof at) {
+    return {};
+  }
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "pci:%04x:%02x:%02x.%x", at.pci_domain, at.pci_bus,
+                at.pci_device, at.pci_function);
+  return text.data();
+}
+
 DeviceRecord describe(const Api& api, cl_platform_id platform_id, cl_device_id id,
                       const std::string& platform) {
   const auto number = [&](cl_uint what) { return ask<cl_ulong>(api.GetDeviceInfo, id, what); };
@@ -53,6 +77,7 @@ DeviceRecord describe(const Api& api, cl_platform_id platform_id, cl_device_id i
   out.most_items = ask<std::size_t>(api.GetDeviceInfo, id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   const auto type = ask<cl_bitfield>(api.GetDeviceInfo, id, CL_DEVICE_TYPE);
   out.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+  out.identity = identity_of(api, id);
   return out;
 }
 

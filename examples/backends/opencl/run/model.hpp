@@ -73,6 +73,9 @@ class Session {
   [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args,
                                       tenon::CancelFlag cancelled);
 
+  /// Made for a session of another one, whose weights it uses.
+  bool is_further = false;
+
   /// A queue of the application, in the context of this device; null: its own.
   [[nodiscard]] tenon::Status set_queue(cl_command_queue queue);
 

@@ -22,7 +22,7 @@ from .._error import Error
 from ..aoti import _SCALAR_TYPES
 from ._operators import MemoryFormat, NotDescribed, call_of, name_of, overload_of
 
-# tenon/abi/edge_program.h
+# tenon/abi/draft/edge_program.h
 (_NONE, _VALUE, _VALUES, _BOOL, _INT, _DOUBLE, _STRING, _BOOLS, _INTS, _DOUBLES, _SCALAR_TYPE,
  _LAYOUT, _MEMORY_FORMAT, _DEVICE) = range(14)
 _TENSOR, _SYM_INT, _SYM_FLOAT, _SYM_BOOL = 1, 2, 3, 4

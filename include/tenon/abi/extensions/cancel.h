@@ -24,14 +24,22 @@ typedef struct tenon_cancel_flag_v1 {
   uint32_t reserved;
 
   /// A number that is 0 while the run that the call is part of may go on, and not 0 once it was
-  /// cancelled; or NULL when the run cannot be cancelled. It is to be read with an atomic load, for
-  /// which relaxed order is enough, and never written.
+  /// cancelled; or NULL when the run cannot be cancelled. Kernels that a delegate found
+  /// (abi/draft/kernel_lookup.h) have the flag of the delegate's method.
+  ///
+  /// Read it with an atomic load, and never write it. Relaxed order is enough:
+  ///
+  ///     atomic_load_explicit((const _Atomic uint32_t*)flag, memory_order_relaxed)   C11
+  ///     __atomic_load_n(flag, __ATOMIC_RELAXED)                                     GCC, clang
+  ///
+  /// ISO C leaves the representation of an atomic type open. On each platform of Tenon
+  /// `_Atomic uint32_t` is a `uint32_t`, and so are `std::atomic<uint32_t>` and Rust's `AtomicU32`.
   ///
   /// [per-delegate, null] Inside the call of `execute`, `start` or `run_kernel` that got `context`,
   /// which is the object to pass. It has the same result in all calls of one delegate or kernel,
   /// which may be read, from any thread, until the call returns or the event that it signals is
   /// complete.
-  const uint32_t* (*get_cancel_flag)(const tenon_execution_context* context);
+  const uint32_t*(TENON_CALL* get_cancel_flag)(const tenon_execution_context* context);
 } tenon_cancel_flag_v1;
 
 #define TENON_EXTENSION_CANCEL "tenon.cancel/1"
@@ -55,7 +63,7 @@ typedef struct tenon_cancel_v1 {
   ///
   /// [any, never] From `init` to `destroy` of `delegate`, while a run is going on: before, during
   /// and after its calls of `execute`, at most once in each run.
-  void (*cancel)(tenon_backend* backend, tenon_delegate* delegate);
+  void(TENON_CALL* cancel)(tenon_backend* backend, tenon_delegate* delegate);
 } tenon_cancel_v1;
 
 #ifdef __cplusplus

@@ -16,18 +16,20 @@ extern "C" {
 
 #define TENON_EXTENSION_CHECK_BLOB "tenon.check_blob/1"
 
+// Verdicts. A host takes a verdict that it does not know for TENON_BLOB_USABLE: `init` decides.
 enum {
-  TENON_BLOB_OPTIMAL = 0,       ///< Made for this backend and this machine.
-  TENON_BLOB_USABLE = 1,        ///< Runs, but compiling again would be better.
-  TENON_BLOB_INCOMPATIBLE = 2,  ///< `init` refuses it.
+  TENON_BLOB_OPTIMAL = 0,      ///< Made for this backend and this machine.
+  TENON_BLOB_USABLE = 1,       ///< Runs, but compiling again would be better.
+  TENON_BLOB_INCOMPATIBLE = 2  ///< `init` refuses it.
 };
 
 typedef struct tenon_check_blob_v1 {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// Judges `context->processed`. For a verdict other than OPTIMAL the reason is kept with
-  /// `set_last_error`, whose status is then ignored.
+  /// Judges `context->processed` for a load with the options of `context`, as `init` would get it.
+  /// For a verdict other than OPTIMAL the backend gives the reason to `set_last_error`, whose
+  /// status is then ignored. A failure, as for options that `init` refuses, is no verdict.
   ///
   ///   TN-BLB-1  MUST NOT need the device, and MUST NOT release `processed`.
   ///   TN-BLB-2  A blob called INCOMPATIBLE MUST be refused by `init`.
@@ -35,8 +37,8 @@ typedef struct tenon_check_blob_v1 {
   ///             DELEGATE_INVALID_COMPATIBILITY, and bytes that were not made for the backend.
   ///             Other damage may be left to `init`.
   ///   TN-COD-4  MUST NOT map code of the program; a host that is asked for it refuses.
-  tenon_status (*check_blob)(tenon_backend* backend, const tenon_init_context* context,
-                             uint32_t* verdict);
+  tenon_status(TENON_CALL* check_blob)(tenon_backend* backend, const tenon_init_context* context,
+                                       uint32_t* verdict);
 } tenon_check_blob_v1;
 
 #ifdef __cplusplus

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/native_handle.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,8 +41,8 @@ typedef struct tenon_device_memory_v1 {
   ///             nothing.
   ///
   /// [any, gives: `free`] `*out` is valid until `free`.
-  tenon_status (*allocate)(tenon_backend* backend, tenon_dl_device device, uint64_t nbytes,
-                           uint64_t alignment, void** out);
+  tenon_status(TENON_CALL* allocate)(tenon_backend* backend, tenon_dl_device device,
+                                     uint64_t nbytes, uint64_t alignment, void** out);
 
   /// Frees a block of `device`, NULL included.
   ///
@@ -49,7 +50,7 @@ typedef struct tenon_device_memory_v1 {
   ///             it was made for, and after the delegates that were given addresses inside it.
   ///
   /// [any, takes, never] Once for each successful `allocate`.
-  void (*free)(tenon_backend* backend, tenon_dl_device device, void* block);
+  void(TENON_CALL* free)(tenon_backend* backend, tenon_dl_device device, void* block);
 
   /// Copies `nbytes` bytes of the host, from `from`, to `to` inside a block of `device`. 0 bytes
   /// are nothing to do, whatever the addresses.
@@ -58,31 +59,32 @@ typedef struct tenon_device_memory_v1 {
   ///             `execute` enqueued on the device, also on a caller's stream ("tenon.streams/1").
   ///   TN-DEV-8  A copy to or from a device MUST be complete when it returns, and an `execute`
   ///             called later MUST see its bytes. After a failure the destination is unspecified.
-  tenon_status (*copy_to_device)(tenon_backend* backend, tenon_dl_device device, void* to,
-                                 const void* from, uint64_t nbytes);
+  tenon_status(TENON_CALL* copy_to_device)(tenon_backend* backend, tenon_dl_device device, void* to,
+                                           const void* from, uint64_t nbytes);
 
   /// Copies `nbytes` bytes from `from`, inside a block of `device`, to `to` on the host, by the
   /// rules of `copy_to_device`.
-  tenon_status (*copy_to_host)(tenon_backend* backend, tenon_dl_device device, void* to,
-                               const void* from, uint64_t nbytes);
+  tenon_status(TENON_CALL* copy_to_host)(tenon_backend* backend, tenon_dl_device device, void* to,
+                                         const void* from, uint64_t nbytes);
 
   /// Copies `nbytes` bytes from `from`, inside a block of `from_device`, to `to` inside a block of
   /// `to_device`. Both are devices of this backend, and may be the same; the two ranges have no
   /// byte in common. NULL in a backend that leaves it out: a host then copies by the two functions
-  /// above. 0 bytes are nothing to do, whatever the addresses.
+  /// above, through its own memory. 0 bytes are nothing to do, whatever the addresses.
   ///
-  /// `stream` is the native handle of a stream of `to_device`, as `set_stream` of "tenon.streams/1"
-  /// takes it; `copy_on` may return before the copy is complete, which it is when the stream
-  /// reaches that point, and which a host waits for before it uses the bytes elsewhere. With NULL
-  /// the rules of `copy_to_device` hold. A backend without streams of others refuses any but NULL
-  /// with NOT_SUPPORTED.
+  /// `stream` is NULL, or a stream of `to_device`, of the kind that "tenon.streams/1" of the
+  /// backend names. With NULL the rules of `copy_to_device` hold. On a stream, `copy_on` may return
+  /// before the copy is complete, which it is when the stream reaches that point; a host waits for
+  /// that before it uses the bytes elsewhere. A backend without "tenon.streams/1" refuses any
+  /// stream with NOT_SUPPORTED.
   ///
   ///   TN-DEV-9  A complete copy of `copy_on` MUST have the bytes of its source, and leave the
   ///             source and all bytes around the destination as they were.
   ///   TN-DEV-10 A copy on a stream MUST come after all that was enqueued there before, and
   ///             before what is enqueued there later.
-  tenon_status (*copy_on)(tenon_backend* backend, void* stream, tenon_dl_device to_device, void* to,
-                          tenon_dl_device from_device, const void* from, uint64_t nbytes);
+  tenon_status(TENON_CALL* copy_on)(tenon_backend* backend, void* stream, tenon_dl_device to_device,
+                                    void* to, tenon_dl_device from_device, const void* from,
+                                    uint64_t nbytes);
 } tenon_device_memory_v1;
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Extension "tenon.memory_info/1" of a backend: how much memory its delegates hold.
+// Extension "tenon.memory_info/1" of a backend: how much memory it holds.
 
 #ifndef TENON_ABI_EXTENSIONS_MEMORY_INFO_H
 #define TENON_ABI_EXTENSIONS_MEMORY_INFO_H
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/memory_use.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,26 +16,22 @@ extern "C" {
 
 #define TENON_EXTENSION_MEMORY_INFO "tenon.memory_info/1"
 
-/// Bytes held, in addition to the blob and the planned memory, which the host counts itself.
-typedef struct tenon_memory_info {
-  uint32_t struct_size;
-  uint32_t reserved;
-  uint64_t host_weights;
-  uint64_t host_scratch;
-  uint64_t device_weights;
-  uint64_t device_scratch;
-} tenon_memory_info;
-
 typedef struct tenon_memory_info_v1 {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// Fills `out` for one delegate, or for the whole backend when `delegate` is NULL. The caller
-  /// sets `out->struct_size` and zeroes the rest.
+  /// Passes the memory that `delegate` holds now to `sink`; for NULL, the memory of the backend
+  /// that no delegate reports, such as caches and pools. A backend reports each byte once: what the
+  /// sessions of a delegate share with the delegate that `init` made, and what several of those
+  /// share with NULL. A delegate that is NULL itself holds nothing.
   ///
-  /// [per-delegate]
-  tenon_status (*memory_info)(tenon_backend* backend, tenon_delegate* delegate,
-                              tenon_memory_info* out);
+  ///   TN-MEM-1  `memory_info` MUST report memory on TENON_DL_CPU or on devices that the backend
+  ///             lists: on the CPU, of all delegates and of NULL together, no more bytes than the
+  ///             process has mapped; on a device, no more than its `memory_bytes`.
+  ///
+  /// [per-delegate] From `init` to `destroy` of `delegate`; with NULL at any time, on any thread.
+  tenon_status(TENON_CALL* memory_info)(tenon_backend* backend, tenon_delegate* delegate,
+                                        tenon_memory_sink sink, void* sink_context);
 } tenon_memory_info_v1;
 
 #ifdef __cplusplus

@@ -33,9 +33,9 @@ typedef struct tenon_prepared {
   uint32_t struct_size;
   uint32_t reserved;
 
+  uint64_t nbytes;  ///< Bytes at `data`.
   /// The bytes that were found, aligned to 4,096 bytes; NULL when none were. Valid until `release`.
   const void* data;
-  uint64_t nbytes;
 
   /// Keeps the parts, one after the other, for later loads; what was kept before is replaced, and
   /// `data` stays. Takes as long as writing a file: where only runs show what to prepare, `destroy`
@@ -43,13 +43,15 @@ typedef struct tenon_prepared {
   /// than the application allows, keeps nothing and needs no answer.
   ///
   /// [per-delegate] From `open` to `release`.
-  tenon_status (*store)(struct tenon_prepared* prepared, const tenon_span* parts,
-                        uint64_t num_parts);
+  tenon_status(TENON_CALL* store)(struct tenon_prepared* prepared, const tenon_span* parts,
+                                  uint64_t num_parts);
 
   /// Frees the object and the bytes.
   ///
   /// [per-delegate, takes, never] Once.
-  void (*release)(struct tenon_prepared* prepared);
+  void(TENON_CALL* release)(struct tenon_prepared* prepared);
+
+  const void* reserved_pointer;  ///< NULL.
 } tenon_prepared;
 
 /// Functions of the host.
@@ -66,8 +68,8 @@ typedef struct tenon_prepare_v1 {
   ///
   /// [per-delegate, gives: `release`] Inside the call of `init` that got `context`, which is the
   /// object to pass.
-  tenon_status (*open)(const tenon_init_context* context, const void* identity,
-                       uint64_t identity_size, tenon_prepared** out);
+  tenon_status(TENON_CALL* open)(const tenon_init_context* context, const void* identity,
+                                 uint64_t identity_size, tenon_prepared** out);
 } tenon_prepare_v1;
 
 #ifdef __cplusplus

@@ -58,8 +58,8 @@ typedef struct tenon_scheduling_v1 {
   ///             it does not know MUST count as 0.
   ///
   /// [per-delegate] From `init` to `destroy` of `delegate`.
-  tenon_status (*set_scheduling)(tenon_backend* backend, tenon_delegate* delegate,
-                                 const tenon_scheduling* scheduling);
+  tenon_status(TENON_CALL* set_scheduling)(tenon_backend* backend, tenon_delegate* delegate,
+                                           const tenon_scheduling* scheduling);
 } tenon_scheduling_v1;
 
 #ifdef __cplusplus

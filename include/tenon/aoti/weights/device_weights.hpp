@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -16,6 +18,7 @@
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 #include "tenon/aoti/weights/shared_by_content.hpp"
 #include "tenon/aoti/weights/weights.hpp"
+#include "tenon/backend/memory_use.hpp"
 #include "tenon/core/bytes.hpp"
 
 namespace tenon::inline TENON_RELEASE::aoti {
@@ -72,6 +75,21 @@ class DeviceWeightStore {
 
   /// Bytes of all weights in use.
   [[nodiscard]] std::size_t nbytes() const { return weights_.nbytes(); }
+
+  /// Bytes of all weights in use, for each device. `device_type` is DLPack's name of their type.
+  [[nodiscard]] MemoryUses uses(std::int32_t device_type) const {
+    MemoryUses out;
+    weights_.for_each([&](const Weight& weight) {
+      const std::int32_t number = weight.memory().device_index;
+      auto found = std::ranges::find_if(
+          out, [&](const MemoryUse& use) { return use.device.device_id == number; });
+      if (found == out.end()) {
+        found = out.insert(found, {.device = {device_type, number}});
+      }
+      found->weights += weight.nbytes();
+    });
+    return out;
+  }
 
  private:
   /// Bytes of a program, and the weight that was made of them.

@@ -55,12 +55,17 @@ class SharedByContent {
 
   /// Bytes of all objects in use.
   [[nodiscard]] std::size_t nbytes() const {
-    const std::lock_guard lock(mutex_);
     std::size_t sum = 0;
-    for (const auto& [hash, entry] : entries_) {
-      for (const auto& object : entry->existing()) sum += object->nbytes();
-    }
+    for_each([&](const Object& object) { sum += object.nbytes(); });
     return sum;
+  }
+  /// Calls `visit` with all objects in use.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [hash, entry] : entries_) {
+      for (const auto& object : entry->existing()) visit(*object);
+    }
   }
 
  private:

@@ -4,33 +4,18 @@
 #include <concepts>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "tenon/abi/extensions/estimate.h"
 #include "tenon/backend/context.hpp"
+#include "tenon/backend/memory_use.hpp"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 
-/// Bytes that a delegate needs on one device. What they are and what is not counted is in
-/// abi/extensions/estimate.h.
-struct MemoryNeed {
-  /// In place of a number that only a run can show.
-  static constexpr std::uint64_t unknown = TENON_MEMORY_UNKNOWN;
-
-  std::uint64_t weights = 0;    ///< Constants and code, which sessions share.
-  std::uint64_t workspace = 0;  ///< All else that a delegate holds.
-  std::uint64_t session = 0;    ///< Of each further session.
-  tenon_dl_device device{TENON_DL_CPU, 0};
-};
-
-/// One entry for each device: `return tenon::MemoryEstimate{{.workspace = 4096}};`
-using MemoryEstimate = std::vector<MemoryNeed>;
-
 /// Mixin: the backend says, without its device, how much memory a blob will take. The author adds
-/// `Result<MemoryEstimate> estimate(InitContext&, Blob, CompileSpecs)`. A backend that can ask its
+/// `Result<MemoryUses> estimate(InitContext&, Blob, CompileSpecs)`. A backend that can ask its
 /// devices adds `Result<std::uint64_t> free_memory(tenon_dl_device)` too.
 template <class Derived>
 class WithEstimate {};
@@ -40,7 +25,7 @@ namespace detail {
 template <class B>
 concept HasEstimate =
     requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
-      { backend.estimate(context, processed, specs) } -> std::same_as<Result<MemoryEstimate>>;
+      { backend.estimate(context, processed, specs) } -> std::same_as<Result<MemoryUses>>;
     };
 
 template <class B>
@@ -55,7 +40,7 @@ struct EstimateExtension {
   static consteval bool check() {
     if constexpr (!HasEstimate<B>) {
       static_assert(always_false<B>,
-                    "tenon: WithEstimate needs a public `tenon::Result<tenon::MemoryEstimate> "
+                    "tenon: WithEstimate needs a public `tenon::Result<tenon::MemoryUses> "
                     "estimate(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs)`");
     }
     return HasEstimate<B>;
@@ -65,20 +50,11 @@ struct EstimateExtension {
                                tenon_memory_sink sink, void* sink_context) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
       InitContext init_context(*context);
-      TENON_TRY(const MemoryEstimate found,
+      TENON_TRY(const MemoryUses found,
                 self<B>(backend).estimate(
                     init_context, Blob(context->processed),
                     CompileSpecs(context->compile_specs, context->num_compile_specs)));
-      for (const MemoryNeed& need : found) {
-        const auto pass = [&](std::uint32_t kind, std::uint64_t nbytes) {
-          if (nbytes == 0) return;
-          const tenon_memory_need one{sizeof(tenon_memory_need), kind, need.device, nbytes};
-          sink(sink_context, &one);
-        };
-        pass(TENON_MEMORY_WEIGHTS, need.weights);
-        pass(TENON_MEMORY_WORKSPACE, need.workspace);
-        pass(TENON_MEMORY_SESSION, need.session);
-      }
+      pass_uses(found, sink, sink_context);
       return ok();
     });
   }

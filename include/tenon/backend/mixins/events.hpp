@@ -9,6 +9,7 @@
 
 #include "tenon/abi/extensions/events.h"
 #include "tenon/backend/context.hpp"
+#include "tenon/backend/event_function.hpp"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/backend/mixins/kernels.hpp"
 #include "tenon/backend/text_field.hpp"
@@ -24,13 +25,23 @@ namespace tenon::inline TENON_RELEASE {
 ///     Result<Event> create_event();             // complete, because it marks nothing yet
 ///     Status start(ExecutionContext&, Delegate&, Args);
 ///     Status record_event(Delegate&, Event&);   // from now on: what was started so far
-///     Status wait_event(Event&);                // the failure of the last run of it, or success
+///     Status wait_event(Event&, std::uint64_t timeout_ns);
 ///     Result<bool> query_event(Event&);         // whether it is complete; does not wait
 ///     Status wait_on_event(Delegate&, Event&);  // later runs begin after it
 ///
-/// and, for native handles that other backends and the application can use, all three of
+/// `wait_event` gives the failure of the last run of the event, or success, and TimedOut when the
+/// event is not complete in time: TENON_NO_TIMEOUT is no limit, 0 does not wait. A driver without
+/// such a wait uses `wait_by_query` of <tenon/backend/event_watcher.hpp>. Optional is
 ///
-///     static constexpr const char* event_kind = TENON_EVENT_KIND_CUDA;
+///     Status on_event_complete(Event&, EventFunction done);
+///
+/// which calls `done()` exactly once after the event is complete, failed or not, or fails and never
+/// calls it. Until then the host neither records nor destroys the event. `done` calls nothing of
+/// the backend and does not wait, so that a driver may call it. A driver that calls no functions
+/// uses the `EventWatcher` of that header. Also optional are native handles, which other backends
+/// and the application can use, all three of
+///
+///     static constexpr const char* event_kind = TENON_KIND_CUDA_EVENT;  // abi/native_handle.h
 ///     Result<void*> export_event(Event&);       // valid as long as the event
 ///     Result<Event> import_event(void* handle); // never null; the handle remains its owner's
 ///
@@ -60,10 +71,18 @@ template <class B>
 concept HasEventFunctions =
     requires(B& backend, typename B::Delegate& delegate, typename B::Event& event) {
       { backend.record_event(delegate, event) } -> std::same_as<Status>;
-      { backend.wait_event(event) } -> std::same_as<Status>;
+      { backend.wait_event(event, std::uint64_t{}) } -> std::same_as<Status>;
       { backend.query_event(event) } -> std::same_as<Result<bool>>;
       { backend.wait_on_event(delegate, event) } -> std::same_as<Status>;
     };
+
+/// Whether there is a function of that name, with whatever parameters.
+template <class B>
+concept NamesOnEventComplete = requires { &B::on_event_complete; };
+template <class B>
+concept HasOnEventComplete = requires(B& backend, typename B::Event& event, EventFunction done) {
+  { backend.on_event_complete(event, done) } -> std::same_as<Status>;
+};
 
 /// Whether the events have native handles, or any part of them.
 template <class B>
@@ -99,8 +118,12 @@ struct EventsExtension {
       static_assert(
           always_false<B>,
           "tenon: WithEvents needs a public `tenon::Status record_event(Delegate&, Event&)`, "
-          "`tenon::Status wait_event(Event&)`, `tenon::Result<bool> query_event(Event&)` and "
-          "`tenon::Status wait_on_event(Delegate&, Event&)`");
+          "`tenon::Status wait_event(Event&, std::uint64_t timeout_ns)`, `tenon::Result<bool> "
+          "query_event(Event&)` and `tenon::Status wait_on_event(Delegate&, Event&)`");
+    } else if constexpr (NamesOnEventComplete<B> && !HasOnEventComplete<B>) {
+      static_assert(always_false<B>,
+                    "tenon: `on_event_complete` of WithEvents is a public `tenon::Status "
+                    "on_event_complete(Event&, tenon::EventFunction)`");
     } else if constexpr (NamesEventHandles<B> && !HasEventHandles<B>) {
       static_assert(
           always_false<B>,
@@ -145,8 +168,10 @@ struct EventsExtension {
     });
   }
 
-  static tenon_status wait_event(tenon_backend* backend, tenon_event* event) noexcept {
-    return guard(host_of<B>(backend), [&] { return self<B>(backend).wait_event(event_of(event)); });
+  static tenon_status wait_event(tenon_backend* backend, tenon_event* event,
+                                 std::uint64_t timeout_ns) noexcept {
+    return guard(host_of<B>(backend),
+                 [&] { return self<B>(backend).wait_event(event_of(event), timeout_ns); });
   }
 
   static tenon_status query_event(tenon_backend* backend, tenon_event* event,
@@ -192,6 +217,17 @@ struct EventsExtension {
     if (event) delete &event_of(event);
   }
 
+  static tenon_status on_complete(tenon_backend* backend, tenon_event* event,
+                                  tenon_event_function function, void* data) noexcept {
+    return guard(host_of<B>(backend), [&]() -> Status {
+      if (!function) {
+        return error(Error::InvalidArgument, "backend ", B::id,
+                     ": on_complete: expected a function, found null");
+      }
+      return self<B>(backend).on_event_complete(event_of(event), EventFunction{function, data});
+    });
+  }
+
   static constexpr tenon_events_v1 make_table() {
     tenon_events_v1 out = {sizeof(tenon_events_v1),
                            0,
@@ -204,12 +240,14 @@ struct EventsExtension {
                            &wait_on_event,
                            nullptr,
                            nullptr,
-                           &destroy_event};
+                           &destroy_event,
+                           nullptr};
     if constexpr (HasEventHandles<B>) {
       out.kind = B::event_kind;
       out.export_handle = &export_event;
       out.import_handle = &import_event;
     }
+    if constexpr (HasOnEventComplete<B>) out.on_complete = &on_complete;
     return out;
   }
   static constexpr tenon_events_v1 table = make_table();

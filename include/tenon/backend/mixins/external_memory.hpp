@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/abi/extensions/external_memory.h"
+#include "tenon/abi/draft/external_memory.h"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/application/external_memory.hpp"
 #include "tenon/core/result.hpp"
@@ -28,9 +28,11 @@ namespace tenon::inline TENON_RELEASE {
 ///     Status wait_fence(Delegate&, const ExternalFence&);    // later runs begin after it
 ///     Status signal_fence(Delegate&, const ExternalFence&);  // when the runs so far are done
 ///
-/// all three. Kinds that are not named are refused before the author's functions are called, and so
-/// are ranges that overflow, and a handle where the kind is a descriptor. What an object itself
-/// says, such as its size, is the author's to check. Descriptors and handles remain the caller's.
+/// all three. A vendor's own kind is a text that begins with the vendor's name and a dot
+/// ("acme.buffer"). Kinds that are not named are refused before the author's functions are called,
+/// and so are ranges that overflow, and a handle where the kind is a descriptor. What an object
+/// itself says, such as its size, is the author's to check. Descriptors and handles remain the
+/// caller's.
 ///
 /// Threads: any for `import_memory`; the others like `execute`.
 template <class Derived>
@@ -45,7 +47,7 @@ concept HasImportMemory =
       requires std::is_nothrow_destructible_v<typename B::ImportedMemory>;
       { backend.import_memory(memory) } -> std::same_as<Result<typename B::ImportedMemory>>;
       { imported.data() } -> std::convertible_to<void*>;
-      { *B::memory_kinds.begin() } -> std::convertible_to<MemoryKind>;
+      { B::memory_kinds.data() } -> std::same_as<const char* const*>;
     };
 template <class B>
 concept NamesFences =
@@ -55,7 +57,7 @@ concept HasFences =
     requires(B& backend, typename B::Delegate& delegate, const ExternalFence& fence) {
       { backend.wait_fence(delegate, fence) } -> std::same_as<Status>;
       { backend.signal_fence(delegate, fence) } -> std::same_as<Status>;
-      { *B::fence_kinds.begin() } -> std::convertible_to<FenceKind>;
+      { B::fence_kinds.data() } -> std::same_as<const char* const*>;
     };
 
 template <class B>
@@ -81,17 +83,10 @@ struct ExternalMemoryExtension {
     return false;
   }
 
-  template <class Kinds>
-  static constexpr std::uint64_t bits_of(const Kinds& kinds) {
-    std::uint64_t out = 0;
-    for (const auto kind : kinds) out |= std::uint64_t{1} << static_cast<std::uint32_t>(kind);
-    return out;
-  }
-
   static tenon_status import_memory(tenon_backend* backend, const tenon_external_memory* memory,
                                     tenon_imported_memory** out, void** address) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      TENON_TRY(const ExternalMemory checked, to_external_memory(memory, bits_of(B::memory_kinds)));
+      TENON_TRY(const ExternalMemory checked, to_external_memory(memory, B::memory_kinds));
       TENON_TRY(auto imported, self<B>(backend).import_memory(checked));
       auto* const made = new typename B::ImportedMemory(std::move(imported));
       *address = made->data();
@@ -107,7 +102,7 @@ struct ExternalMemoryExtension {
   static tenon_status wait_fence(tenon_backend* backend, tenon_delegate* delegate,
                                  const tenon_external_fence* fence) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      TENON_TRY(const ExternalFence checked, to_external_fence(fence, bits_of(B::fence_kinds)));
+      TENON_TRY(const ExternalFence checked, to_external_fence(fence, B::fence_kinds));
       return self<B>(backend).wait_fence(*reinterpret_cast<typename B::Delegate*>(delegate),
                                          checked);
     });
@@ -115,7 +110,7 @@ struct ExternalMemoryExtension {
   static tenon_status signal_fence(tenon_backend* backend, tenon_delegate* delegate,
                                    const tenon_external_fence* fence) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      TENON_TRY(const ExternalFence checked, to_external_fence(fence, bits_of(B::fence_kinds)));
+      TENON_TRY(const ExternalFence checked, to_external_fence(fence, B::fence_kinds));
       return self<B>(backend).signal_fence(*reinterpret_cast<typename B::Delegate*>(delegate),
                                            checked);
     });
@@ -124,14 +119,17 @@ struct ExternalMemoryExtension {
   static constexpr tenon_external_memory_v1 make_table() {
     tenon_external_memory_v1 out{sizeof(tenon_external_memory_v1),
                                  0,
-                                 bits_of(B::memory_kinds),
+                                 static_cast<std::uint32_t>(B::memory_kinds.size()),
                                  0,
+                                 B::memory_kinds.data(),
+                                 nullptr,
                                  &import_memory,
                                  &release_memory,
                                  nullptr,
                                  nullptr};
     if constexpr (HasFences<B>) {
-      out.fence_kinds = bits_of(B::fence_kinds);
+      out.num_fence_kinds = static_cast<std::uint32_t>(B::fence_kinds.size());
+      out.fence_kinds = B::fence_kinds.data();
       out.wait_fence = &wait_fence;
       out.signal_fence = &signal_fence;
     }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/intermediates.h"
+#include "tenon/abi/draft/intermediates.h"
 #include "tenon/backend/intermediate_recorder.hpp"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"

@@ -143,11 +143,12 @@ struct KernelsExtension {
     });
   }
 
-  static tenon_status create_kernel(tenon_backend* backend, const char* op,
-                                    tenon_value* const* args, std::uint32_t num_args,
+  static tenon_status create_kernel(tenon_backend* backend, const tenon_kernel_context* context,
                                     tenon_kernel** out) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      const std::string_view name = op;
+      const std::string_view name = context->op;
+      tenon_value* const* const args = context->args;
+      const std::uint32_t num_args = context->num_args;
       if constexpr (DeclaresOperators<B>) {
         if (!is_listed(B::operators, name)) {
           return error(Error::OperatorMissing, "backend ", B::id, " has no kernel for ", name);

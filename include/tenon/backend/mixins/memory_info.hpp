@@ -2,27 +2,18 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "tenon/abi/extensions/memory_info.h"
+#include "tenon/backend/memory_use.hpp"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 
-/// Bytes held by a delegate or a backend, in addition to those that the host counts itself.
-struct MemoryInfo {
-  std::uint64_t host_weights = 0;
-  std::uint64_t host_scratch = 0;
-  std::uint64_t device_weights = 0;
-  std::uint64_t device_scratch = 0;
-};
-
 /// Mixin: the backend reports the memory that it holds. The author adds
-/// `MemoryInfo memory_info(const Delegate*)`; null asks for the whole backend.
+/// `MemoryUses memory_info(const Delegate*)`; null asks, on any thread, for what the backend holds
+/// and no delegate reports.
 template <class Derived>
 class WithMemoryInfo {};
 
@@ -30,7 +21,7 @@ namespace detail {
 
 template <class B>
 concept HasMemoryInfo = requires(B& backend, const typename B::Delegate* delegate) {
-  { backend.memory_info(delegate) } -> std::same_as<MemoryInfo>;
+  { backend.memory_info(delegate) } -> std::same_as<MemoryUses>;
 };
 
 template <class B>
@@ -41,25 +32,17 @@ struct MemoryInfoExtension {
     if constexpr (!HasMemoryInfo<B>) {
       static_assert(always_false<B>,
                     "tenon: WithMemoryInfo needs a public "
-                    "`tenon::MemoryInfo memory_info(const Delegate*)`");
+                    "`tenon::MemoryUses memory_info(const Delegate*)`");
     }
     return HasMemoryInfo<B>;
   }
 
   static tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate,
-                                  tenon_memory_info* out) noexcept {
+                                  tenon_memory_sink sink, void* sink_context) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      const MemoryInfo info =
+      const MemoryUses held =
           self<B>(backend).memory_info(reinterpret_cast<const typename B::Delegate*>(delegate));
-      tenon_memory_info full{};
-      full.host_weights = info.host_weights;
-      full.host_scratch = info.host_scratch;
-      full.device_weights = info.device_weights;
-      full.device_scratch = info.device_scratch;
-      // A caller with older headers has a shorter struct, so only that much is written.
-      const std::size_t size = out->struct_size < sizeof full ? out->struct_size : sizeof full;
-      full.struct_size = out->struct_size;
-      std::memcpy(out, &full, size);
+      pass_uses(held, sink, sink_context);
       return ok();
     });
   }

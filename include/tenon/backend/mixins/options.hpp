@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -23,12 +24,66 @@
 namespace tenon::inline TENON_RELEASE {
 
 /// Declaration of one option of a backend: its key, its initial value (which also is its type), a
-/// description of one line, and where it may be given.
+/// description of one line, and where it may be given. Limits, choices, a unit and deprecation
+/// follow as calls:
+///
+///     tenon::OptionSpec{"threads", 1, "worker threads"}.between(1, 16)
+///     tenon::OptionSpec{"device", "cpu", "device of all models"}.one_of("cpu", "gpu")
+///
+/// Other values are refused before the author's code sees them.
 struct OptionSpec {
+  static constexpr std::size_t max_choices = 16;
+
   const char* key;
   OptionView initial;
   const char* description;
   std::uint32_t where = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD;
+  // Set by the functions below.
+  tenon_option minimum{};  ///< Of type 0: no limit.
+  tenon_option maximum{};
+  std::array<const char*, max_choices> choices{};
+  std::uint32_t num_choices = 0;  ///< 0: any value.
+  const char* unit = nullptr;
+  bool is_deprecated = false;
+
+  /// Numbers from `least` to `most`, both allowed.
+  template <detail::OptionSource T>
+  [[nodiscard]] constexpr OptionSpec between(const T& least, const T& most) const {
+    return at_least(least).at_most(most);
+  }
+  template <detail::OptionSource T>
+  [[nodiscard]] constexpr OptionSpec at_least(const T& least) const {
+    OptionSpec out = *this;
+    out.minimum = OptionView(least).option(key);
+    return out;
+  }
+  template <detail::OptionSource T>
+  [[nodiscard]] constexpr OptionSpec at_most(const T& most) const {
+    OptionSpec out = *this;
+    out.maximum = OptionView(most).option(key);
+    return out;
+  }
+  /// Texts, all that the option can have.
+  template <std::convertible_to<const char*>... Text>
+    requires(sizeof...(Text) > 0 && sizeof...(Text) <= max_choices)
+  [[nodiscard]] constexpr OptionSpec one_of(Text... texts) const {
+    OptionSpec out = *this;
+    out.choices = {texts...};
+    out.num_choices = sizeof...(Text);
+    return out;
+  }
+  /// Unit of the value: "ms", "bytes".
+  [[nodiscard]] constexpr OptionSpec in(const char* unit_of_value) const {
+    OptionSpec out = *this;
+    out.unit = unit_of_value;
+    return out;
+  }
+  /// Still works, and will be removed; the description says what to use instead.
+  [[nodiscard]] constexpr OptionSpec deprecated() const {
+    OptionSpec out = *this;
+    out.is_deprecated = true;
+    return out;
+  }
 };
 
 namespace detail {
@@ -69,8 +124,71 @@ inline Result<std::size_t> find_option(std::span<const OptionSpec> specs, std::s
                known.empty() ? std::string_view("none") : std::string_view(known));
 }
 
-/// Copies a value that was given for `spec`, after checking its type and whether it may be given
-/// here.
+/// Whether the declaration has values of its option's type as limits, and choices for text alone.
+[[nodiscard]] constexpr bool has_limits_of_its_type(const OptionSpec& spec) noexcept {
+  const std::uint32_t type = spec.initial.type();
+  const auto fits = [&](const tenon_option& limit) {
+    return limit.type == 0 ||
+           (limit.type == type && (type == TENON_OPTION_INT || type == TENON_OPTION_DOUBLE));
+  };
+  return fits(spec.minimum) && fits(spec.maximum) &&
+         (spec.num_choices == 0 || type == TENON_OPTION_STRING);
+}
+
+/// Whether a number is within the limits of `spec`, whose type it has. NaN is outside of each.
+[[nodiscard]] constexpr bool is_within_limits(const OptionSpec& spec,
+                                              const tenon_option& value) noexcept {
+  const bool has_minimum = spec.minimum.type != 0;
+  const bool has_maximum = spec.maximum.type != 0;
+  if (value.type == TENON_OPTION_INT) {
+    return (!has_minimum || value.as.integer >= spec.minimum.as.integer) &&
+           (!has_maximum || value.as.integer <= spec.maximum.as.integer);
+  }
+  if (value.type != TENON_OPTION_DOUBLE) return true;
+  return (!has_minimum || value.as.real >= spec.minimum.as.real) &&
+         (!has_maximum || value.as.real <= spec.maximum.as.real);
+}
+
+/// Whether `spec` declares the value, which has its type.
+[[nodiscard]] inline bool is_declared(const OptionSpec& spec, const tenon_option& value) noexcept {
+  if (!is_within_limits(spec, value)) return false;
+  const auto text = OptionView(value).string();
+  if (!text || spec.num_choices == 0) return true;
+  for (std::uint32_t i = 0; i < spec.num_choices; ++i) {
+    if (*text == spec.choices[i]) return true;
+  }
+  return false;
+}
+
+[[nodiscard]] inline std::string value_text(const tenon_option& option) {
+  // Any length may be given.
+  constexpr std::size_t most = 64;
+  if (const auto text = OptionView(option).string()) {
+    return concat("'", text->substr(0, most), text->size() > most ? "..." : "", "'");
+  }
+  return option.type == TENON_OPTION_INT ? concat(option.as.integer) : concat(option.as.real);
+}
+
+/// Error for a value that `spec` excludes.
+[[nodiscard]] inline Status not_declared(const OptionSpec& spec, const tenon_option& value) {
+  std::string allowed;
+  for (std::uint32_t i = 0; i < spec.num_choices; ++i) {
+    allowed += concat(i == 0 ? "one of " : ", ", spec.choices[i]);
+  }
+  if (spec.num_choices == 0) {
+    if (spec.minimum.type != 0) allowed = concat(value_text(spec.minimum), " or more");
+    if (spec.maximum.type != 0) {
+      allowed = spec.minimum.type != 0
+                    ? concat(value_text(spec.minimum), " to ", value_text(spec.maximum))
+                    : concat(value_text(spec.maximum), " or less");
+    }
+  }
+  return error(Error::InvalidArgument, "option '", spec.key, "': expected ", allowed, ", found ",
+               value_text(value));
+}
+
+/// Copies a value that was given for `spec`, after checking its type, whether it may be given
+/// here, and whether it is declared.
 inline Result<OptionValue> read_given(const OptionSpec& spec, const tenon_option& option,
                                       std::uint32_t where) {
   if (option.type != spec.initial.type()) {
@@ -81,6 +199,7 @@ inline Result<OptionValue> read_given(const OptionSpec& spec, const tenon_option
     return error(Error::NotSupported, "option '", spec.key, "' cannot be given ",
                  where == TENON_OPTION_AT_LOAD ? "for one load" : "for the whole backend");
   }
+  if (!is_declared(spec, option)) return not_declared(spec, option);
   return read_option(option);
 }
 
@@ -90,9 +209,10 @@ inline std::vector<OptionValue> initial_values(std::span<const OptionSpec> specs
   return out;
 }
 
-/// Overwrites `values` with the options that were given for one load.
-inline Status read_runtime_specs(std::span<const OptionSpec> specs, const InitContext& context,
-                                 std::vector<OptionValue>& values) {
+/// Overwrites `values` with the options that were given for one load, or for one session.
+template <class Context>
+Status read_runtime_specs(std::span<const OptionSpec> specs, const Context& context,
+                          std::vector<OptionValue>& values) {
   for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
     const tenon_option& option = context.runtime_spec(i);
     TENON_TRY(const std::size_t index, find_option(specs, option.key));
@@ -143,6 +263,15 @@ class WithOptions {
     return out;
   }
 
+  /// The values for a session of a delegate that was loaded with `loaded`; `context` is a
+  /// SessionContext.
+  template <class Context>
+  [[nodiscard]] Result<OptionValues<Derived>> option_values(const Context& context,
+                                                            OptionValues<Derived> loaded) const {
+    TENON_RETURN_IF_ERROR(detail::read_runtime_specs(Derived::options, context, loaded.values_));
+    return loaded;
+  }
+
   /// The values that are set for the backend, where there is no load: in a `preprocess` that is a
   /// const member.
   [[nodiscard]] OptionValues<Derived> option_values() const {
@@ -186,12 +315,29 @@ class WithOptions {
 namespace detail {
 
 template <class B>
+inline constexpr auto initial_options = [] {
+  std::array<tenon_option, std::size(B::options)> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = B::options[i].initial.option(B::options[i].key);
+  }
+  return out;
+}();
+
+template <class B>
 inline constexpr auto option_specs = [] {
   std::array<tenon_option_spec, std::size(B::options)> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const OptionSpec& spec = B::options[i];
-    out[i] = {sizeof(tenon_option_spec), spec.where, spec.description,
-              spec.initial.option(spec.key)};
+    out[i].struct_size = sizeof(tenon_option_spec);
+    out[i].flags = spec.where;
+    if (spec.is_deprecated) out[i].flags |= TENON_OPTION_DEPRECATED;
+    out[i].description = spec.description;
+    out[i].unit = spec.unit;
+    out[i].initial = &initial_options<B>[i];
+    out[i].minimum = spec.minimum.type == 0 ? nullptr : &spec.minimum;
+    out[i].maximum = spec.maximum.type == 0 ? nullptr : &spec.maximum;
+    out[i].choices = spec.num_choices == 0 ? nullptr : spec.choices.data();
+    out[i].num_choices = spec.num_choices;
   }
   return out;
 }();
@@ -209,6 +355,14 @@ struct OptionsExtension {
       static_assert(always_false<B>,
                     "tenon: the backend's `on_set_option` must be `tenon::Status "
                     "on_set_option(std::string_view, const tenon::OptionView&)`");
+    } else if constexpr (!std::ranges::all_of(B::options, has_limits_of_its_type)) {
+      static_assert(always_false<B>,
+                    "tenon: the limits of an option must have the type of its initial value (1.0 "
+                    "for a double), and `one_of` is for text alone");
+    } else if constexpr (!std::ranges::all_of(B::options, [](const OptionSpec& spec) {
+                           return is_within_limits(spec, spec.initial.option(spec.key));
+                         })) {
+      static_assert(always_false<B>, "tenon: an option's initial value is outside of its limits");
     } else {
       return true;
     }

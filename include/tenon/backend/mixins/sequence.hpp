@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/abi/extensions/sequence.h"
+#include "tenon/abi/draft/sequence.h"
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
@@ -32,11 +32,13 @@ struct StatePart {
 /// call, and their bytes mean the same to each delegate: no addresses. Optional are
 ///
 ///     Status state_written(Delegate&);  // The host wrote to parts.
-///     Status read_state(Delegate&, std::size_t part, std::byte* to);
-///     Status write_state(Delegate&, std::size_t part, const std::byte* from);
+///     Status read_state(Delegate&, std::size_t part, std::size_t offset, std::span<std::byte> to);
+///     Status write_state(Delegate&, std::size_t part, std::size_t offset,
+///                        std::span<const std::byte> from);
 ///
-/// the last two for parts without an address. None of them is called while `execute` of the
-/// delegate runs.
+/// the last two for parts without an address: they copy the bytes from `offset` on, and fail with
+/// InvalidArgument for a range that is not inside of the part. None of them is called while
+/// `execute` of the delegate runs.
 template <class Derived>
 class WithSequence {};
 
@@ -51,11 +53,11 @@ concept HasStateWritten = requires(B& backend, typename B::Delegate& delegate) {
   { backend.state_written(delegate) } -> std::same_as<Status>;
 };
 template <class B>
-concept HasFarState =
-    requires(B& backend, typename B::Delegate& delegate, std::byte* to, const std::byte* from) {
-      { backend.read_state(delegate, std::size_t{}, to) } -> std::same_as<Status>;
-      { backend.write_state(delegate, std::size_t{}, from) } -> std::same_as<Status>;
-    };
+concept HasFarState = requires(B& backend, typename B::Delegate& delegate, std::size_t number,
+                               std::span<std::byte> to, std::span<const std::byte> from) {
+  { backend.read_state(delegate, number, number, to) } -> std::same_as<Status>;
+  { backend.write_state(delegate, number, number, from) } -> std::same_as<Status>;
+};
 
 template <class B>
 struct SequenceExtension {
@@ -92,17 +94,19 @@ struct SequenceExtension {
   }
 
   static tenon_status read(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                           void* to) noexcept {
+                           std::uint64_t offset, std::uint64_t nbytes, void* to) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      return self<B>(backend).read_state(delegate_of(delegate), static_cast<std::size_t>(part),
-                                         static_cast<std::byte*>(to));
+      return self<B>(backend).read_state(
+          delegate_of(delegate), static_cast<std::size_t>(part), static_cast<std::size_t>(offset),
+          {static_cast<std::byte*>(to), static_cast<std::size_t>(nbytes)});
     });
   }
   static tenon_status write(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                            const void* from) noexcept {
+                            std::uint64_t offset, std::uint64_t nbytes, const void* from) noexcept {
     return guard(host_of<B>(backend), [&]() -> Status {
-      return self<B>(backend).write_state(delegate_of(delegate), static_cast<std::size_t>(part),
-                                          static_cast<const std::byte*>(from));
+      return self<B>(backend).write_state(
+          delegate_of(delegate), static_cast<std::size_t>(part), static_cast<std::size_t>(offset),
+          {static_cast<const std::byte*>(from), static_cast<std::size_t>(nbytes)});
     });
   }
   static tenon_status written(tenon_backend* backend, tenon_delegate* delegate) noexcept {

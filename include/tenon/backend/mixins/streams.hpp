@@ -3,17 +3,24 @@
 
 #include <concepts>
 #include <string_view>
+#include <type_traits>
 
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/backend/mixin.hpp"
+#include "tenon/backend/text_field.hpp"
 #include "tenon/core/status.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 
 /// Mixin: delegates run on a stream of the application. The author adds
-/// `Status set_stream(Delegate&, void* stream)`, never called while the delegate runs: from then on
-/// its `execute` enqueues there and may return before outputs in device memory are complete. Null
-/// restores the delegate's own stream. A failure changes nothing.
+///
+///     static constexpr const char* stream_kind = TENON_KIND_CUDA_STREAM;  // abi/native_handle.h
+///     Status set_stream(Delegate&, void* stream);
+///
+/// A vendor's own kind begins with the vendor's name and a dot ("acme.queue"). `set_stream` is
+/// never called while the delegate runs: from then on its `execute` enqueues there and may return
+/// before outputs in device memory are complete. Null restores the delegate's own stream. A failure
+/// changes nothing.
 template <class Derived>
 class WithStreams {};
 
@@ -25,6 +32,12 @@ concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void
 };
 
 template <class B>
+concept HasStreamKind = requires {
+  typename std::enable_if_t<is_valid_name(std::string_view(B::stream_kind))>;
+  requires std::same_as<std::remove_cv_t<decltype(B::stream_kind)>, const char*>;
+};
+
+template <class B>
 struct StreamsExtension {
   static constexpr std::string_view id = TENON_EXTENSION_STREAMS;
 
@@ -33,8 +46,12 @@ struct StreamsExtension {
       static_assert(always_false<B>,
                     "tenon: WithStreams needs a public "
                     "`tenon::Status set_stream(Delegate&, void*)`");
+    } else if constexpr (!HasStreamKind<B>) {
+      static_assert(always_false<B>,
+                    "tenon: WithStreams needs a public `static constexpr const char* stream_kind = "
+                    "TENON_KIND_CUDA_STREAM`, or another kind of native handles");
     }
-    return HasSetStream<B>;
+    return HasSetStream<B> && HasStreamKind<B>;
   }
 
   static tenon_status set_stream(tenon_backend* backend, tenon_delegate* delegate,
@@ -45,7 +62,8 @@ struct StreamsExtension {
     });
   }
 
-  static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, &set_stream};
+  static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, B::stream_kind,
+                                             &set_stream};
 };
 
 template <>

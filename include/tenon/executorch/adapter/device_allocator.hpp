@@ -114,7 +114,7 @@ class PluginDeviceAllocator final : public AllocatorThatCopies<> {
     });
   }
 
-  /// NotSupported by a backend without such copies: nothing takes the way over the host unseen.
+  /// Through the host's memory where the backend has no such copies of its own.
   [[nodiscard]] et::Error copy_between(void* to, et::etensor::DeviceIndex to_index,
                                        const void* from, et::etensor::DeviceIndex from_index,
                                        std::size_t nbytes) override {

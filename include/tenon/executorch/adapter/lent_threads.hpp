@@ -61,9 +61,10 @@ class LentThreads final : public host::ThreadPool {
   tenon_status run(std::uint64_t n, std::uint64_t grain, const host::RangeTask& task) override {
     // A call from inside of the pool's work would wait for that work.
     thread_local bool is_inside = false;
-    if (is_inside) return task(0, n);
+    if (is_inside) return task(0, 0, n);
     // ExecuTorch's own ranges may begin anywhere: it divides numbers of whole ranges instead, not
-    // more of them than `num_threads`, also where its pool was made larger since.
+    // more of them than `num_threads`, also where its pool was made larger since. Each number is
+    // that of a worker, because ExecuTorch does not number its threads.
     const std::uint64_t grains = (n - 1) / grain + 1;
     const std::uint64_t ranges = std::min<std::uint64_t>(grains, num_threads());
     const std::uint64_t each = (grains - 1) / ranges + 1;
@@ -74,7 +75,8 @@ class LentThreads final : public host::ThreadPool {
         const std::uint64_t first = i * each;
         if (first >= grains || outcome.load(std::memory_order_relaxed) != TENON_STATUS_OK) return;
         const std::uint64_t last = std::min(first + each, grains);
-        const tenon_status status = task(first * grain, last == grains ? n : last * grain);
+        const tenon_status status =
+            task(static_cast<std::uint32_t>(i), first * grain, last == grains ? n : last * grain);
         tenon_status none = TENON_STATUS_OK;
         if (status != TENON_STATUS_OK) outcome.compare_exchange_strong(none, status);
       }

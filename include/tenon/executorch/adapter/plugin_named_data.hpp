@@ -15,6 +15,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/adapter/contexts.hpp"
+#include "tenon/host/program/tensor_layout.hpp"
 
 namespace tenon::inline TENON_RELEASE::bridge::adapter {
 
@@ -79,10 +80,14 @@ class PluginNamedData : private tenon_named_data_map {
       return has_none ? tenon_status{TENON_STATUS_NOT_FOUND}
                       : static_cast<tenon_status>(layout.error());
     }
-    // The spans point into the data file, not into `layout`.
+    // The dim order is in the data file, not in `layout`.
+    try {
+      out->sizes = self(map).sizes_.keep({layout->sizes().data(), layout->sizes().size()});
+    } catch (const std::bad_alloc&) {
+      return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    }
     out->scalar_type = static_cast<std::int32_t>(layout->scalar_type());
     out->rank = static_cast<std::uint32_t>(layout->sizes().size());
-    out->sizes = layout->sizes().data();
     out->dim_order = layout->dim_order().data();
     return TENON_STATUS_OK;
   }
@@ -100,6 +105,7 @@ class PluginNamedData : private tenon_named_data_map {
   const et::NamedDataMap* map_;
   std::mutex mutex_;
   std::forward_list<et::FreeableBuffer> buffers_;
+  host::WideSizes sizes_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::bridge::adapter

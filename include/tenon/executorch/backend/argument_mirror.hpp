@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
-#include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/host.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/args.hpp"

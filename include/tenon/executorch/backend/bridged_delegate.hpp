@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/abi/private/changes.h"
 #include "tenon/backend/context.hpp"
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/options.hpp"

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/abi/private/changes.h"
 #include "tenon/backend/backend.hpp"
 #include "tenon/backend/mixins/kernels.hpp"
 #include "tenon/core/args.hpp"

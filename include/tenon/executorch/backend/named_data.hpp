@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,9 +61,20 @@ class HostNamedDataMap final : public et::NamedDataMap {
     layout.struct_size = sizeof layout;
     const tenon_status status = map_.get_tensor_layout(&map_, key.data(), key.size(), &layout);
     if (status != TENON_STATUS_OK) return to_executorch(error_from_status(status));
-    return et::TensorLayout::create(
-        {layout.sizes, layout.rank}, {layout.dim_order, layout.rank},
-        static_cast<::executorch::aten::ScalarType>(layout.scalar_type));
+    try {
+      std::vector<std::int32_t> sizes;
+      for (std::uint32_t i = 0; i < layout.rank; ++i) {
+        if (!std::in_range<std::int32_t>(layout.sizes[i])) return et::Error::NotSupported;
+        sizes.push_back(static_cast<std::int32_t>(layout.sizes[i]));
+      }
+      const std::lock_guard lock(mutex_);
+      const auto& kept = *sizes_.insert(std::move(sizes)).first;
+      return et::TensorLayout::create(
+          {kept.data(), kept.size()}, {layout.dim_order, layout.rank},
+          static_cast<::executorch::aten::ScalarType>(layout.scalar_type));
+    } catch (const std::bad_alloc&) {
+      return et::Error::MemoryAllocationFailed;
+    }
   }
 
   et::Result<et::FreeableBuffer> get_data(std::string_view key) const override {
@@ -122,6 +135,9 @@ class HostNamedDataMap final : public et::NamedDataMap {
 
   const tenon_named_data_map& map_;
   std::vector<std::string> keys_;
+  // ExecuTorch's layouts have sizes of 32 bits, and point to them.
+  mutable std::mutex mutex_;
+  mutable std::set<std::vector<std::int32_t>> sizes_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::bridge::detail

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "tenon/abi/private/changes.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/executorch/backend/executorch_tensor.hpp"
 #include "tenon/executorch/error.hpp"

@@ -12,15 +12,17 @@
 
 namespace tenon::inline TENON_RELEASE::host {
 
-/// The work of one `parallel_for`, as a pool calls it: `task(begin, end)`, from any thread.
+/// The work of one `parallel_for`, as a pool calls it: `task(worker, begin, end)`, from any thread.
+/// `worker` is below the pool's `num_threads`, and differs in calls that run at the same time.
 class RangeTask {
  public:
-  using Function = tenon_status (*)(void* data, std::uint64_t begin, std::uint64_t end);
+  using Function = tenon_range_function;
 
   RangeTask(Function function, void* data) noexcept : function_(function), data_(data) {}
 
-  [[nodiscard]] tenon_status operator()(std::uint64_t begin, std::uint64_t end) const {
-    return function_(data_, begin, end);
+  [[nodiscard]] tenon_status operator()(std::uint32_t worker, std::uint64_t begin,
+                                        std::uint64_t end) const {
+    return function_(data_, worker, begin, end);
   }
 
  private:
@@ -68,6 +70,10 @@ class ThreadPool {
   /// once, and returns when all calls have. A range begins at a multiple of `grain`, which is not
   /// 0. Returns the failure of `task` that came first; what was not begun by then may be left out.
   /// An exception counts as a failure.
+  ///
+  /// Each call of `task` gets the number of a worker, below `num_threads` (TN-THR-6): that of its
+  /// thread, where no thread begins a second call of a `task` inside of one. A pool that does not
+  /// number its threads divides the work into at most `num_threads` ranges, and numbers those.
   ///
   /// Is called from several threads at once, and from inside of `task` (TN-THR-5).
   [[nodiscard]] virtual tenon_status run(std::uint64_t n, std::uint64_t grain,

@@ -37,8 +37,8 @@ class WorkerPool final : public ThreadPool {
 
   [[nodiscard]] tenon_status run(std::uint64_t n, std::uint64_t grain,
                                  const RangeTask& task) override;
-  void work();
-  void run_range(Job& job, std::unique_lock<std::mutex>& lock);
+  void work(std::uint32_t number);
+  void run_range(Job& job, std::uint32_t worker, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Job* next_job() noexcept;
   void finish(Job& job, std::unique_lock<std::mutex>& lock, bool inside);
   void free_place() noexcept;

@@ -15,6 +15,11 @@ void include_tenon_host_c_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::inline TENON_RELEASE::host
 
+// On Windows a program with these definitions in itself is no DLL.
+#if defined(_WIN32) && !defined(TENON_HOST_BUILD) && !defined(TENON_HOST_STATIC)
+#define TENON_HOST_STATIC
+#endif
+
 #include "tenon/host/c/tenon_host.h"
 
 #include "tenon/host/impl/c/executor.hpp"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,15 +36,16 @@ struct BlobCheck {
 /// Asks `backend` whether it could run a delegate here: extension "tenon.check_blob/1". Nothing
 /// when the backend has no such extension. `init` is not called, and the device is not needed.
 ///
-/// `delegate` is one of the delegates of `program`'s method `method_name`. `data` may be null.
-/// Backends of `registry` are asked for kernels of operators that the delegate calls
-/// (abi/extensions/kernel_lookup.h); where it is null no backend has any.
+/// `delegate` is one of the delegates of `program`'s method `method_name`, `data` may be null, and
+/// `options` are those of the load. Backends of `registry` are asked for kernels of operators that
+/// the delegate calls (abi/draft/kernel_lookup.h); where it is null no backend has any.
 ///
-/// threads: any. errors: the backend's own when it fails to judge; Internal for an unknown
-/// verdict; MemoryAllocationFailed.
+/// A verdict that this host does not know counts as usable: `init` decides.
+///
+/// threads: any. errors: the backend's own when it fails to judge; MemoryAllocationFailed.
 [[nodiscard]] Result<std::optional<BlobCheck>> check_blob(
     const LoadedBackend& backend, const Program& program, const char* method_name,
     const schema::BackendDelegate& delegate, const MergedDataMap* data,
-    const BackendRegistry* registry = nullptr);
+    const BackendRegistry* registry = nullptr, std::span<const tenon_option> options = {});
 
 }  // namespace tenon::inline TENON_RELEASE::host

@@ -23,11 +23,11 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {
 #include "tenon/host.hpp"
 
 #include "tenon/host/impl/method/check_blob.hpp"
-#include "tenon/host/impl/method/device_memory.hpp"
 #include "tenon/host/impl/method/embedded_code.hpp"
 #include "tenon/host/impl/method/estimate/estimate.hpp"
 #include "tenon/host/impl/method/kernel_backends.hpp"
 #include "tenon/host/impl/method/kernels.hpp"
+#include "tenon/host/impl/method/memory/device_memory.hpp"
 #include "tenon/host/impl/method/memory/external_memory.hpp"
 #include "tenon/host/impl/method/method.hpp"
 #include "tenon/host/impl/method/requirements.hpp"

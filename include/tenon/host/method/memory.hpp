@@ -24,20 +24,25 @@ struct DeviceBytes {
   std::uint64_t nbytes = 0;
 };
 
-/// The need of a delegate on one device, as its backend states it (abi/extensions/estimate.h).
-struct DelegateNeed {
+/// Bytes of a delegate on one device, as its backend states them (abi/memory_use.h): what it will
+/// need, or what it holds. Bytes of a kind that the host does not know are in `workspace`.
+struct DelegateBytes {
   tenon_dl_device device{TENON_DL_CPU, 0};
   std::uint64_t weights = 0;
   std::uint64_t workspace = 0;
-  std::uint64_t session = 0;  ///< Of each further session; not part of the others.
+  /// State of a session. In an estimate it is the need of each further session.
+  std::uint64_t session = 0;
+
+  /// All three.
+  [[nodiscard]] std::uint64_t total() const noexcept;
 };
 
 /// The statement of a backend about one delegate.
 struct DelegateEstimate {
   std::string backend_id;
-  bool is_stated = false;           ///< The backend has the extension, and knows.
-  bool is_complete = false;         ///< Nothing that only a run can show is left out of it.
-  std::vector<DelegateNeed> needs;  ///< One for each device.
+  bool is_stated = false;            ///< The backend has the extension, and knows.
+  bool is_complete = false;          ///< Nothing that only a run can show is left out of it.
+  std::vector<DelegateBytes> needs;  ///< One for each device.
 };
 
 /// The need of a method, before it is loaded. Bytes of the program that are used where the file
@@ -55,15 +60,19 @@ struct MethodEstimate {
 struct DelegateMemory {
   std::string backend_id;
   std::uint64_t lent = 0;    ///< By the host: what `init` took from the runtime allocator.
-  bool is_reported = false;  ///< The backend has the extension "tenon.memory_info/1"; else all 0.
-  // As the backend counts them; it may count what was lent.
-  std::uint64_t host_weights = 0;
-  std::uint64_t host_scratch = 0;
-  std::uint64_t device_weights = 0;
-  std::uint64_t device_scratch = 0;
+  bool is_reported = false;  ///< The backend has the extension "tenon.memory_info/1".
+  /// One for each device, as the backend counts them; it may count what was lent.
+  std::vector<DelegateBytes> held;
 
   /// On the host, once.
   [[nodiscard]] std::uint64_t host_bytes() const noexcept;
+};
+
+/// Memory of a backend that none of its delegates reports, such as weights that delegates share,
+/// also delegates of other methods.
+struct BackendMemory {
+  std::string backend_id;
+  std::vector<DelegateBytes> held;  ///< One for each device.
 };
 
 /// Memory of a method that is loaded.
@@ -72,8 +81,9 @@ struct MethodMemory {
   std::uint64_t tables = 0;
   std::uint64_t temp = 0;  ///< Kept for the temp allocator of runs.
   std::vector<DelegateMemory> delegates;
+  std::vector<BackendMemory> backends;  ///< Of the delegates that report; each backend once.
 
-  /// All of it on the CPU.
+  /// All of it on the CPU, without `backends`.
   [[nodiscard]] std::uint64_t host_bytes() const noexcept;
 };
 

@@ -205,17 +205,19 @@ class Method {
   /// method's own again. Costs a pointer for each delegate; not while `execute` runs.
   void use_session(const Session* session) noexcept;
 
-  /// From now on the delegates of `backend_id` run on `stream`, the native handle of a stream of
-  /// their device (a `cudaStream_t`), which must stay valid until they have another or the method
-  /// is destroyed. `execute` may then return before tensors on the device are complete; they are
-  /// when the stream has completed. Copies to the host, by `read_output` or by the program itself,
-  /// are always complete on return. Null gives each delegate its own stream back. Holds for the
-  /// session that is in use; not while `execute` runs.
+  /// From now on the delegates of `backend_id` run on `stream`, a stream of their device, which
+  /// must stay valid until they have another or the method is destroyed. A `cudaStream_t` is passed
+  /// as it is, another handle with its kind: `{TENON_KIND_METAL_COMMAND_QUEUE, queue}`. `execute`
+  /// may then return before tensors on the device are complete; they are when the stream has
+  /// completed. Copies to the host, by `read_output` or by the program itself, are always complete
+  /// on return. Null gives each delegate its own stream back. Holds for the session that is in use;
+  /// not while `execute` runs.
   ///
-  /// errors: InvalidArgument (no delegate uses that backend), NotSupported (it has no extension
-  ///         "tenon.streams/1"; a delegate that cannot), and whatever the backend fails with. All
-  ///         delegates then have the streams that they had.
-  [[nodiscard]] Status set_stream(std::string_view backend_id, void* stream);
+  /// errors: InvalidArgument (no delegate uses that backend; a stream of another kind than the
+  ///         backend's), NotSupported (it has no extension "tenon.streams/1"; a delegate that
+  ///         cannot), and whatever the backend fails with. All delegates then have the streams that
+  ///         they had.
+  [[nodiscard]] Status set_stream(std::string_view backend_id, NativeStream stream);
 
   /// From now on runs of the delegates of `backend_id` begin after `fence` of another owner is
   /// signalled (a camera's frame is there); may wait for it. Holds for the session that is in use;

@@ -23,6 +23,14 @@ struct OptionDeclaration {
   std::string description;
   bool at_runtime = false;
   bool at_load = false;
+  std::optional<OptionValue> minimum;  ///< Of a number; nothing: no limit.
+  std::optional<OptionValue> maximum;
+  std::vector<std::string> choices;  ///< All values of a text; none: any text.
+  std::string unit;
+  bool is_deprecated = false;
+
+  /// "1 to 16", "0.5 or more", "cpu, gpu"; empty: any value.
+  [[nodiscard]] std::string range() const;
 };
 
 /// A backend of a loaded plugin, opened. Made by `Plugin::backend`; a holder of the shared pointer
@@ -56,7 +64,7 @@ class LoadedBackend {
   [[nodiscard]] std::vector<OptionDeclaration> options() const;
 
   /// Sets one option for all later loads. NotFound for an unknown key or a backend without options,
-  /// InvalidType for a value of another type.
+  /// InvalidType for a value of another type, InvalidArgument for one that the backend excludes.
   [[nodiscard]] Status set_option(const std::string& key, const OptionValue& value) const;
 
   /// The value of one option. Fails as `set_option` does.

@@ -17,6 +17,8 @@ struct BackendDevice {
   std::string name;
   std::string description;
   std::uint64_t memory_bytes = 0;  ///< 0 when unknown.
+  std::string identity;            ///< Empty when unknown (abi/extensions/devices.h).
+  bool shares_addresses = false;   ///< Its addresses mean the same to every plugin.
 };
 
 /// The devices of a backend, in its order; none when it has no extension "tenon.devices/1".

@@ -5,9 +5,9 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/cancel.h"
-#include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/host.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 namespace tenon::inline TENON_RELEASE::host::detail {

@@ -11,7 +11,7 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 class KernelLookup;  // tenon/host/impl/plugin/kernel_lookup.hpp
 
 /// The context of an `init` or `check_blob`, where kernels of other plugins are looked for in it
-/// (abi/extensions/kernel_lookup.h), the application's threads (abi/extensions/threads.h), and what
+/// (abi/draft/kernel_lookup.h), the application's threads (abi/extensions/threads.h), and what
 /// was prepared from the blob (abi/extensions/prepare.h).
 class KernelLookupContext : public tenon_init_context {
  public:

@@ -21,8 +21,8 @@ namespace tenon::inline TENON_RELEASE::host {
 /// The named data of a program and of data files as one map (ExecuTorch: MergedDataMap). Plugins
 /// see it as `tenon_named_data_map`.
 ///
-/// Keeps the program and the files alive. Immutable, and its address never changes: methods and
-/// threads may share one. Look-up is by hash in each file in turn, so its cost depends on the
+/// Keeps the program and the files alive. Its contents and its address never change: methods
+/// and threads may share one. Look-up is by hash in each file in turn, so its cost depends on the
 /// number of files and not on the number of keys.
 class MergedDataMap final : private tenon_named_data_map {
  public:
@@ -99,6 +99,7 @@ class MergedDataMap final : private tenon_named_data_map {
 
   std::vector<Source> sources_;
   std::uint32_t num_keys_;
+  mutable WideSizes sizes_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "tenon/core/scalar_type.hpp"
 
@@ -20,6 +23,21 @@ struct StoredTensorLayout {
     return numel;
   }
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return numel() * size_of(scalar_type); }
+};
+
+/// Files state sizes in 32 bits, and the boundary and the C interface in 64. This keeps the wide
+/// copies at their addresses. Equal sizes share one copy. Any thread.
+class WideSizes {
+ public:
+  /// Valid while this object lives.
+  [[nodiscard]] const std::int64_t* keep(std::span<const std::int32_t> sizes) {
+    const std::lock_guard lock(mutex_);
+    return kept_.emplace(sizes.begin(), sizes.end()).first->data();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::vector<std::int64_t>> kept_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host

@@ -82,13 +82,28 @@ struct ExtensionCalls {
     return status;
   }
 
+  /// Of a delegate, or of the backend for null. A delegate that is NULL holds nothing.
+  static tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate,
+                                  tenon_memory_sink sink, void* sink_context) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
+    if (watched && !watched->theirs) return TENON_STATUS_OK;
+    return self.watch().status_of("memory_info", watched ? watched->number : 0, [&] {
+      return self.extensions().memory_info.memory_info(
+          self.opened(), watched ? watched->theirs : nullptr, sink, sink_context);
+    });
+  }
+
   static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
-                                     tenon_delegate** out) {
+                                     const tenon_session_context* context, tenon_delegate** out) {
     WatchedBackend& self = WatchedBackend::of(backend);
     const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
     auto session = self.new_delegate(tenon_init_context{});
+    tenon_session_context shown = *context;
+    shown.struct_size = sizeof shown;
+    if (shown.state) shown.state = reinterpret_cast<const WatchedDelegate*>(shown.state)->theirs;
     const tenon_status status = self.watch().status_of("create_session", watched->number, [&] {
-      return self.extensions().sessions.create_session(self.opened(), watched->theirs,
+      return self.extensions().sessions.create_session(self.opened(), watched->theirs, &shown,
                                                        &session->theirs);
     });
     if (status == TENON_STATUS_OK) *out = self.lend_to_host(std::move(session));
@@ -96,8 +111,7 @@ struct ExtensionCalls {
   }
 
   /// A kernel is watched like a delegate, and a host gets a pointer to the watched one.
-  static tenon_status create_kernel(tenon_backend* backend, const char* op,
-                                    tenon_value* const* args, std::uint32_t num_args,
+  static tenon_status create_kernel(tenon_backend* backend, const tenon_kernel_context* context,
                                     tenon_kernel** out) {
     WatchedBackend& self = WatchedBackend::of(backend);
     auto watched = self.new_delegate(tenon_init_context{});
@@ -105,7 +119,7 @@ struct ExtensionCalls {
     auto* const unwritten = reinterpret_cast<tenon_kernel*>(std::uintptr_t{0xBAD0BAD0});
     tenon_kernel* kernel = unwritten;
     const tenon_status status = self.watch().status_of("create_kernel", watched->number, [&] {
-      return self.extensions().kernels.create_kernel(self.opened(), op, args, num_args, &kernel);
+      return self.extensions().kernels.create_kernel(self.opened(), context, &kernel);
     });
     if (status != TENON_STATUS_OK) return status;
     if (!kernel || kernel == unwritten) {
@@ -168,12 +182,12 @@ struct ExtensionCalls {
   static constexpr char wait[] = "wait";
   static constexpr char query[] = "query";
   static constexpr char wait_on[] = "wait_on";
+  static constexpr char on_complete[] = "on_complete";
   static constexpr char export_handle[] = "export_handle";
   static constexpr char import_handle[] = "import_handle";
   static constexpr char list_devices[] = "list_devices";
   static constexpr char list_operators[] = "list_operators";
   static constexpr char list[] = "list";
-  static constexpr char memory_info[] = "memory_info";
   static constexpr char set_scheduling[] = "set_scheduling";
   static constexpr char read[] = "read";
   static constexpr char write[] = "write";
@@ -257,7 +271,8 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
             &C::of_delegate<&W::events, &T::wait_on, C::wait_on>,
             &C::of_backend<&W::events, &T::export_handle, C::export_handle>,
             &C::of_backend<&W::events, &T::import_handle, C::import_handle>,
-            &C::destroy_event};
+            &C::destroy_event,
+            &C::of_backend<&W::events, &T::on_complete, C::on_complete>};
     // A host sees which functions the backend leaves out.
     if (!table.create_event) shown.create_event = nullptr;
     if (!table.start) shown.start = nullptr;
@@ -268,6 +283,7 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.export_handle) shown.export_handle = nullptr;
     if (!table.import_handle) shown.import_handle = nullptr;
     if (!table.destroy_event) shown.destroy_event = nullptr;
+    if (!table.on_complete) shown.on_complete = nullptr;
     return show_table(own.events, theirs, shown_events_, shown);
   }
   if (id == TENON_EXTENSION_EXTERNAL_MEMORY) {
@@ -275,6 +291,8 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     const auto table = host::complete_table<T>(theirs);
     T shown{sizeof(T),
             0,
+            table.num_memory_kinds,
+            table.num_fence_kinds,
             table.memory_kinds,
             table.fence_kinds,
             &C::of_backend<&W::external_memory, &T::import_memory, C::import_memory>,
@@ -301,9 +319,8 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
   }
   if (id == TENON_EXTENSION_MEMORY_INFO) {
     using T = tenon_memory_info_v1;
-    return show_table(
-        own.memory_info, theirs, shown_memory_info_,
-        T{sizeof(T), 0, &C::of_delegate<&W::memory_info, &T::memory_info, C::memory_info>});
+    return show_table(own.memory_info, theirs, shown_memory_info_,
+                      T{sizeof(T), 0, &C::memory_info});
   }
   if (id == TENON_EXTENSION_OPTIONS) {
     using T = tenon_options_v1;
@@ -356,8 +373,10 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
   }
   if (id == TENON_EXTENSION_STREAMS) {
     using T = tenon_streams_v1;
-    return show_table(own.streams, theirs, shown_streams_,
-                      T{sizeof(T), 0, &C::of_delegate<&W::streams, &T::set_stream, C::set_stream>});
+    const auto table = host::complete_table<T>(theirs);
+    return show_table(
+        own.streams, theirs, shown_streams_,
+        T{sizeof(T), 0, table.kind, &C::of_delegate<&W::streams, &T::set_stream, C::set_stream>});
   }
   return nullptr;
 }

@@ -7,11 +7,11 @@
 #include "kit/boundary/host_side.hpp"
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/process/interposition.hpp"
+#include "tenon/abi/draft/kernel_lookup.h"
 #include "tenon/abi/extensions/cancel.h"
-#include "tenon/abi/extensions/changes.h"
-#include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/threads.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/host/plugin/backend_api.hpp"
 
 /// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
@@ -67,15 +67,14 @@ struct SeenKernel {
 };
 
 struct SeenKernelLookup {
-  static tenon_status find(const tenon_init_context* context, const char* op,
-                           tenon_value* const* args, std::uint32_t num_args,
+  static tenon_status find(const tenon_init_context* context, const tenon_kernel_context* call,
                            tenon_found_kernel** out) {
     const OutsidePlugin outside;
     const tenon_init_context& original =
         GuardedStruct<tenon_init_context, tenon_init_context>::owner_of(context);
     const tenon_kernel_lookup_v1* const table = kernel_lookup_of(original.host);
     return SeenKernel::create(table, out, [&](tenon_found_kernel** found) {
-      return table->find_kernel(&original, op, args, num_args, found);
+      return table->find_kernel(&original, call, found);
     });
   }
   static tenon_status clone(const tenon_found_kernel* kernel, tenon_value* const* args,
@@ -146,9 +145,13 @@ struct SeenPrepared : tenon_prepared {
     const tenon_status status =
         prepare_of(original.host)->open(&original, identity, identity_size, &seen->found);
     if (status != TENON_STATUS_OK) return status;
-    static_cast<tenon_prepared&>(*seen) = {sizeof(tenon_prepared), 0,
-                                           seen->found->data,      seen->found->nbytes,
-                                           &store_parts,           &release_it};
+    static_cast<tenon_prepared&>(*seen) = {sizeof(tenon_prepared),
+                                           0,
+                                           seen->found->nbytes,
+                                           seen->found->data,
+                                           &store_parts,
+                                           &release_it,
+                                           nullptr};
     *out = seen.release();
     return TENON_STATUS_OK;
   }

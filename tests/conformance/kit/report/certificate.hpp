@@ -28,7 +28,7 @@ struct CertificateTerms {
 /// The statement of a report about one plugin.
 struct Certificate {
   std::string path;         ///< Of the plugin when it was judged.
-  std::string abi_version;  ///< "1.1".
+  std::string abi_version;  ///< "1.0".
   std::string started;      ///< When; empty in a report without times.
   int level = 0;
   std::uint64_t seed = 0;

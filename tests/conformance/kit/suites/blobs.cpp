@@ -37,8 +37,8 @@ void judge_answer(Context& kit, const TrialBlob& blob, const BlobAnswer& answer)
   kit.expect("TN-BLB-2",
              answer.verdict != TENON_BLOB_INCOMPATIBLE || answer.init != TENON_STATUS_OK, blob.name,
              ": check_blob called it incompatible, and init loaded it");
-  const bool is_compatible =
-      answer.verdict == TENON_BLOB_OPTIMAL || answer.verdict == TENON_BLOB_USABLE;
+  // A verdict that is not known counts as usable.
+  const bool is_compatible = answer.verdict && *answer.verdict != TENON_BLOB_INCOMPATIBLE;
   // `init` also fails where memory is short or the application refuses the code.
   const bool blames_blob = answer.init != TENON_STATUS_OK &&
                            answer.init != TENON_STATUS_MEMORY_ALLOCATION_FAILED &&

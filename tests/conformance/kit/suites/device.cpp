@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/host/plugin/backend_api.hpp"
 
 /// Suite "device": a backend reports its devices correctly, also where there is none, and their
 /// memory works.
@@ -28,6 +30,7 @@ namespace {
 struct ListedDevices {
   bool offered = false;
   std::vector<tenon_dl_device> devices;
+  std::vector<std::string> identities;  ///< Of the devices; all of the array without a terminator.
 };
 
 [[nodiscard]] ListedDevices list_devices(Context& kit, OpenedBackend& backend) {
@@ -36,7 +39,11 @@ struct ListedDevices {
   if (!table || !table->list_devices) return out;
   out.offered = true;
   const auto sink = [](void* to, const tenon_device_info* device) noexcept {
-    static_cast<ListedDevices*>(to)->devices.push_back(device->device);
+    auto& listed = *static_cast<ListedDevices*>(to);
+    const auto info = host::complete_table<tenon_device_info>(device);
+    const auto* end = std::find(std::begin(info.identity), std::end(info.identity), '\0');
+    listed.devices.push_back(device->device);
+    listed.identities.emplace_back(std::begin(info.identity), end);
   };
   const tenon_status status = table->list_devices(backend.backend().raw(), sink, &out);
   // Without a driver there may be nothing to ask for devices.
@@ -142,6 +149,28 @@ TENON_CONFORMANCE_TEST("device/unavailable-answers-queries",
   kit.expect("TN-BCK-6", listed.devices.empty(), "it lists ", listed.devices.size(),
              " devices that can be used");
   static_cast<void>(declared_bytes(backend));
+}
+
+TENON_CONFORMANCE_TEST("device/has-one-identity",
+                       "a device has one identity, which no other device of the backend has",
+                       "[device][level-4][backend][TN-IDN-1]") {
+  OpenedBackend backend(kit);
+  const ListedDevices first = list_devices(kit, backend);
+  const ListedDevices again = list_devices(kit, backend);
+  if (first.devices.empty()) kit.not_applicable("the backend lists no device");
+  kit.expect("TN-IDN-1", first.identities == again.identities,
+             "list_devices gives other identities when it is called again");
+  for (std::size_t i = 0; i < first.devices.size(); ++i) {
+    const std::string& identity = first.identities[i];
+    const std::string name = name_of_device(first.devices[i]);
+    if (!kit.expect("TN-IDN-1", identity.size() < sizeof(tenon_device_info::identity), name,
+                    ": the identity has no terminator")) {
+      continue;
+    }
+    const auto others = std::span(first.identities).first(i);
+    kit.expect("TN-IDN-1", identity.empty() || std::ranges::find(others, identity) == others.end(),
+               name, " has the identity of another device: ", identity);
+  }
 }
 
 TENON_CONFORMANCE_TEST("device/memory-keeps-content",
@@ -277,6 +306,22 @@ TENON_CONFORMANCE_TEST("device/gives-memory-back",
     static_cast<void>(memory.allocate(device, std::uint64_t{1} << 61, 256, &block));
   });
   kit.expect("TN-DEV-5", growth.empty(), "allocate and free: ", join_with_and(growth));
+}
+
+TENON_CONFORMANCE_TEST("device/stream-kind", "the table of streams says of which kind they are",
+                       "[device][level-4][backend][TN-STR-6]") {
+  OpenedBackend backend(kit);
+  const auto table = backend.backend().extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
+  if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_STREAMS);
+  const std::string_view kind = table->kind ? table->kind : "";
+  constexpr std::string_view known[] = {TENON_KIND_CUDA_STREAM, TENON_KIND_METAL_COMMAND_QUEUE,
+                                        TENON_KIND_OPENCL_COMMAND_QUEUE};
+  const std::size_t dot = kind.find('.');
+  const bool is_of_vendor = dot != std::string_view::npos && dot != 0 && dot + 1 != kind.size();
+  kit.expect("TN-STR-6", std::ranges::find(known, kind) != std::end(known) || is_of_vendor,
+             "the kind of streams is ", table->kind ? "'" : "", table->kind ? table->kind : "NULL",
+             table->kind ? "'" : "",
+             ": expected a text of abi/native_handle.h, or a vendor's name, a dot and more");
 }
 
 TENON_CONFORMANCE_TEST("device/keeps-own-stream",

@@ -19,9 +19,8 @@
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/options.hpp"
 
-/// Suite "negotiation": the plugin in older and newer hosts. The structs of an older host are
-/// shorter, with a forbidden page in place of the rest; those of a newer host have more bytes,
-/// without a meaning yet.
+/// Suite "negotiation": the plugin in newer hosts, whose structs have more bytes, without a meaning
+/// yet; behind the structs of each host is a forbidden page.
 namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(negotiation)
@@ -81,15 +80,6 @@ template <class Struct>
   return out;
 }
 
-/// The host of ABI 1.`minor`, if the plugin supports it.
-HostShape old_shape(Context& kit) {
-  const auto record = kit.need(host::peek(kit.plugin()), "the record");
-  if (record.min_host_abi_minor > 0) {
-    kit.not_applicable("the plugin needs a host of ABI 1.", record.min_host_abi_minor);
-  }
-  return HostShape::of_1_0();
-}
-
 }  // namespace
 
 TENON_CONFORMANCE_TEST("negotiation/table-is-complete",
@@ -106,12 +96,6 @@ TENON_CONFORMANCE_TEST("negotiation/table-is-complete",
              alignof(tenon_backend_api), " up to ", most);
   const auto complete = host::complete_api(*table, kit.backend().id);
   kit.expect("TN-BCK-3", complete.ok(), complete.text());
-}
-
-TENON_CONFORMANCE_TEST("negotiation/serves-older-host", "an older host is served",
-                       "[negotiation][level-2][backend][TN-NEG-3][TN-HST-1]") {
-  const Status opened = OpenedBackend::try_open(kit, old_shape(kit));
-  kit.expect("TN-NEG-3", opened.ok(), "open in a host of ABI 1.0: ", opened.text());
 }
 
 TENON_CONFORMANCE_TEST("negotiation/serves-newer-host", "a newer host is served",
@@ -138,12 +122,6 @@ TENON_CONFORMANCE_TEST("negotiation/refuses-other-major",
                  opened.text().find(ours) != std::string_view::npos,
              "the text does not name both versions (", theirs, "x and ", ours,
              "x): ", opened.text());
-}
-
-TENON_CONFORMANCE_TEST("negotiation/runs-in-older-host",
-                       "a program runs in an older host as in today's",
-                       "[negotiation][level-3][case][TN-NEG-3][TN-HST-1]") {
-  run_in_shape(kit, old_shape(kit), "in a host of ABI 1.0");
 }
 
 TENON_CONFORMANCE_TEST("negotiation/runs-in-newer-host",
@@ -204,20 +182,17 @@ TENON_CONFORMANCE_TEST("negotiation/walks-longer-elements",
 TENON_CONFORMANCE_TEST("negotiation/runs-in-minimal-hosts",
                        "a program runs in hosts that lack what a host may lack",
                        "[negotiation][level-9][case][TN-NEG-3][TN-HST-1]") {
-  const HostShape old = old_shape(kit);
   const int rounds = kit.options().level >= 10 ? 40 : 8;
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t bits = kit.random()();
-    const bool is_old = (bits & 1) != 0;
-    HostShape shape = is_old ? old : HostShape{};
+    HostShape shape;
     shape.tracer = (bits & 2) != 0;
     shape.host_extensions = (bits & 4) != 0;
-    // Members that an old host lacks are known by now: only bytes behind all of them are unknown.
-    shape.unknown_bytes = is_old ? 0 : static_cast<std::uint32_t>((bits >> 3) % 9) * 8;
+    shape.unknown_bytes = static_cast<std::uint32_t>((bits >> 3) % 9) * 8;
     shape.abi_minor = static_cast<std::uint16_t>(shape.abi_minor + shape.unknown_bytes / 8);
     run_in_shape(kit, shape,
-                 concat("in a host of ABI 1.", shape.abi_minor, " with ", shape.unknown_bytes,
-                        " unknown bytes in its structs"));
+                 concat("in a host of ABI ", TENON_ABI_MAJOR, ".", shape.abi_minor, " with ",
+                        shape.unknown_bytes, " unknown bytes in its structs"));
   }
 }
 

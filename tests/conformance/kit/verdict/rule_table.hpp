@@ -70,7 +70,8 @@ inline constexpr Rule rule_table[] = {
                  "that names both ABI versions.",
                  "tenon/abi/backend.h: tenon_backend_api.open"},
     {"TN-BCK-5", "After the last `close` the plugin MUST hold nothing: no thread, no memory, no "
-                 "descriptor, no mapping, no process, no file, so that it can be unloaded.",
+                 "descriptor, no mapping, no process, no file, so that it can be unloaded. "
+                 "Excepted are libraries of a driver that its author names, and what those hold.",
                  "tenon/abi/backend.h: tenon_backend_api.close"},
     {"TN-BCK-6", "`is_available` MUST report the truth on a machine without the device, and MUST "
                  "NOT crash there.",
@@ -146,13 +147,78 @@ inline constexpr Rule rule_table[] = {
                  "compiled into the plugin.",
                  "tenon/abi/backend.h: tenon_backend_api.get_extension"},
     {"TN-AEX-1", "`fallback_kernels` MUST name functions that `serves` finds, each once.",
-                 "tenon/abi/extensions/aoti_export.h: tenon_aoti_export_v1"},
+                 "tenon/abi/draft/aoti_export.h: tenon_aoti_export_v1"},
     {"TN-AEX-2", "`fallback_kernels` MUST name the same functions as the list by which the "
                  "exporter lets operators through.",
-                 "tenon/abi/extensions/aoti_export.h: tenon_aoti_export_v1"},
+                 "tenon/abi/draft/aoti_export.h: tenon_aoti_export_v1"},
     {"TN-AEX-3", "`device_name` and `torch_device` MUST not be empty; `decompositions` and "
                  "`compile_options` MUST be JSON objects.",
-                 "tenon/abi/extensions/aoti_export.h: tenon_aoti_export_v1"},
+                 "tenon/abi/draft/aoti_export.h: tenon_aoti_export_v1"},
+    {"TN-EXM-1", "A kind of memory or fence that the table does not list MUST be refused with "
+                 "NOT_SUPPORTED and a text.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1"},
+    {"TN-EXM-2", "Memory MUST be refused that is not what the struct says, with INVALID_ARGUMENT: "
+                 "a range that the object does not have, an object that another process could "
+                 "make smaller, a descriptor of another kind, write access to memory that refuses "
+                 "it.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-3", "A call MUST leave the caller's descriptor open, and `release_memory` MUST leave "
+                 "nothing of the memory in the process.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-4", "`execute` MUST read the bytes that are there when it runs, and MUST write to "
+                 "the memory itself, as it does with other memory of the same device.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-5", "Memory without TENON_EXTERNAL_WRITE MUST NOT be written, whatever is done with "
+                 "its address.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.import_memory"},
+    {"TN-EXM-6", "A host MUST release each imported memory before `close`, after the last run "
+                 "that has its address.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.release_memory"},
+    {"TN-EXM-7", "A run MUST NOT begin before each fence that `wait_fence` named is signalled.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.wait_fence"},
+    {"TN-EXM-8", "`fence` MUST be signalled once the runs so far are done, and MUST NOT be before.",
+                 "tenon/abi/draft/external_memory.h: tenon_external_memory_v1.signal_fence"},
+    {"TN-INT-1", "`list` MUST add each handle once, with a number that is not negative.",
+                 "tenon/abi/draft/intermediates.h: tenon_intermediates_v1.list"},
+    {"TN-INT-2", "A call of `execute` that succeeds MUST give each intermediate that was asked "
+                 "for, and no other one. The tensor MUST be whole: as a tensor in an argument "
+                 "(abi/tensor.h), with data, and with the bytes of its sizes.",
+                 "tenon/abi/draft/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-3", "Its bytes MUST be what this call computed, and equal for equal inputs as far as "
+                 "outputs are.",
+                 "tenon/abi/draft/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-4", "Outputs MUST be those of a call that gives nothing.",
+                 "tenon/abi/draft/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-INT-5", "`record` MUST fail with NOT_FOUND for a handle that `list` does not add, and "
+                 "then change nothing.",
+                 "tenon/abi/draft/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-AOT-1", "The functions of this table MUST NOT need the device.",
+                 "tenon/abi/draft/preprocess.h: tenon_preprocess_v1"},
+    {"TN-AOT-2", "The same programs and compile specs MUST give the same partitions and the same "
+                 "bytes.",
+                 "tenon/abi/draft/preprocess.h: tenon_preprocess_v1"},
+    {"TN-AOT-3", "What `preprocess` makes MUST be accepted by `init` of the same plugin.",
+                 "tenon/abi/draft/preprocess.h: tenon_preprocess_v1"},
+    {"TN-AOT-4", "A program that the backend cannot compile MUST be refused with a failure whose "
+                 "text names the node or the value; nothing of it is left out.",
+                 "tenon/abi/draft/preprocess.h: tenon_preprocess_v1"},
+    {"TN-AOT-5", "`partition` MUST give the backend only nodes that `preprocess` then compiles.",
+                 "tenon/abi/draft/preprocess.h: tenon_preprocess_v1"},
+    {"TN-AOT-6", "The functions of this table MUST NOT change the programs, weights and compile "
+                 "specs that they are given.",
+                 "tenon/abi/draft/preprocess.h: tenon_preprocess_v1"},
+    {"TN-SEQ-1", "`list` MUST add the same parts in each call, and for each delegate of one blob, "
+                 "also in another process: equal sizes and names in one order, each name once.",
+                 "tenon/abi/draft/sequence.h: tenon_sequence_v1.list"},
+    {"TN-SEQ-2", "The parts MUST be all that a call of `execute` leaves for later ones: with the "
+                 "bytes that they had before a call, `execute` computes again what that call did.",
+                 "tenon/abi/draft/sequence.h: tenon_sequence_v1.list"},
+    {"TN-SEQ-3", "The bytes MUST mean the same to each delegate of the blob, in another process, "
+                 "too: they have no addresses, and refer to nothing that one delegate alone has.",
+                 "tenon/abi/draft/sequence.h: tenon_sequence_v1.list"},
+    {"TN-SEQ-4", "Outside of `execute`, nothing but the host MUST change the bytes of a delegate; "
+                 "neither does `execute` of another one.",
+                 "tenon/abi/draft/sequence.h: tenon_sequence_v1.list"},
     {"TN-CAN-1", "A call of `execute` that was cancelled MUST return, with CANCELLED or, when it "
                  "was complete all the same, with OK, within the time that the author states.",
                  "tenon/abi/extensions/cancel.h: tenon_cancel_v1.cancel"},
@@ -206,6 +272,9 @@ inline constexpr Rule rule_table[] = {
     {"TN-DEV-10", "A copy on a stream MUST come after all that was enqueued there before, and "
                   "before what is enqueued there later.",
                   "tenon/abi/extensions/device_memory.h: tenon_device_memory_v1.copy_on"},
+    {"TN-IDN-1", "The identity of a device MUST be NUL-terminated, the same in each call, and not "
+                 "that of another device of the backend, unless it is empty.",
+                 "tenon/abi/extensions/devices.h: tenon_device_info"},
     {"TN-EST-1", "`estimate` MUST NOT need the device, MUST NOT release `processed`, and MUST "
                  "hold nothing more after it has returned.",
                  "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
@@ -216,7 +285,8 @@ inline constexpr Rule rule_table[] = {
                  "the factor that its author states.",
                  "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
     {"TN-EVT-1", "Every function of the table MUST be there, except that `export_handle` and "
-                 "`import_handle` are NULL exactly when `kind` is.",
+                 "`import_handle` are NULL exactly when `kind` is, and that `on_complete` may be "
+                 "NULL.",
                  "tenon/abi/extensions/events.h: tenon_events_v1"},
     {"TN-EVT-2", "A failure of `start` MUST leave no work behind.",
                  "tenon/abi/extensions/events.h: tenon_events_v1.start"},
@@ -237,10 +307,13 @@ inline constexpr Rule rule_table[] = {
                  "tenon/abi/extensions/events.h: tenon_events_v1.start"},
     {"TN-EVT-14", "`destroy` of a delegate MUST NOT return before what was started on it is done.",
                   "tenon/abi/extensions/events.h: tenon_events_v1.start"},
-    {"TN-EVT-8", "A run that fails after `start` MUST fail each `wait` for an event that was "
-                 "recorded before the next run was started, with a text. The next run with good "
-                 "arguments MUST succeed.",
+    {"TN-EVT-8", "A run that fails after `start` MUST fail, once it is complete, each `wait` for "
+                 "an event that was recorded before the next run was started, with a text. The "
+                 "next run with good arguments MUST succeed.",
                  "tenon/abi/extensions/events.h: tenon_events_v1.wait"},
+    {"TN-EVT-15", "A `wait` whose limit passes MUST leave `event` and what it marks as they were. "
+                  "An event that is complete, and a `wait` without limit, MUST NOT be TIMED_OUT.",
+                  "tenon/abi/extensions/events.h: tenon_events_v1.wait"},
     {"TN-EVT-9", "`query` MUST report an event as complete that was not recorded, or that `wait` "
                  "has returned for.",
                  "tenon/abi/extensions/events.h: tenon_events_v1.query"},
@@ -254,44 +327,18 @@ inline constexpr Rule rule_table[] = {
                   "tenon/abi/extensions/events.h: tenon_events_v1.destroy_event"},
     {"TN-EVT-13", "A host MUST destroy every event before `close`.",
                   "tenon/abi/extensions/events.h: tenon_events_v1.destroy_event"},
-    {"TN-EXM-1", "A kind of memory or fence that the table does not list MUST be refused with "
-                 "NOT_SUPPORTED and a text.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1"},
-    {"TN-EXM-2", "Memory MUST be refused that is not what the struct says, with INVALID_ARGUMENT: "
-                 "a range that the object does not have, an object that another process could "
-                 "make smaller, a descriptor of another kind, write access to memory that refuses "
-                 "it.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
-    {"TN-EXM-3", "A call MUST leave the caller's descriptor open, and `release_memory` MUST leave "
-                 "nothing of the memory in the process.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
-    {"TN-EXM-4", "`execute` MUST read the bytes that are there when it runs, and MUST write to "
-                 "the memory itself, as it does with other memory of the same device.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
-    {"TN-EXM-5", "Memory without TENON_EXTERNAL_WRITE MUST NOT be written, whatever is done with "
-                 "its address.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.import_memory"},
-    {"TN-EXM-6", "A host MUST release each imported memory before `close`, after the last run "
-                 "that has its address.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.release_memory"},
-    {"TN-EXM-7", "A run MUST NOT begin before each fence that `wait_fence` named is signalled.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.wait_fence"},
-    {"TN-EXM-8", "`fence` MUST be signalled once the runs so far are done, and MUST NOT be before.",
-                 "tenon/abi/extensions/external_memory.h: tenon_external_memory_v1.signal_fence"},
-    {"TN-INT-1", "`list` MUST add each handle once, with a number that is not negative.",
-                 "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.list"},
-    {"TN-INT-2", "A call of `execute` that succeeds MUST give each intermediate that was asked "
-                 "for, and no other one. The tensor MUST be whole: as a tensor in an argument "
-                 "(abi/tensor.h), with data, and with the bytes of its sizes.",
-                 "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
-    {"TN-INT-3", "Its bytes MUST be what this call computed, and equal for equal inputs as far as "
-                 "outputs are.",
-                 "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
-    {"TN-INT-4", "Outputs MUST be those of a call that gives nothing.",
-                 "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
-    {"TN-INT-5", "`record` MUST fail with NOT_FOUND for a handle that `list` does not add, and "
-                 "then change nothing.",
-                 "tenon/abi/extensions/intermediates.h: tenon_intermediates_v1.record"},
+    {"TN-EVT-16", "`function` MUST be called exactly once for an `on_complete` that succeeds, and "
+                  "never for one that fails. It may be called inside of `on_complete`.",
+                  "tenon/abi/extensions/events.h: tenon_events_v1.on_complete"},
+    {"TN-EVT-17", "`function` MUST NOT be called before `event` is complete.",
+                  "tenon/abi/extensions/events.h: tenon_events_v1.on_complete"},
+    {"TN-EVT-18", "A host MUST NOT call the backend in `function`, nor wait there for a thread "
+                  "that does: drivers allow no more (CUDA's host functions call nothing of CUDA).",
+                  "tenon/abi/extensions/events.h: tenon_events_v1.on_complete"},
+    {"TN-EVT-19", "A host MUST NOT record or destroy `event` before `function` is called, and "
+                  "MUST keep `data` valid until then. It may destroy `event` while `function` "
+                  "returns.",
+                  "tenon/abi/extensions/events.h: tenon_events_v1.on_complete"},
     {"TN-KRN-1", "A backend MUST have TENON_BACKEND_OFFERS_KERNELS in its record exactly when it "
                  "has this extension.",
                  "tenon/abi/extensions/kernels.h: tenon_kernels_v1"},
@@ -315,8 +362,16 @@ inline constexpr Rule rule_table[] = {
     {"TN-KRN-8", "`destroy_kernel` MUST give back all that `create_kernel` and `run_kernel` took "
                  "for the kernel, also when the last run failed.",
                  "tenon/abi/extensions/kernels.h: tenon_kernels_v1.destroy_kernel"},
+    {"TN-MEM-1", "`memory_info` MUST report memory on TENON_DL_CPU or on devices that the backend "
+                 "lists: on the CPU, of all delegates and of NULL together, no more bytes than "
+                 "the process has mapped; on a device, no more than its `memory_bytes`.",
+                 "tenon/abi/extensions/memory_info.h: tenon_memory_info_v1.memory_info"},
     {"TN-OPT-3", "An option of one load MUST NOT change another load, or the value that "
                  "`get_option` gives.",
+                 "tenon/abi/extensions/options.h: tenon_options_v1"},
+    {"TN-OPT-5", "`set_option` and `init` MUST refuse a value that the option's declaration "
+                 "excludes (`minimum`, `maximum`, `choices`) with INVALID_ARGUMENT and a text "
+                 "that names the key; nothing changes then.",
                  "tenon/abi/extensions/options.h: tenon_options_v1"},
     {"TN-OPT-1", "`set_option` MUST refuse an unknown key with NOT_FOUND, a value of the wrong "
                  "type with INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; "
@@ -339,21 +394,6 @@ inline constexpr Rule rule_table[] = {
                  "options MUST open with the same identity, and MUST NOT store what it could have "
                  "found.",
                  "tenon/abi/extensions/prepare.h: tenon_prepared"},
-    {"TN-AOT-1", "The functions of this table MUST NOT need the device.",
-                 "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
-    {"TN-AOT-2", "The same programs and compile specs MUST give the same partitions and the same "
-                 "bytes.",
-                 "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
-    {"TN-AOT-3", "What `preprocess` makes MUST be accepted by `init` of the same plugin.",
-                 "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
-    {"TN-AOT-4", "A program that the backend cannot compile MUST be refused with a failure whose "
-                 "text names the node or the value; nothing of it is left out.",
-                 "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
-    {"TN-AOT-5", "`partition` MUST give the backend only nodes that `preprocess` then compiles.",
-                 "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
-    {"TN-AOT-6", "The functions of this table MUST NOT change the programs, weights and compile "
-                 "specs that they are given.",
-                 "tenon/abi/extensions/preprocess.h: tenon_preprocess_v1"},
     {"TN-SCH-1", "`init` MUST accept every scheduling: a value that the backend does not know, or "
                  "cannot follow, counts as 0.",
                  "tenon/abi/extensions/scheduling.h: tenon_scheduling"},
@@ -363,28 +403,27 @@ inline constexpr Rule rule_table[] = {
     {"TN-SCH-3", "A failure of `set_scheduling` MUST leave the delegate as it was, and values "
                  "that it does not know MUST count as 0.",
                  "tenon/abi/extensions/scheduling.h: tenon_scheduling_v1.set_scheduling"},
-    {"TN-SEQ-1", "`list` MUST add the same parts in each call, and for each delegate of one blob, "
-                 "also in another process: equal sizes and names in one order, each name once.",
-                 "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
-    {"TN-SEQ-2", "The parts MUST be all that a call of `execute` leaves for later ones: with the "
-                 "bytes that they had before a call, `execute` computes again what that call did.",
-                 "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
-    {"TN-SEQ-3", "The bytes MUST mean the same to each delegate of the blob, in another process, "
-                 "too: they have no addresses, and refer to nothing that one delegate alone has.",
-                 "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
-    {"TN-SEQ-4", "Outside of `execute`, nothing but the host MUST change the bytes of a delegate; "
-                 "neither does `execute` of another one.",
-                 "tenon/abi/extensions/sequence.h: tenon_sequence_v1.list"},
-    {"TN-SES-1", "A new session MUST have the state that `init` gave, whatever ran on the "
-                 "delegate before.",
+    {"TN-SES-1", "With a `state` of NULL, a new session MUST have the state that `init` gave, "
+                 "whatever ran on the delegate before.",
                  "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
     {"TN-SES-2", "Executing a session MUST NOT change the state of the delegate that it was made "
-                 "of, nor the other way round.",
+                 "of, or of another session, nor the other way round.",
                  "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
     {"TN-SES-3", "A host MUST destroy sessions before the delegate that they were made of.",
                  "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
+    {"TN-SES-4", "With another `state`, a new session MUST begin with the state that this "
+                 "delegate has now, which it MUST NOT change. A backend that cannot copy a state "
+                 "MUST refuse it with NOT_SUPPORTED.",
+                 "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
+    {"TN-STR-6", "`kind` MUST be a text of abi/native_handle.h, or begin with a vendor's name and "
+                 "a dot.",
+                 "tenon/abi/extensions/streams.h: tenon_streams_v1.kind"},
+    {"TN-STR-7", "A host that is given a stream of another kind MUST refuse it, and MUST NOT pass "
+                 "it to the backend.",
+                 "tenon/abi/extensions/streams.h: tenon_streams_v1.kind"},
     {"TN-STR-1", "A failure of `set_stream` MUST leave the delegate on the stream that it had. A "
-                 "delegate that cannot run on streams of others is NOT_SUPPORTED, with the reason.",
+                 "delegate that cannot run on a stream of the application is NOT_SUPPORTED, with "
+                 "the reason.",
                  "tenon/abi/extensions/streams.h: tenon_streams_v1.set_stream"},
     {"TN-STR-2", "When `execute` returns, inputs in host memory MUST have been read and outputs "
                  "in host memory MUST be complete, also on the caller's stream.",
@@ -403,14 +442,19 @@ inline constexpr Rule rule_table[] = {
                  "tenon/abi/extensions/threads.h: tenon_thread_pool"},
     {"TN-THR-2", "When `parallel_for` fails, the call that it is part of MUST fail.",
                  "tenon/abi/extensions/threads.h: tenon_thread_pool"},
-    {"TN-THR-3", "`num_threads` and how a pool divides its work MUST NOT change the outputs: they "
-                 "are the same, bit for bit, unless the author states otherwise.",
+    {"TN-THR-3", "`num_threads`, how a pool divides its work, and the numbers of its workers MUST "
+                 "NOT change the outputs: they are the same, bit for bit, unless the author "
+                 "states otherwise.",
                  "tenon/abi/extensions/threads.h: tenon_thread_pool"},
     {"TN-THR-4", "A call of `f` MUST NOT wait for another one: a pool may run them one after the "
                  "other.",
                  "tenon/abi/extensions/threads.h: tenon_thread_pool"},
     {"TN-THR-5", "A host MUST accept calls of `parallel_for` from several threads at once, and "
                  "from inside of `f`.",
+                 "tenon/abi/extensions/threads.h: tenon_thread_pool.parallel_for"},
+    {"TN-THR-6", "A host MUST give each call of `f` a `worker` below `num_threads`, and MUST NOT "
+                 "give one number to two calls of `f` that run at the same time in one "
+                 "`parallel_for`.",
                  "tenon/abi/extensions/threads.h: tenon_thread_pool.parallel_for"},
     {"TN-HST-1", "A plugin MUST NOT read a member of `tenon_host` that is beyond its "
                  "`struct_size`: such a host is older and does not have it.",
@@ -430,8 +474,9 @@ inline constexpr Rule rule_table[] = {
     {"TN-BIN-3", "The bytes of the head and of the records in the file MUST be those in memory: "
                  "no relocation touches them.",
                  "tenon/abi/plugin.h: tenon_plugin_head"},
-    {"TN-BIN-4", "Every offset and size in the head MUST be inside `object_size`, and there MUST "
-                 "be at least one backend.",
+    {"TN-BIN-4", "Every offset and size in the head MUST be inside `object_size` and a multiple "
+                 "of its struct's alignment, no size MUST be below that of ABI 1.0, and there "
+                 "MUST be 1 to 1,024 backends.",
                  "tenon/abi/plugin.h: tenon_plugin_head"},
     {"TN-BIN-9", "`magic` MUST be TENON_PLUGIN_MAGIC, and `pointer_size` and `little_endian` "
                  "those of the machine that the library is for.",
@@ -468,6 +513,9 @@ inline constexpr Rule rule_table[] = {
     {"TN-BIN-14", "The `min_payload_version` of a record MUST NOT be above its "
                   "`max_payload_version`.",
                   "tenon/abi/plugin.h: tenon_backend_record"},
+    {"TN-NEG-4", "A host MUST refuse a plugin with a bit of the upper 16 that it does not know: "
+                 "such a bit restricts how the backend may be used.",
+                 "tenon/abi/plugin.h: tenon_backend_record.flags"},
     {"TN-BIN-13", "The `num_backends` of the body MUST equal the head's, and each entry of "
                   "`backends` MUST be a table.",
                   "tenon/abi/plugin.h: tenon_plugin_body"},
@@ -489,7 +537,8 @@ inline constexpr Rule rule_table[] = {
     {"TN-TEN-3", "The host MUST keep each `tenon_tensor`, and the arrays it points to, at one "
                  "address from `init` to `destroy`; only `dl.data`, the sizes, the strides, "
                  "`nbytes` and `capacity` may change, and only between two calls of `execute` or "
-                 "in `resize_tensor`.",
+                 "in `resize_tensor`. An instruction of the program may make a value name another "
+                 "tensor.",
                  "tenon/abi/tensor.h: tenon_tensor"},
     {"TN-TEN-5", "A plugin MUST find the first element `byte_offset` bytes after `data`, or "
                  "refuse the call.",

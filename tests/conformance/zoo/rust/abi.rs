@@ -165,7 +165,7 @@ pub struct BackendRecord {
     pub max_payload_version: u32,
     pub id: [u8; 64],
     pub tags: [u8; 128],
-    pub cpu_features: [u8; 128],
+    pub cpu_features: [u8; 256],
     pub description: [u8; 128],
     pub flags: u32,
     pub reserved: u32,

@@ -60,7 +60,7 @@ unsafe extern "C" fn open(host: *const Host, out: *mut *const Backend) -> Status
             host,
             NOT_SUPPORTED,
             format_args!(
-                "ZooBackend speaks ABI 1.1, the host {} speaks {}.{}",
+                "ZooBackend speaks ABI 1.0, the host {} speaks {}.{}",
                 name, host.abi_major, host.abi_minor
             ),
         ));
@@ -325,7 +325,7 @@ pub static tenon_plugin_v1: Plugin = Plugin {
         head_size: size_of::<PluginHead>() as u32,
         object_size: size_of::<Plugin>() as u32,
         abi_major: 1,
-        abi_minor: 1,
+        abi_minor: 0,
         min_host_abi_minor: 0,
         pointer_size: size_of::<*const u8>() as u8,
         little_endian: cfg!(target_endian = "little") as u8,

@@ -7,6 +7,7 @@
 #undef cuCtxPopCurrent
 #undef cuCtxPushCurrent
 #undef cuDevicePrimaryCtxRelease
+#undef cuDeviceGetUuid
 #undef cuDeviceTotalMem
 #undef cuEventDestroy
 #undef cuGraphInstantiate

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "plugins/pooled/pooled.hpp"
@@ -81,10 +82,12 @@ TEST_CASE("ranges on ExecuTorch's pool are those of the rules, and a failure end
     std::mutex mutex;
     std::uint64_t ranges = 0;
     bool is_aligned = true;
+    std::set<std::uint32_t> workers;
     REQUIRE(pool.parallel_for(n, grain,
-                              [&](std::uint64_t begin, std::uint64_t end) {
+                              [&](std::uint32_t worker, std::uint64_t begin, std::uint64_t end) {
                                 const std::scoped_lock lock(mutex);
                                 ++ranges;
+                                workers.insert(worker);
                                 is_aligned = is_aligned && begin % grain == 0;
                                 for (std::uint64_t i = begin; i < end; ++i) ++seen[i];
                               })
@@ -92,6 +95,8 @@ TEST_CASE("ranges on ExecuTorch's pool are those of the rules, and a failure end
     CHECK(seen == std::vector<int>(n, 1));
     CHECK(is_aligned);
     CHECK(ranges <= pool.num_threads());
+    CHECK(workers.size() == ranges);
+    CHECK(*workers.rbegin() < pool.num_threads());
   }
   const Status failed = pool.parallel_for(100, 1, [](std::uint64_t, std::uint64_t end) -> Status {
     return end == 100 ? error(Error::AccessFailed, "the last") : ok();

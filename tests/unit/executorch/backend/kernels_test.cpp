@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/kernels.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/host.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
@@ -48,9 +49,9 @@ class Call {
   /// `args` has `data` and `size`.
   template <class Arguments>
   Call(const Kernels& kernels, const char* op, const Arguments& args) : kernels_(kernels) {
-    created =
-        status_of(kernels.table.create_kernel(kernels.backend->raw(), op, args.data(),
-                                              static_cast<std::uint32_t>(args.size()), &kernel_));
+    const tenon_kernel_context context{sizeof context, static_cast<std::uint32_t>(args.size()), op,
+                                       args.data()};
+    created = status_of(kernels.table.create_kernel(kernels.backend->raw(), &context, &kernel_));
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

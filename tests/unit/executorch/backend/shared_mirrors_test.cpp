@@ -8,6 +8,7 @@
 
 #include "mirror_support.hpp"
 #include "support/catch.hpp"
+#include "tenon/abi/private/changes.h"
 #include "tenon/executorch/backend/argument_mirror.hpp"
 #include "unit/core/test_tensor.hpp"
 

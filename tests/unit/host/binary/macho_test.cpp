@@ -127,7 +127,7 @@ TEST_CASE("a universal file that does not fit is refused") {
   cut.resize(5000);
   CHECK_THAT(peek_text(cut),
              ContainsSubstring("is a truncated universal Mach-O file of 5000 bytes: "
-                               "the slice for x86_64 has 1768 bytes at 4096"));
+                               "the slice for x86_64 has 2024 bytes at 4096"));
   cut.resize(20);
   CHECK_THAT(peek_text(cut),
              ContainsSubstring("is a truncated universal Mach-O file of 20 bytes with 1 slices"));
@@ -147,7 +147,7 @@ TEST_CASE("a Mach-O file that is no plugin for this machine is refused with what
   const Row rows[] = {
       {"is a truncated Mach-O file of 31 bytes, expected a Mach-O library for x86_64", cut(31)},
       {"is a truncated Mach-O file of 287 bytes whose load commands have 256", cut(287)},
-      {"is a truncated Mach-O file of 1767 bytes: a segment has 1320 bytes at 448", cut(1767)},
+      {"is a truncated Mach-O file of 2023 bytes: a segment has 1576 bytes at 448", cut(2023)},
       {"is a Mach-O library for arm64, expected a Mach-O library for x86_64",
        put(macho::cpu, macho::arm64)},
       {"is a Mach-O library for CPU type 99", put(macho::cpu, 99u)},
@@ -164,7 +164,7 @@ TEST_CASE("a Mach-O file that is no plugin for this machine is refused with what
       {"load command 2 has 16 bytes, expected at least 24", put(macho::trie_command, 0x2u)},
       {"load command 34 has 16 bytes, expected at least 48", put(macho::trie_command, 0x22u)},
       {"a segment has 18446744073709551360 bytes at 448", put(macho::data_segment + 48, huge)},
-      {"a segment has 1320 bytes at 18446744073709551360", put(macho::data_segment + 40, huge)},
+      {"a segment has 1576 bytes at 18446744073709551360", put(macho::data_segment + 40, huge)},
       {"neither an export trie nor a symbol table",
        both(drop_trie, put(macho::symbol_command, 0x7fu))},
       {"its export trie of 64 bytes at 4294967295", put(macho::trie_command + 8, 0xffffffffu)},
@@ -199,7 +199,7 @@ TEST_CASE("a Mach-O file that is no plugin for this machine is refused with what
        both(drop_trie, put(macho::symbols + 32 + 8, huge))},
       {"the object _tenon_plugin_v1 at address 4294983680 is not in the file",
        put(macho::data_segment + 48, std::uint64_t{0})},
-      {"object_size is 1320 but the plugin object has 1000 bytes",
+      {"object_size is 1576 but the plugin object has 1000 bytes",
        put(macho::data_segment + 48, std::uint64_t{1000})},
       {"the plugin object has magic 00 00 00 00 00 00 00 00, expected",
        put(macho::object, std::uint64_t{0})},

@@ -126,7 +126,7 @@ TEST_CASE("a PE file that is no plugin for this machine is refused with what it 
       {"it has 97 sections, expected at most 96", put16(pe::num_sections, 97)},
       {"it has 65535 sections", put16(pe::num_sections, 0xffff)},
       {"the headers of its 2 sections are not in the file", cut(400)},
-      {"is a truncated PE file of 2343 bytes: section 1 has 1320 bytes at 1024", cut(2343)},
+      {"is a truncated PE file of 2599 bytes: section 1 has 1576 bytes at 1024", cut(2599)},
       {"section 0 has 4294967295 bytes at 512",
        put32(pe::first_section + pe::file_size, 0xffffffff)},
       {"section 0 has 512 bytes at 4294967295",
@@ -148,7 +148,7 @@ TEST_CASE("a PE file that is no plugin for this machine is refused with what it 
       {"the object tenon_plugin_v1 at address 4294967295", put32(pe::addresses + 4, 0xffffffff)},
       {"the object tenon_plugin_v1 at address 12288 is not in the file",
        put32(pe::second_section + pe::file_size, 0)},
-      {"object_size is 1320 but the plugin object has 1000 bytes",
+      {"object_size is 1576 but the plugin object has 1000 bytes",
        put32(pe::second_section + pe::memory_size, 1000)},
       {"the plugin object has magic 00 00 00 00", put32(pe::object, 0)},
   };

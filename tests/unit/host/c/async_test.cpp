@@ -213,7 +213,8 @@ TEST_CASE("destroying a method waits for its completion, also with sessions left
   for (const bool with_session : {false, true}) {
     Asynchronous run("wait", executor.get(), TENON_METHOD_CANCELLABLE);
     tenon_session* session = nullptr;
-    if (with_session) call(&tenon_method_create_session, run.method.get(), &session);
+    if (with_session)
+      call(&tenon_method_create_session, run.method.get(), no_session_options, &session);
     std::atomic<bool> completed = false;
     const auto complete = [](void* data, tenon_method*, tenon_status, tenon_error* error) {
       tenon_error_destroy(error);
@@ -272,7 +273,7 @@ TEST_CASE("sessions are destroyed by another thread than the one that runs their
   const auto method = load("count");
   std::vector<tenon_session*> sessions(50);
   for (tenon_session*& session : sessions) {
-    call(&tenon_method_create_session, method.get(), &session);
+    call(&tenon_method_create_session, method.get(), no_session_options, &session);
   }
   std::thread collector([&] {
     for (tenon_session* session : sessions) tenon_session_destroy(session);

@@ -70,6 +70,8 @@ Struct sized() {
   return out;
 }
 
+inline constexpr const tenon_session_options* no_session_options = nullptr;
+
 inline RegistryHandle new_registry() {
   tenon_registry* registry = nullptr;
   call(&tenon_registry_create, static_cast<const tenon_registry_options*>(nullptr), &registry);

@@ -72,7 +72,7 @@ class CountingBackend final : public tenon::Backend<CountingBackend>,
     return tenon::ok();
   }
 
-  tenon::MemoryInfo memory_info(const Delegate*) { return {.host_weights = 5, .host_scratch = 3}; }
+  tenon::MemoryUses memory_info(const Delegate*) { return {{.weights = 5, .workspace = 3}}; }
 };
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST_CASE("an exported output is valid after the end of a method that it was an 
   set_managed(method.get(), export_output(method.get()));
   tenon_dl_managed_tensor* const kept = export_output(method.get());
   tenon_session* session = nullptr;
-  call(&tenon_method_create_session, method.get(), &session);
+  call(&tenon_method_create_session, method.get(), no_session_options, &session);
   method.reset();
   CHECK(programs.ended == 0);
   CHECK(floats(kept->dl_tensor) == Vector{2, 3, 4, 5});

@@ -385,7 +385,7 @@ TEST_CASE("sessions have states of their own, and are kept while they are used",
   auto method = load("count");
   CHECK(run(method.get()) == Vector{2, 3, 4, 5});
   tenon_session* created = nullptr;
-  call(&tenon_method_create_session, method.get(), &created);
+  call(&tenon_method_create_session, method.get(), no_session_options, &created);
   SessionHandle session(created);
   call(&tenon_method_use_session, method.get(), session.get());
   CHECK(run(method.get()) == Vector{2, 3, 4, 5});
@@ -395,11 +395,11 @@ TEST_CASE("sessions have states of their own, and are kept while they are used",
   CHECK(run(method.get()) == Vector{3, 4, 5, 6});
 
   const auto other = load("count");
-  call(&tenon_method_create_session, other.get(), &created);
+  call(&tenon_method_create_session, other.get(), no_session_options, &created);
   session.reset(created);
   CHECK(failed(&tenon_method_use_session, method.get(), session.get()).status ==
         TENON_STATUS_INVALID_ARGUMENT);
-  call(&tenon_method_create_session, method.get(), &created);
+  call(&tenon_method_create_session, method.get(), no_session_options, &created);
   session.reset(created);
   method.reset();  // Before its session.
 }
@@ -424,11 +424,12 @@ TEST_CASE("a method reports its memory", "[c]") {
 
 TEST_CASE("streams and hints are those of the C++ host", "[c]") {
   const auto method = load("count");
-  CHECK(failed(&tenon_method_set_stream, method.get(), "Counting", static_cast<void*>(nullptr))
-            .status == TENON_STATUS_NOT_SUPPORTED);
-  CHECK(
-      failed(&tenon_method_set_stream, method.get(), "Other", static_cast<void*>(nullptr)).status ==
-      TENON_STATUS_INVALID_ARGUMENT);
+  const char* const kind = TENON_KIND_CUDA_STREAM;
+  void* const own = nullptr;
+  CHECK(failed(&tenon_method_set_stream, method.get(), "Counting", kind, own).status ==
+        TENON_STATUS_NOT_SUPPORTED);
+  CHECK(failed(&tenon_method_set_stream, method.get(), "Other", kind, own).status ==
+        TENON_STATUS_INVALID_ARGUMENT);
   const tenon_scheduling* const none = nullptr;
   call(&tenon_method_set_scheduling, method.get(), none);
 }

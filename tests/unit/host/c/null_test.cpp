@@ -79,7 +79,7 @@ TEST_CASE("null for what a function of programs needs is refused", "[c]") {
   tenon_method_meta* meta = nullptr;
   const char* const no_text = nullptr;
   const void* const no_bytes = nullptr;
-  void (*const no_release)(void*) = nullptr;
+  void(TENON_CALL* const no_release)(void*) = nullptr;
   expect_null("path", &tenon_program_open, no_text, no_options, &out);
   expect_null("out", &tenon_program_open, "a", no_options, static_cast<tenon_program**>(nullptr));
   expect_null("bytes", &tenon_program_copy, no_bytes, std::uint64_t{8}, no_text, no_options, &out);
@@ -104,9 +104,9 @@ TEST_CASE("null for what a function of methods needs is refused", "[c]") {
   const tenon_method_options* const no_options = nullptr;
   void* const no_data = nullptr;
   tenon_method* out = nullptr;
-  void (*const no_completion)(void*, tenon_method*, tenon_status, tenon_error*) = nullptr;
-  tenon_status (*const no_submit)(void*, tenon_task*) = nullptr;
-  void (*const no_release)(void*) = nullptr;
+  void(TENON_CALL* const no_completion)(void*, tenon_method*, tenon_status, tenon_error*) = nullptr;
+  tenon_status(TENON_CALL* const no_submit)(void*, tenon_task*) = nullptr;
+  void(TENON_CALL* const no_release)(void*) = nullptr;
   expect_null("program", &tenon_method_load, static_cast<const tenon_program*>(nullptr), "forward",
               no_options, &out);
   expect_null("name", &tenon_method_load, of, static_cast<const char*>(nullptr), no_options, &out);
@@ -119,14 +119,14 @@ TEST_CASE("null for what a function of methods needs is refused", "[c]") {
               static_cast<tenon_dl_managed_tensor*>(nullptr));
   expect_null("value", &tenon_method_set_input_value, method, std::uint64_t{0},
               static_cast<const tenon_value*>(nullptr));
-  expect_null("data", &tenon_method_set_output, method, std::uint64_t{0}, no_data, std::uint64_t{0},
+  expect_null("data", &tenon_method_set_output, method, std::uint64_t{0}, no_data, std::uint64_t{1},
               tenon_dl_device{TENON_DL_CPU, 0});
   expect_null("completion", &tenon_method_execute_async, method, no_completion, no_data);
   expect_null("method", &tenon_method_cancel, no_method);
   expect_null("out", &tenon_method_export_output, method, std::uint64_t{0},
               static_cast<tenon_dl_managed_tensor**>(nullptr));
   expect_null("to", &tenon_method_read_output, static_cast<const tenon_method*>(method),
-              std::uint64_t{0}, no_data, std::uint64_t{0});
+              std::uint64_t{0}, no_data, std::uint64_t{1});
   expect_null("method", &tenon_method_get_memory, no_const_method,
               static_cast<tenon_method_memory*>(nullptr));
   expect_null("out", &tenon_method_get_memory, static_cast<const tenon_method*>(method),
@@ -134,10 +134,11 @@ TEST_CASE("null for what a function of methods needs is refused", "[c]") {
   expect_null("out", &tenon_method_get_delegate_memory, static_cast<const tenon_method*>(method),
               std::uint64_t{0}, static_cast<tenon_delegate_memory*>(nullptr));
   expect_null("backend_id", &tenon_method_set_stream, method, static_cast<const char*>(nullptr),
-              no_data);
+              static_cast<const char*>(nullptr), no_data);
   expect_null("method", &tenon_method_set_scheduling, no_method,
               static_cast<const tenon_scheduling*>(nullptr));
-  expect_null("out", &tenon_method_create_session, method, static_cast<tenon_session**>(nullptr));
+  expect_null("out", &tenon_method_create_session, method, no_session_options,
+              static_cast<tenon_session**>(nullptr));
   expect_null("method", &tenon_method_use_session, no_method, static_cast<tenon_session*>(nullptr));
   expect_null("out", &tenon_executor_create, std::uint32_t{1}, std::uint64_t{0},
               static_cast<tenon_executor**>(nullptr));
@@ -145,4 +146,55 @@ TEST_CASE("null for what a function of methods needs is refused", "[c]") {
   CHECK(failed(&tenon_executor_create, std::uint32_t{0}, std::uint64_t{0}, &executor).status ==
         TENON_STATUS_INVALID_ARGUMENT);
   expect_null("submit", &tenon_executor_create_custom, no_submit, no_release, no_data, &executor);
+}
+
+TEST_CASE("null is taken where the header says so", "[c]") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto memory = plan.buffer(16);
+  plan.input(planned_tensor(tenon::ScalarType::Float, {}, memory, 0));
+  plan.input(planned_tensor(tenon::ScalarType::Float, {2, 0}, memory, 0));
+  plan.output(tensor(tenon::ScalarType::Float, {0}));
+  const AlignedBytes bytes = builder.build();
+  const void* const begin = bytes.bytes().data();
+  const std::uint64_t size = bytes.bytes().size();
+  const tenon_program_options* const no_options = nullptr;
+  const char* const no_name = nullptr;
+  void* const no_data = nullptr;
+  void(TENON_CALL* const no_release)(void*) = nullptr;
+  tenon_program* program = nullptr;
+  call(&tenon_program_borrow, begin, size, no_release, no_data, no_name, no_options, &program);
+  tenon_program_destroy(program);
+  call(&tenon_program_copy, begin, size, no_name, no_options, &program);
+  const ProgramHandle owned(program);
+  tenon_dl_managed_tensor managed{};  // The method keeps it.
+  tenon_method* made = nullptr;
+  call(&tenon_method_load, static_cast<const tenon_program*>(program), "forward",
+       static_cast<const tenon_method_options*>(nullptr), &made);
+  const MethodHandle method(made);
+
+  float number = 1;
+  tenon_dl_tensor scalar{&number, {TENON_DL_CPU, 0}, 0, {TENON_DL_FLOAT, 32, 1},
+                         nullptr, nullptr,           0};
+  std::int64_t sizes[] = {2, 0};
+  tenon_dl_tensor empty{nullptr, {TENON_DL_CPU, 0}, 2, {TENON_DL_FLOAT, 32, 1}, sizes, nullptr, 0};
+  call(&tenon_method_set_input, made, std::uint64_t{0},
+       static_cast<const tenon_dl_tensor*>(&scalar));
+  managed = {1, 1, nullptr, nullptr, 0, empty};  // Without a deleter.
+  call(&tenon_method_set_input_managed, made, std::uint64_t{1}, &managed);
+  call(&tenon_method_set_output, made, std::uint64_t{0}, no_data, std::uint64_t{0},
+       tenon_dl_device{TENON_DL_CPU, 0});
+  call(&tenon_method_set_scheduling, made, static_cast<const tenon_scheduling*>(nullptr));
+  call(&tenon_method_execute, made);
+  call(&tenon_method_read_output, static_cast<const tenon_method*>(made), std::uint64_t{0}, no_data,
+       std::uint64_t{0});
+  call(&tenon_method_use_session, made, static_cast<tenon_session*>(nullptr));
+
+  const auto registry = new_registry();
+  call(&tenon_registry_discover, registry.get(),
+       static_cast<const tenon_discovery_options*>(nullptr));
+  tenon_executor* executor = nullptr;
+  const auto submit = [](void*, tenon_task*) -> tenon_status { return TENON_STATUS_INTERNAL; };
+  call(&tenon_executor_create_custom, +submit, no_release, no_data, &executor);
+  tenon_executor_destroy(executor);
 }

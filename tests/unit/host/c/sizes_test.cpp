@@ -142,6 +142,15 @@ std::vector<Passed> arguments() {
           [](World& world, const tenon_scheduling& scheduling, tenon_error** error) {
             return tenon_method_set_scheduling(world.method.get(), &scheduling, error);
           }),
+      argument<tenon_session_options>(
+          "tenon_session_options",
+          [](World& world, const tenon_session_options& options, tenon_error** error) {
+            tenon_session* out = nullptr;
+            const tenon_status status =
+                tenon_method_create_session(world.method.get(), &options, &out, error);
+            tenon_session_destroy(out);
+            return status;
+          }),
       argument<tenon_value>("tenon_method_set_input_value",
                             [](World&, tenon_value& value, tenon_error** error) {
                               ProgramBuilder builder;

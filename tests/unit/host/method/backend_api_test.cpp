@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -68,18 +69,22 @@ TEST_CASE("options of a plugin with a longer struct are found by the size of the
     tenon_option_spec known;
     std::uint64_t later = 0xA5A5A5A5A5A5A5A5;
   };
-  static const auto spec = [](const char* key, std::int64_t value) {
+  static const auto initial = [](const char* key, std::int64_t value) {
+    tenon_option out{sizeof(tenon_option), TENON_OPTION_INT, key, {}};
+    out.as.integer = value;
+    return out;
+  };
+  static const tenon_option initials[] = {initial("one", 1), initial("two", 2),
+                                          initial("three", 3)};
+  static const auto spec = [](const tenon_option& first) {
     LongerSpec out{};
     out.known.struct_size = sizeof out;
     out.known.flags = TENON_OPTION_AT_LOAD;
-    out.known.description = key;
-    out.known.initial.struct_size = sizeof(tenon_option);
-    out.known.initial.type = TENON_OPTION_INT;
-    out.known.initial.key = key;
-    out.known.initial.as.integer = value;
+    out.known.description = first.key;
+    out.known.initial = &first;
     return out;
   };
-  static const LongerSpec specs[] = {spec("one", 1), spec("two", 2), spec("three", 3)};
+  static const LongerSpec specs[] = {spec(initials[0]), spec(initials[1]), spec(initials[2])};
   static const tenon_options_v1 options = {sizeof options, 3, &specs[0].known, nullptr, nullptr};
   tenon_backend_api api = whole_table();
   api.get_extension = [](tenon_backend*, const char* id) -> const void* {
@@ -94,6 +99,53 @@ TEST_CASE("options of a plugin with a longer struct are found by the size of the
     found.push_back(option.key + " " + std::to_string(*option.initial.get<std::int64_t>()));
   }
   CHECK(found == std::vector<std::string>{"one 1", "two 2", "three 3"});
+}
+
+TEST_CASE("a host shows the limits of options, and ignores those of another type") {
+  using Specs = std::array<tenon_option_spec, 4>;
+  static const tenon_option one = write_option("threads", 1), most = write_option(nullptr, 16),
+                            half = write_option("scale", 0.5), cpu = write_option("device", "cpu");
+  static const char* const choices[] = {"cpu", "gpu"};
+  static const Specs specs = [] {
+    Specs out{};
+    for (tenon_option_spec& each : out) {
+      each.struct_size = sizeof each;
+      each.flags = TENON_OPTION_AT_RUNTIME;
+    }
+    out[0].initial = &one;
+    out[0].unit = "threads";
+    out[0].minimum = &one;
+    out[0].maximum = &most;
+    out[1].initial = &half;
+    out[1].minimum = &one;     // An integer is no limit of a double,
+    out[1].choices = choices;  // and a number has no texts to choose from.
+    out[1].num_choices = 2;
+    out[1].flags |= TENON_OPTION_DEPRECATED;
+    out[2].initial = &cpu;
+    out[2].choices = choices;
+    out[2].num_choices = 2;
+    return out;  // The last one lacks `initial`.
+  }();
+  static const tenon_options_v1 options = {sizeof options, specs.size(), specs.data(), nullptr,
+                                           nullptr};
+  tenon_backend_api api = whole_table();
+  api.get_extension = [](tenon_backend*, const char* id) -> const void* {
+    return std::string_view(id) == TENON_EXTENSION_OPTIONS ? &options : nullptr;
+  };
+  const host::HostTable table{{}, "/hand/made.so"};
+  const host::BackendRecord record;
+  const auto backend = host::LoadedBackend::open(record, table.get(), api);
+  REQUIRE(backend.ok());
+  const auto found = backend->options();
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].range() == "1 to 16");
+  CHECK(found[0].unit == "threads");
+  CHECK_FALSE(found[0].is_deprecated);
+  CHECK(found[1].range().empty());
+  CHECK(found[1].choices.empty());
+  CHECK(found[1].is_deprecated);
+  CHECK(found[2].range() == "cpu, gpu");
+  CHECK(found[2].choices == std::vector<std::string>{"cpu", "gpu"});
 }
 
 TEST_CASE("a static plugin that is null is refused by name") {

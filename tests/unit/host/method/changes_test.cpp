@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The count of changes that plugins get (tenon.changes/1), seen by kernels of the application.
+// The count of changes that plugins get (tenon.private.changes/1), seen by kernels of the
+// application.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "../async/async_support.hpp"
-#include "tenon/abi/extensions/changes.h"
+#include "tenon/abi/private/changes.h"
 
 using namespace tenon;
 using namespace tenon::test;

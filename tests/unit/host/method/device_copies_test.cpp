@@ -3,6 +3,8 @@
 // Copies of methods whose delegates are on one device, counted; and copies from device to device.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,9 @@ std::ostream& operator<<(std::ostream& out, const Copies& copies) {
 /// A block of a device of the stand-in.
 class Block {
  public:
-  Block(const FarRegistry& far, std::int32_t device)
-      : memory(*host::DeviceMemory::of(*far.registry.lookup_backend("FarBackend"), cuda(device))),
+  Block(const FarRegistry& far, std::int32_t device) : Block(far.registry, device) {}
+  Block(const host::BackendRegistry& registry, std::int32_t device)
+      : memory(*host::DeviceMemory::of(*registry.lookup_backend("FarBackend"), cuda(device))),
         address(static_cast<std::byte*>(*memory.allocate(24, 256))) {}
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -199,4 +202,64 @@ TEST_CASE("a copy from device to device that cannot be made says why", "[device]
   CHECK_THAT(std::string(refused.text()),
              ContainsSubstring("backend FarBackend: copy_on: no block of device 0 has 24 bytes"));
   CHECK(far_memory().between <= before + 2);
+}
+
+TEST_CASE("where a backend copies no bytes from device to device, the host does", "[device]") {
+  host::BackendRegistry registry;
+  REQUIRE(registry.register_backend(std::filesystem::path(TENON_FAR_PLAIN_PLUGIN)).ok());
+  const Block from(registry, 1), to(registry, 0);
+  CHECK_FALSE(to.memory.has_copy_on());
+  from.write(counted);
+  to.write(ones);
+  REQUIRE(to.memory.copy_on(nullptr, to.address, cuda(1), from.address, 24).ok());
+  CHECK(to.read() == counted_values);
+  CHECK(to.memory.copy_on(nullptr, to.address, cuda(1), nullptr, 0).ok());
+  const Status missing = to.memory.copy_on(nullptr, to.address, cuda(9), from.address, 24);
+  CHECK(missing.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(missing.text()), ContainsSubstring("copy_to_host: there is no device"));
+
+  // More than is copied by the host at once.
+  constexpr std::size_t large = (std::size_t{9} << 20) + 5;
+  std::vector<std::byte> bytes(large), found(large);
+  for (std::size_t i = 0; i < large; ++i) bytes[i] = static_cast<std::byte>(i * 31 + (i >> 12));
+  void* const source = *from.memory.allocate(large, 256);
+  void* const target = *to.memory.allocate(large, 256);
+  REQUIRE(from.memory.copy_to_device(source, bytes.data(), large).ok());
+  REQUIRE(to.memory.copy_on(nullptr, target, cuda(1), source, large).ok());
+  REQUIRE(to.memory.copy_to_host(found.data(), target, large).ok());
+  CHECK(std::memcmp(found.data(), bytes.data(), large) == 0);
+  from.memory.free(source);
+  to.memory.free(target);
+
+  host::MethodOptions options;
+  options.registry = &registry;
+  const auto method = load_ok(resident_program(true), options);
+  REQUIRE(method->set_input(0, from.tensor()).ok());
+  REQUIRE(method->execute().ok());
+  std::vector<float> out(6);
+  REQUIRE(method->read_output(0, std::as_writable_bytes(std::span(out))).ok());
+  CHECK(out == counted_values);
+}
+
+TEST_CASE("a copy of the host is in the order of no stream", "[device]") {
+  host::BackendRegistry registry;
+  REQUIRE(registry.register_backend(std::filesystem::path(TENON_FAR_PLAIN_PLUGIN)).ok());
+  const Block from(registry, 1), to(registry, 0);
+  FarStream stream;
+  CHECK(to.memory.copy_on(&stream, to.address, cuda(1), from.address, 24).error() ==
+        Error::NotSupported);
+}
+
+TEST_CASE("a stream of another kind reaches no copy", "[device][TN-STR-7]") {
+  const FarRegistry far;
+  const Block from(far, 0), to(far, 1);
+  FarStream stream;
+  const Copies before = Copies::so_far();
+  const Status refused = to.memory.copy_on({TENON_KIND_METAL_COMMAND_QUEUE, &stream}, to.address,
+                                           cuda(0), from.address, 24);
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK(refused.text() ==
+        "backend FarBackend: expected a stream of kind 'cuda.stream', found one of kind "
+        "'metal.command_queue'");
+  CHECK(Copies::so_far() - before == Copies{});
 }

@@ -31,6 +31,7 @@ class FarRegistry {
     record.to_device = record.to_host = record.between = 0;
     record.fail_allocation = record.fail_copy = 0;
     record.misaligned = false;
+    record.identity.clear();
     REQUIRE(registry.register_backend(tenon_static_plugin_Far, {std::move(name), {}}).ok());
     REQUIRE(registry.register_backend(tenon_static_plugin_TestBackend).ok());
   }

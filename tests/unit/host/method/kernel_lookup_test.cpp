@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "method_support.hpp"
+#include "tenon/abi/private/changes.h"
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/check_blob.hpp"
@@ -123,6 +124,41 @@ TEST_CASE("a session has kernels of its own, by the same plugin", "[method][kern
   CHECK(times("close First") == 1);
 }
 
+TEST_CASE("the states of a session are destroyed in the order of the delegates",
+          "[method][kernels][TN-SES-3]") {
+  const AskingRegistry plugins;
+  auto method =
+      tenon::test::load(chain_of({"test::scale.out", "test::count"}, "Asking"), plugins.options());
+  REQUIRE(method.ok());
+  auto session = (*method)->create_session();
+  REQUIRE(session.ok());
+  calls().clear();
+  session->reset();
+  CHECK(calls() == std::vector<std::string>{"First: destroy scale.out", "First: destroy count"});
+}
+
+TEST_CASE("a kernel for a delegate has the cancel flag of the run, and so has its clone",
+          "[method][kernels][cancel]") {
+  const AskingRegistry plugins;
+  for (const bool cancellable : {true, false}) {
+    calls().clear();
+    host::MethodOptions options = plugins.options();
+    options.cancellable = cancellable;
+    auto method = tenon::test::load(chain_of({"test::flag"}, "Asking"), std::move(options));
+    REQUIRE(method.ok());
+    auto session = (*method)->create_session();
+    REQUIRE(session.ok());
+    for (const host::Session* each : {static_cast<const host::Session*>(nullptr),
+                                      static_cast<const host::Session*>(session->get())}) {
+      (*method)->use_session(each);
+      REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+      REQUIRE((*method)->execute().ok());
+    }
+    CHECK(times("First: has flag") == (cancellable ? 2 : 0));
+    CHECK(times("First: lacks flag") == (cancellable ? 0 : 2));
+  }
+}
+
 TEST_CASE("an operator that no plugin has is missing, with the answer of each",
           "[method][kernels][TN-KRN-2]") {
   const AskingRegistry plugins;
@@ -203,26 +239,27 @@ TEST_CASE("exceptions and null pointers at the extension for kernels are failure
   const host::detail::HostInitContext asking(no_code, &lookup), alone(no_code);
   const auto reason = [&] { return std::string(kernels.last_failure(raw)); };
   tenon_found_kernel* kernel = nullptr;
+  const auto find = [&](const tenon_init_context* context, const char* op, std::uint32_t num_args,
+                        tenon_found_kernel** out) {
+    const tenon_kernel_context call{sizeof call, num_args, op, nullptr};
+    return kernels.find_kernel(context, &call, out);
+  };
 
-  CHECK(kernels.find_kernel(&asking, "throws", nullptr, 0, &kernel) == TENON_STATUS_INTERNAL);
+  CHECK(find(&asking, "throws", 0, &kernel) == TENON_STATUS_INTERNAL);
   CHECK(reason() == "an exception in the host");
-  CHECK(kernels.find_kernel(&asking, "memory", nullptr, 0, &kernel) ==
-        TENON_STATUS_MEMORY_ALLOCATION_FAILED);
+  CHECK(find(&asking, "memory", 0, &kernel) == TENON_STATUS_MEMORY_ALLOCATION_FAILED);
   CHECK(reason() == "the host is out of memory");
-  CHECK(kernels.find_kernel(&asking, nullptr, nullptr, 0, &kernel) ==
-        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(find(&asking, nullptr, 0, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
   CHECK(reason() == "find_kernel: a pointer is NULL");
-  CHECK(kernels.find_kernel(nullptr, "works", nullptr, 0, &kernel) ==
-        TENON_STATUS_INVALID_ARGUMENT);
-  CHECK(kernels.find_kernel(&alone, "works", nullptr, 0, &kernel) == TENON_STATUS_OPERATOR_MISSING);
+  CHECK(find(nullptr, "works", 0, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(find(&alone, "works", 0, &kernel) == TENON_STATUS_OPERATOR_MISSING);
   CHECK(reason() == "no kernel for works: the host has no kernels of other plugins");
-  CHECK(kernels.find_kernel(&asking, "works", nullptr, 0, nullptr) ==
-        TENON_STATUS_INVALID_ARGUMENT);
-  CHECK(kernels.find_kernel(&asking, "works", nullptr, 1, &kernel) ==
-        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(find(&asking, "works", 0, nullptr) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(find(&asking, "works", 1, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.find_kernel(&asking, nullptr, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
   CHECK(kernel == nullptr);
 
-  REQUIRE(kernels.find_kernel(&asking, "works", nullptr, 0, &kernel) == TENON_STATUS_OK);
+  REQUIRE(find(&asking, "works", 0, &kernel) == TENON_STATUS_OK);
   tenon_found_kernel* other = nullptr;
   CHECK(kernels.run_kernel(kernel) == TENON_STATUS_MEMORY_ALLOCATION_FAILED);
   CHECK(kernels.clone_kernel(kernel, nullptr, 0, &other) == TENON_STATUS_INTERNAL);

@@ -96,16 +96,13 @@ struct HandMade {
     return is_it && has_table ? &table : nullptr;
   }
 
-  static tenon_status create_nothing(tenon_backend*, const char*, tenon_value* const*,
-                                     std::uint32_t, tenon_kernel**) {
+  static tenon_status create_nothing(tenon_backend*, const tenon_kernel_context*, tenon_kernel**) {
     return TENON_STATUS_OK;
   }
-  static tenon_status no_status(tenon_backend*, const char*, tenon_value* const*, std::uint32_t,
-                                tenon_kernel**) {
+  static tenon_status no_status(tenon_backend*, const tenon_kernel_context*, tenon_kernel**) {
     return 0x7777;
   }
-  static tenon_status wordless(tenon_backend*, const char*, tenon_value* const*, std::uint32_t,
-                               tenon_kernel**) {
+  static tenon_status wordless(tenon_backend*, const tenon_kernel_context*, tenon_kernel**) {
     return TENON_STATUS_OPERATOR_MISSING;
   }
   static tenon_status run(tenon_kernel*, const tenon_execution_context*) { return TENON_STATUS_OK; }

@@ -119,6 +119,28 @@ TEST_CASE("a stream may go when the delegates have another, or when one of them 
   CHECK(mine.pending() == 2);
 }
 
+TEST_CASE("a stream of another kind does not reach the backend", "[device][TN-STR-7]") {
+  const FarRegistry far;
+  FarStream mine, other;
+  other.takers = 0;
+  const auto method = load_ok(program_of_two_delegates(), far.options());
+  REQUIRE(set_floats(*method, 0, counted, two_by_three).ok());
+  REQUIRE(method->set_stream("FarBackend", {TENON_KIND_CUDA_STREAM, &mine}).ok());
+  for (const char* const kind : {TENON_KIND_METAL_COMMAND_QUEUE, "acme.queue", ""}) {
+    const Status refused = method->set_stream("FarBackend", {kind, &other});
+    CHECK(refused.error() == Error::InvalidArgument);
+    CHECK(refused.text() == concat("delegate 0: backend FarBackend: expected a stream of kind "
+                                   "'cuda.stream', found one of kind '",
+                                   std::string_view(kind), "'"));
+  }
+  REQUIRE(method->execute().ok());
+  CHECK(mine.pending() == 2);
+  // No stream has no kind.
+  REQUIRE(method->set_stream("FarBackend", {TENON_KIND_METAL_COMMAND_QUEUE, nullptr}).ok());
+  REQUIRE(method->execute().ok());
+  CHECK(mine.pending() == 0);
+}
+
 TEST_CASE("streams are for backends that take them and that the method uses", "[device]") {
   const FarRegistry far;
   FarStream stream;

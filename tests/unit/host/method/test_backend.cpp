@@ -158,20 +158,28 @@ class HungryBackend final : public tenon::Backend<HungryBackend>,
     }
     return tenon::ok();
   }
-  tenon::Result<Delegate> create_session(const Delegate& delegate) { return Delegate(delegate); }
+  /// Takes as much from the host as `init` does.
+  tenon::Result<Delegate> create_session(const Delegate& delegate,
+                                         const tenon::SessionContext<Delegate>& context) {
+    if (delegate.held != 0 && !context.runtime_allocator().allocate(delegate.held, 64)) {
+      return tenon::error(Error::MemoryAllocationFailed, "no memory from the host");
+    }
+    return Delegate(delegate);
+  }
 
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext&, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
     const Numbers numbers = read(processed);
     if (numbers[2] == -1) return tenon::error(Error::NotSupported, "only a run can show it");
-    return tenon::MemoryEstimate{
+    return tenon::MemoryUses{
         {.workspace =
-             numbers[2] == -2 ? tenon::MemoryNeed::unknown : static_cast<std::uint64_t>(numbers[2]),
+             numbers[2] == -2 ? tenon::MemoryUse::unknown : static_cast<std::uint64_t>(numbers[2]),
          .session = static_cast<std::uint64_t>(numbers[4])},
         {.weights = static_cast<std::uint64_t>(numbers[3]), .device = {TENON_DL_CUDA, 0}}};
   }
-  tenon::MemoryInfo memory_info(const Delegate* delegate) {
-    return {.host_scratch = delegate ? delegate->held : 0, .device_weights = 7};
+  tenon::MemoryUses memory_info(const Delegate* delegate) {
+    if (!delegate) return {{.workspace = 11}};
+    return {{.workspace = delegate->held}, {.weights = 7, .device = {TENON_DL_CUDA, 0}}};
   }
 
  private:

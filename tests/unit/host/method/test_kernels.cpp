@@ -4,10 +4,12 @@
 // calls of the former.
 #include "test_kernels.hpp"
 
+#include <tenon/abi/extensions/cancel.h>
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
+#include <tenon/backend/host_services.hpp>
 #include <tenon/backend/kernel_lookup.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
@@ -50,6 +52,11 @@ class Kernel {
       }
       return tenon::ok();
     }
+    if (name_ == "flag") {
+      const tenon::HostServices host(context.raw().host);
+      const auto* const flags = host.extension<tenon_cancel_flag_v1>(TENON_EXTENSION_CANCEL_FLAG);
+      note(flags->get_cancel_flag(&context.raw()) ? "has" : "lacks");
+    }
     return name_.ends_with("scale.out") ? scale(args) : tenon::ok();
   }
 
@@ -77,9 +84,9 @@ class FirstKernels final : public tenon::Backend<FirstKernels>,
  public:
   static constexpr std::string_view id = "FirstKernels";
   static constexpr std::int32_t priority = 5;
-  static constexpr std::array<std::string_view, 7> operators{
+  static constexpr std::array<std::string_view, 8> operators{
       "test::scale.out", "test::quiet_scale.out", "test::fails_first", "test::picky",
-      "test::refuse",    "test::count",           "test::both"};
+      "test::refuse",    "test::count",           "test::both",        "test::flag"};
   using Kernel = ::Kernel;
 
   FirstKernels() { record("open First"); }

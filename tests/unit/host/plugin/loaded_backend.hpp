@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/abi/extensions/events.h"
 #include "tenon/core/status.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
@@ -43,6 +44,17 @@ class LoadedBlob {
                                                      temp_arena_.table(), nullptr);
     const tenon_status status =
         backend_->api().execute(backend_->raw(), delegate_, &context, args, num_args);
+    if (status == TENON_STATUS_OK) return ok();
+    return host::take_last_error(backend_->host(), status);
+  }
+
+  /// Starts a run, and has `event` mark it.
+  [[nodiscard]] Status start(const tenon_events_v1& events, tenon_event* event,
+                             tenon_value* const* args, std::uint32_t num_args) {
+    const host::detail::HostExecutionContext context(backend_->host(), "forward",
+                                                     temp_arena_.table(), nullptr);
+    tenon_status status = events.start(backend_->raw(), delegate_, &context, args, num_args);
+    if (status == TENON_STATUS_OK) status = events.record(backend_->raw(), delegate_, event);
     if (status == TENON_STATUS_OK) return ok();
     return host::take_last_error(backend_->host(), status);
   }

@@ -105,8 +105,8 @@ TEST_CASE("a plugin that describes itself wrongly is refused and not loaded", "[
       {"bad_magic", Error::InvalidArgument, {"magic", "89 54 45 4e 4f 4e 32 0a"}},
       {"bad_object_size", Error::InvalidArgument, {"object_size"}},
       {"missing_symbol", Error::InvalidArgument, {TENON_PLUGIN_SYMBOL}},
-      {"newer_major", Error::NotSupported, {"2.3", "1.1", "major"}},
-      {"needs_newer_minor", Error::NotSupported, {"1.7", "1.1"}},
+      {"newer_major", Error::NotSupported, {"2.3", "1.0", "major"}},
+      {"needs_newer_minor", Error::NotSupported, {"1.7", "1.0"}},
   };
   for (const Fault& fault : faults) {
     INFO(fault.name);

@@ -141,6 +141,9 @@ TEST_CASE("a plugin reads data through the boundary") {
   REQUIRE(layout.rank == 2);
   CHECK(layout.sizes[0] == 3);
   CHECK(layout.dim_order[1] == 1);
+  const std::int64_t* const sizes = layout.sizes;  // Valid as long as the map.
+  REQUIRE(abi->get_tensor_layout(abi, key.data(), key.size(), &layout) == TENON_STATUS_OK);
+  CHECK(layout.sizes == sizes);
 
   const char* name = nullptr;
   std::uint64_t size = 0;

@@ -2,7 +2,8 @@
 //
 // Adds two float32 tensors, and to each element of the sum 100 for each earlier run: a state of two
 // parts, one of which has no address. Ends its process when it meets 666. With the option "refuses"
-// it refuses a state that is written.
+// it refuses a state that is written. A session may have a value of that option of its own, and
+// hints: a high priority adds 10000.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <tenon/tenon.hpp>
 #include <vector>
@@ -36,6 +38,8 @@ class Counts final : public tenon::Backend<Counts>,
   struct Delegate {
     std::unique_ptr<State> state = std::make_unique<State>();
     bool refuses = false;
+    bool is_urgent = false;
+    float* mark = nullptr;
   };
 
   Result<Delegate> init(tenon::InitContext& context, tenon::Blob, tenon::CompileSpecs) {
@@ -44,9 +48,20 @@ class Counts final : public tenon::Backend<Counts>,
     TENON_TRY(out.refuses, values.get<bool>("refuses"));
     return out;
   }
-  Result<Delegate> create_session(const Delegate& of) {
+  Result<Delegate> create_session(const Delegate& of,
+                                  const tenon::SessionContext<Delegate>& context) {
     Delegate out;
     out.refuses = of.refuses;
+    for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
+      out.refuses = context.runtime_spec(i).as.boolean != 0;
+    }
+    if (const Delegate* const from = context.state()) *out.state = *from->state;
+    const auto hints = context.scheduling();
+    out.is_urgent = hints && hints->priority == tenon::Priority::High;
+    // Bytes of the host, for as long as the session.
+    out.mark = context.runtime_allocator().allocate_list<float>(1);
+    if (!out.mark) return tenon::error(tenon::Error::MemoryAllocationFailed, "no mark");
+    *out.mark = 10000;
     return out;
   }
 
@@ -55,15 +70,17 @@ class Counts final : public tenon::Backend<Counts>,
     return {{"tens", {tens, sizeof(float)}},
             {"ones", {static_cast<std::byte*>(nullptr), sizeof(float)}}};
   }
-  Status read_state(Delegate& delegate, std::size_t part, std::byte* to) {
-    const State& state = *delegate.state;
-    std::memcpy(to, part == 0 ? &state.tens : &state.ones, sizeof(float));
+  Status read_state(Delegate& delegate, std::size_t part, std::size_t offset,
+                    std::span<std::byte> to) {
+    TENON_RETURN_IF_ERROR(check_range(offset, to.size()));
+    std::memcpy(to.data(), bytes_of(delegate, part) + offset, to.size());
     return tenon::ok();
   }
-  Status write_state(Delegate& delegate, std::size_t part, const std::byte* from) {
+  Status write_state(Delegate& delegate, std::size_t part, std::size_t offset,
+                     std::span<const std::byte> from) {
     if (delegate.refuses) return tenon::error(tenon::Error::InvalidState, "no state is wanted");
-    State& state = *delegate.state;
-    std::memcpy(part == 0 ? &state.tens : &state.ones, from, sizeof(float));
+    TENON_RETURN_IF_ERROR(check_range(offset, from.size()));
+    std::memcpy(bytes_of(delegate, part) + offset, from.data(), from.size());
     return tenon::ok();
   }
 
@@ -75,11 +92,22 @@ class Counts final : public tenon::Backend<Counts>,
     TENON_TRY(auto out, args.tensor<float>(2));
     if (std::ranges::find(a, 666.0f) != a.end()) std::abort();
     State& state = *delegate.state;
-    const float more = 100 * (10 * state.tens + state.ones);
+    const float more =
+        100 * (10 * state.tens + state.ones) + (delegate.is_urgent ? *delegate.mark : 0);
     for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] + b[i] + more;
     state.ones += 1;
     if (state.ones == 10) state = {state.tens + 1, 0};
     return tenon::ok();
+  }
+
+ private:
+  static std::byte* bytes_of(Delegate& delegate, std::size_t part) {
+    State& state = *delegate.state;
+    return reinterpret_cast<std::byte*>(part == 0 ? &state.tens : &state.ones);
+  }
+  static Status check_range(std::size_t offset, std::size_t nbytes) {
+    if (offset <= sizeof(float) && nbytes <= sizeof(float) - offset) return tenon::ok();
+    return tenon::error(tenon::Error::InvalidArgument, "a range outside of the part");
   }
 };
 

@@ -6,7 +6,7 @@
 // changed since the last call.
 #include <sched.h>
 
-#include <tenon/abi/extensions/changes.h>
+#include <tenon/abi/private/changes.h>
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -97,7 +97,12 @@ class TestLane {
         to.put<std::uint64_t>(1);
         to.put<std::uint32_t>(TENON_OPTION_AT_RUNTIME);
         to.put_name("an option");
+        to.put_name("ms");
         put_option(to);
+        to.put<std::uint8_t>(1);
+        put_option(to);
+        to.put<std::uint8_t>(0);
+        to.put<std::uint64_t>(0);
         break;
       case isolated::Call::execute:
       case isolated::Call::run_kernel:
@@ -109,7 +114,12 @@ class TestLane {
         to.put<std::uint32_t>(0);
         break;
       case isolated::Call::memory_info:
-        to.put(tenon_memory_info{});
+      case isolated::Call::estimate:
+        to.put<std::uint8_t>(1);
+        to.put(tenon_dl_device{TENON_DL_CPU, 0});
+        to.put<std::uint64_t>(64);
+        to.put_name(TENON_MEMORY_WEIGHTS);
+        to.put<std::uint8_t>(0);
         break;
       case isolated::Call::get_option:
         put_option(to);
@@ -123,13 +133,6 @@ class TestLane {
         to.put_name("device");
         to.put_name(nullptr);
         to.put<std::uint64_t>(0);
-        to.put<std::uint8_t>(0);
-        break;
-      case isolated::Call::estimate:
-        to.put<std::uint8_t>(1);
-        to.put<std::uint32_t>(TENON_MEMORY_WEIGHTS);
-        to.put(tenon_dl_device{TENON_DL_CPU, 0});
-        to.put<std::uint64_t>(64);
         to.put<std::uint8_t>(0);
         break;
       case isolated::Call::list_state:

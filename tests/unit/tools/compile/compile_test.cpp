@@ -257,7 +257,7 @@ TEST_CASE("a failure has the exit code of its stage and does not change the dire
   arguments.backends = {"Add"};
   refused(arguments, ExitCode::no_backend,
           "backend Add cannot compile: its plugin has no ahead-of-time half (extension "
-          "tenon.draft.preprocess/1); these can: FirstBackend, SecondBackend");
+          "tenon.preprocess/1); these can: FirstBackend, SecondBackend");
 
   arguments = base;
   arguments.backends = {"FirstBackend"};

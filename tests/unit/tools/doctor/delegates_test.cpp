@@ -90,7 +90,7 @@ TEST_CASE("a plugin of another ABI is the reason why nothing serves a delegate",
   CHECK(delegate["not_found"]["refused"].at(0)["id"] == "ZooBackend");
   const auto text = delegate["problems"].at(0).get<std::string>();
   CHECK_THAT(text, ContainsSubstring("is known but cannot be used"));
-  CHECK_THAT(text, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.1"));
+  CHECK_THAT(text, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.0"));
 }
 
 TEST_CASE("a plugin that anybody can change is the reason why nothing serves a delegate",

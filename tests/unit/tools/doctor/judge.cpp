@@ -37,9 +37,9 @@ class Judge final : public tenon::Backend<Judge>,
   }
 
   /// The bytes of the text.
-  tenon::Result<tenon::MemoryEstimate> estimate(tenon::InitContext&, tenon::Blob processed,
-                                                tenon::CompileSpecs) {
-    return tenon::MemoryEstimate{{.weights = processed.text().size()}};
+  tenon::Result<tenon::MemoryUses> estimate(tenon::InitContext&, tenon::Blob processed,
+                                            tenon::CompileSpecs) {
+    return tenon::MemoryUses{{.weights = processed.text().size()}};
   }
 
  private:

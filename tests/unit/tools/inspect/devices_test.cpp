@@ -70,7 +70,13 @@ Result<std::vector<BackendDevice>> devices_of(Behaviour now) {
 
 tenon_device_info device(std::int32_t index, const char* name, const char* description,
                          std::uint64_t memory_bytes) {
-  return {sizeof(tenon_device_info), 0, {TENON_DL_CUDA, index}, name, description, memory_bytes};
+  return {sizeof(tenon_device_info),
+          TENON_DEVICE_SHARES_ADDRESSES,
+          {TENON_DL_CUDA, index},
+          memory_bytes,
+          name,
+          description,
+          "uuid:1"};
 }
 
 }  // namespace
@@ -100,6 +106,8 @@ TEST_CASE("devices are copied in the backend's order") {
   CHECK((*found)[0].name == "second");
   CHECK((*found)[0].description == "a card");
   CHECK((*found)[0].memory_bytes == 1024);
+  CHECK((*found)[0].identity == "uuid:1");
+  CHECK((*found)[0].shares_addresses);
   CHECK((*found)[1].name == "first");
   CHECK((*found)[1].memory_bytes == 0);
 }
@@ -118,7 +126,17 @@ TEST_CASE("what a shorter description of a device lacks reads as unknown") {
   CHECK(found->front().device.device_id == 3);
   CHECK(found->front().name == "short");
   CHECK(found->front().description.empty());
-  CHECK(found->front().memory_bytes == 0);
+  CHECK(found->front().memory_bytes == 77);
+  CHECK(found->front().identity.empty());
+}
+
+TEST_CASE("an identity without a terminator is none") {
+  tenon_device_info endless = device(0, "first", "", 0);
+  std::memset(endless.identity, 'x', sizeof endless.identity);
+  const auto found = devices_of({&whole_table, {&endless}});
+  REQUIRE(found.ok());
+  REQUIRE(found->size() == 1);
+  CHECK(found->front().identity.empty());
 }
 
 TEST_CASE("a device without texts, and none at all, are borne") {

@@ -101,7 +101,7 @@ TEST_CASE("a right plugin is shown with success, and nothing of it is run") {
   CHECK(outcome.exit_code == no_fault);
   CHECK(outcome.err.empty());
   CHECK(outcome.out.starts_with(TENON_TEST_HELLO "\n  ELF shared library for "));
-  CHECK_THAT(outcome.out, ContainsSubstring("this one speaks 1.1: it fits\n"));
+  CHECK_THAT(outcome.out, ContainsSubstring("this one speaks 1.0: it fits\n"));
   CHECK_THAT(outcome.out, ContainsSubstring("\nexported symbols: 1\n  tenon_plugin_v1\n"));
   CHECK_THAT(outcome.out, ContainsSubstring("  pass         TN-BIN-1 "));
   CHECK_THAT(outcome.out, !ContainsSubstring("\nloaded\n"));
@@ -118,8 +118,8 @@ TEST_CASE("everything that a record says is shown") {
   INFO(outcome.out);
   CHECK(outcome.exit_code == no_fault);
   CHECK_THAT(outcome.out, ContainsSubstring("  plugin ManyBackend 1.2.3 by Tenon tests\n"
-                                            "  Tenon ABI 1.1, needs a host of 1.0 or later; this "
-                                            "one speaks 1.1: it fits\n"
+                                            "  Tenon ABI 1.0, needs a host of 1.0 or later; this "
+                                            "one speaks 1.0: it fits\n"
                                             "  made with Tenon: " TENON_VERSION_STRING "\n"
                                             "  backend ManyBackend: Has one of everything\n"
                                             "    tags: experimental, npu\n"
@@ -134,7 +134,7 @@ TEST_CASE("everything that a record says is shown") {
   CHECK(record.at("version") == "1.2.3");
   CHECK(record.at("vendor") == "Tenon tests");
   CHECK(record.at("sdk_version") == TENON_VERSION_STRING);
-  CHECK(record.at("abi") == "1.1");
+  CHECK(record.at("abi") == "1.0");
   CHECK(record.at("min_host_abi") == "1.0");
   CHECK(record.at("backends").at(0) == Json{{"id", "ManyBackend"},
                                             {"description", "Has one of everything"},
@@ -235,7 +235,7 @@ TEST_CASE("a plugin of another ABI is shown, says so, and cannot be loaded") {
   const std::string plugin = zoo("newer_major");
   const Outcome outcome = run({plugin});
   CHECK(outcome.exit_code == no_fault);
-  CHECK_THAT(outcome.out, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.1"));
+  CHECK_THAT(outcome.out, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.0"));
   CHECK(json_of({plugin}).at("abi_error").at("name") == "NotSupported");
   check_fails({plugin, "--load"}, 4, "NotSupported", "the major versions must be equal");
 }
@@ -254,11 +254,13 @@ TEST_CASE("--load shows devices, options, extensions and availability") {
           "    extensions: tenon.check_blob/1, tenon.devices/1, tenon.memory_info/1, "
           "tenon.options/1\n"
           "    device 1:0 host, the machine's own cores, 512 MiB\n"
-          "    device 2:1 second\\x1b[31m accelerator\n"
+          "    device 2:1 second\\x1b[31m accelerator, uuid:07\n"
           "    option fast = true (default true, at run time): less exact\n"
-          "    option threads = 4 (default 4, for a load): worker threads\n"
-          "    option scale = 0.5 (default 0.5, at run time, for a load): of all outputs\n"
-          "    option mode = \"careful\" (default \"careful\", at run time, for a load)\n"
+          "    option threads = 4 (default 4, 1 to 16, for a load): worker threads\n"
+          "    option scale = 0.5 (default 0.5, 0 or more, in dB, at run time, for a load): "
+          "of all outputs\n"
+          "    option mode = \"careful\" (default \"careful\", one of careful, fast, at run time, "
+          "for a load, deprecated)\n"
           "    option table = 2 bytes (default 2 bytes, at run time, for a load): of the first "
           "layer\n"
           "  backend ShyBackend\n"
@@ -280,7 +282,10 @@ TEST_CASE("--load and --json say the same with their types") {
                                          {"index", 0},
                                          {"name", "host"},
                                          {"description", "the machine's own cores"},
-                                         {"memory_bytes", 536870912}});
+                                         {"memory_bytes", 536870912},
+                                         {"identity", ""},
+                                         {"shares_addresses", false}});
+  CHECK(many.at("devices").at(1).at("identity") == "uuid:07");
   CHECK(many.at("devices").at(1).at("name") == "second\x1b[31m accelerator");
   const std::vector<Json> values{{{"type", "bool"}, {"value", true}},
                                  {{"type", "int64"}, {"value", 4}},
@@ -296,6 +301,12 @@ TEST_CASE("--load and --json say the same with their types") {
     CHECK(option.at("at_runtime") == (i != 1));
     CHECK(option.at("at_load") == (i != 0));
   }
+  CHECK(many.at("options").at(1).at("minimum") == Json{{"type", "int64"}, {"value", 1}});
+  CHECK(many.at("options").at(1).at("maximum") == Json{{"type", "int64"}, {"value", 16}});
+  CHECK(many.at("options").at(2).at("maximum").is_null());
+  CHECK(many.at("options").at(2).at("unit") == "dB");
+  CHECK(many.at("options").at(3).at("choices") == Json{"careful", "fast"});
+  CHECK(many.at("options").at(3).at("deprecated") == true);
   const Json& shy = loaded.at("backends").at(1);
   CHECK(shy.at("unavailable").at("name") == "NotFound");
   CHECK(shy.at("devices_error").at("text") == "backend ShyBackend: the bus is off");

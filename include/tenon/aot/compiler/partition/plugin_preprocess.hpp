@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/partition/weight_access.hpp"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/partition_result.hpp"
@@ -45,7 +45,7 @@ struct PreprocessOptions {
 };
 
 /// The ahead-of-time half of a backend in a plugin, called through extension
-/// "tenon.draft.preprocess/1" (abi/extensions/preprocess.h). Holds the backend, and with it the
+/// "tenon.preprocess/1" (abi/draft/preprocess.h). Holds the backend, and with it the
 /// plugin. What the plugin sends is checked and copied; a failure names the backend and the call.
 /// Any thread.
 ///

@@ -130,7 +130,8 @@ class StartedRuns {
   void wait_for_one(std::size_t i) {
     const Started& run = *active_[i];
     EventSource& source = *run.call.source;
-    const tenon_status status = source.table().wait(source.backend().raw(), run.event);
+    const tenon_status status =
+        source.table().wait(source.backend().raw(), run.event, TENON_NO_TIMEOUT);
     // Whatever happens to the text, the run is over.
     source.put_back(run.event);
     free_.push_back(std::move(active_[i]));

@@ -67,7 +67,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::create(std::uint32_t num_threads
     std::unique_ptr<WorkerPool> out(new WorkerPool(num_threads));
     out->threads_.reserve(num_threads - 1);
     for (std::uint32_t i = 1; i < num_threads; ++i) {
-      out->threads_.emplace_back([self = out.get()] { self->work(); });
+      out->threads_.emplace_back([self = out.get(), i] { self->work(i); });
     }
     return out;
   } catch (const std::system_error& failure) {
@@ -120,7 +120,7 @@ void WorkerPool::finish(Job& job, std::unique_lock<std::mutex>& lock, bool insid
       has_place = true;
     }
     if (job.has_more()) {
-      run_range(job, lock);
+      run_range(job, 0, lock);
     } else {
       // Others may compute while this thread waits for those that have the last ranges.
       free_place();
@@ -133,8 +133,10 @@ void WorkerPool::finish(Job& job, std::unique_lock<std::mutex>& lock, bool insid
   ++num_taken_;
 }
 
-/// A thread of the pool.
-void WorkerPool::work() {
+/// The thread `number` of the pool, which has that number as a worker of all jobs that it helps
+/// with. The caller of a job is its worker 0. Neither begins a second range of a job before it has
+/// ended one: inside of a range a thread works on the range's own jobs alone, as their caller.
+void WorkerPool::work(std::uint32_t number) {
   std::unique_lock lock(mutex_);
   while (!ends_) {
     // A caller comes first: it has its work at hand, and nothing to do but that.
@@ -144,13 +146,13 @@ void WorkerPool::work() {
       continue;
     }
     ++num_taken_;
-    for (; job; job = num_waiting_ == 0 ? next_job() : nullptr) run_range(*job, lock);
+    for (; job; job = num_waiting_ == 0 ? next_job() : nullptr) run_range(*job, number, lock);
     free_place();
   }
 }
 
-/// Runs the next range of `job` in the place of the calling thread.
-void WorkerPool::run_range(Job& job, std::unique_lock<std::mutex>& lock) {
+/// Runs the next range of `job` in the place of the calling thread, which is its `worker`.
+void WorkerPool::run_range(Job& job, std::uint32_t worker, std::unique_lock<std::mutex>& lock) {
   const std::uint64_t begin = job.next;
   const std::uint64_t end = job.n - begin > job.length ? begin + job.length : job.n;
   job.next = end;
@@ -159,7 +161,7 @@ void WorkerPool::run_range(Job& job, std::unique_lock<std::mutex>& lock) {
   tenon_status status = TENON_STATUS_OK;
   {
     const Place place(*this);
-    status = job.task(begin, end);
+    status = job.task(worker, begin, end);
   }
   lock.lock();
   --job.num_running;

@@ -112,7 +112,8 @@ class BinaryLint {
                   " of .init_array, expected at most ", of_the_c_runtime,
                   of_the_c_runtime == 0 ? "" : " (the C runtime's)",
                   ": make globals constinit, and let nothing register itself; a header like "
-                  "<iostream> may be why"));
+                  "<iostream> may be why. In Rust the standard library has such an entry: build "
+                  "with no_std, panic=abort and lto=fat"));
   }
 
   void check_unloading() {

@@ -34,10 +34,16 @@ Status check_abi(const PluginRecord& record, AbiVersion host) {
 
 namespace detail {
 
-// The least that a reader needs: the head with the plugin's name, a record with its id. The
-// members that follow in today's structs are optional, so that structs can grow at the end.
-inline constexpr std::size_t min_head_size = offsetof(tenon_plugin_head, name) + TENON_ID_SIZE;
-inline constexpr std::size_t min_record_size = offsetof(tenon_backend_record, id) + TENON_ID_SIZE;
+// The structs of ABI 1.0. Members that a later minor appends are not in them.
+inline constexpr std::size_t min_head_size =
+    offsetof(tenon_plugin_head, sdk_version) + TENON_ID_SIZE;
+inline constexpr std::size_t min_record_size =
+    offsetof(tenon_backend_record, reserved) + sizeof(std::uint32_t);
+
+/// Bits of `flags` that a host has to know, or to refuse (TN-NEG-4).
+inline constexpr std::uint32_t flags_to_know = 0xffff'0000;
+inline constexpr std::uint32_t known_flags =
+    TENON_BACKEND_RUNS_EMBEDDED_CODE | TENON_BACKEND_OFFERS_KERNELS;
 
 Status check_text(std::string_view text, std::string_view field) {
   for (std::size_t at = 0; at < text.size();) {
@@ -195,6 +201,11 @@ inline Result<BackendRecord> read_backend(std::span<const std::byte> bytes) {
   if (raw.min_payload_version > raw.max_payload_version) {
     return error(Error::InvalidArgument, "min_payload_version ", raw.min_payload_version,
                  " is above max_payload_version ", raw.max_payload_version, " (TN-BIN-14)");
+  }
+  if (const std::uint32_t unknown = raw.flags & flags_to_know & ~known_flags; unknown != 0) {
+    return error(Error::NotSupported, "flags have bit ", std::countr_zero(unknown),
+                 ", which restricts how the backend may be used; this host does not know it "
+                 "(TN-NEG-4)");
   }
   BackendRecord record;
   TENON_TRY(record.id, read_field(raw.id, "id"));

@@ -71,9 +71,9 @@ class OwnThreads final : public SharedExecutor {
 /// The application's.
 class CustomExecutor final : public SharedExecutor {
  public:
-  using Submit = tenon_status (*)(void* data, tenon_task* task);
+  using Submit = tenon_status(TENON_CALL*)(void* data, tenon_task* task);
 
-  CustomExecutor(Submit submit_task, void (*release)(void*), void* data) noexcept
+  CustomExecutor(Submit submit_task, void(TENON_CALL* release)(void*), void* data) noexcept
       : submit_(submit_task), release_(release), data_(data) {}
   ~CustomExecutor() override {
     if (release_) release_(data_);
@@ -91,7 +91,7 @@ class CustomExecutor final : public SharedExecutor {
 
  private:
   Submit submit_;
-  void (*release_)(void*);
+  void(TENON_CALL* release_)(void*);
   void* data_;
 };
 
@@ -101,8 +101,8 @@ struct tenon_executor {
   std::shared_ptr<tenon::host::detail::SharedExecutor> executor;
 };
 
-tenon_status tenon_executor_create(uint32_t num_threads, uint64_t max_waiting, tenon_executor** out,
-                                   tenon_error** error) {
+tenon_status TENON_CALL tenon_executor_create(uint32_t num_threads, uint64_t max_waiting,
+                                              tenon_executor** out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_executor_create", given("out", out)));
@@ -114,9 +114,9 @@ tenon_status tenon_executor_create(uint32_t num_threads, uint64_t max_waiting, t
   });
 }
 
-tenon_status tenon_executor_create_custom(tenon_status (*submit)(void* data, tenon_task* task),
-                                          void (*release)(void* data), void* data,
-                                          tenon_executor** out, tenon_error** error) {
+tenon_status TENON_CALL tenon_executor_create_custom(
+    tenon_status(TENON_CALL* submit)(void* data, tenon_task* task),
+    void(TENON_CALL* release)(void* data), void* data, tenon_executor** out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(
@@ -128,11 +128,11 @@ tenon_status tenon_executor_create_custom(tenon_status (*submit)(void* data, ten
   });
 }
 
-void tenon_executor_destroy(tenon_executor* executor) { delete executor; }
+void TENON_CALL tenon_executor_destroy(tenon_executor* executor) { delete executor; }
 
-void tenon_task_run(tenon_task* task) {
+void TENON_CALL tenon_task_run(tenon_task* task) {
   const std::unique_ptr<tenon_task> owned(task);
   if (owned) owned->task();
 }
 
-void tenon_task_drop(tenon_task* task) { delete task; }
+void TENON_CALL tenon_task_drop(tenon_task* task) { delete task; }

@@ -182,9 +182,9 @@ class HeldMethod {
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
-tenon_status tenon_method_load(const tenon_program* program, const char* name,
-                               const tenon_method_options* options, tenon_method** out,
-                               tenon_error** error) {
+tenon_status TENON_CALL tenon_method_load(const tenon_program* program, const char* name,
+                                          const tenon_method_options* options, tenon_method** out,
+                                          tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_load";
   return guarded(error, [&]() -> tenon::Status {
@@ -204,7 +204,7 @@ tenon_status tenon_method_load(const tenon_program* program, const char* name,
   });
 }
 
-void tenon_method_destroy(tenon_method* method) {
+void TENON_CALL tenon_method_destroy(tenon_method* method) {
   if (!method) return;
   tenon::host::detail::loaded(*method->method).wait_for_runs();
   // Freed after the delegates, where nothing else holds the method: their work may still read them.
@@ -212,24 +212,24 @@ void tenon_method_destroy(tenon_method* method) {
   method->release();
 }
 
-uint64_t tenon_method_num_inputs(const tenon_method* method) {
+uint64_t TENON_CALL tenon_method_num_inputs(const tenon_method* method) {
   return method ? method->method->num_inputs() : 0;
 }
 
-uint64_t tenon_method_num_outputs(const tenon_method* method) {
+uint64_t TENON_CALL tenon_method_num_outputs(const tenon_method* method) {
   return method ? method->method->num_outputs() : 0;
 }
 
-const char* tenon_method_variant(const tenon_method* method) {
+const char* TENON_CALL tenon_method_variant(const tenon_method* method) {
   return method ? method->variant.c_str() : "";
 }
 
-uint32_t tenon_method_writes_input(const tenon_method* method, uint64_t index) {
+uint32_t TENON_CALL tenon_method_writes_input(const tenon_method* method, uint64_t index) {
   if (!method || index >= method->written.size()) return 0;
   return method->written[static_cast<std::size_t>(index)] ? 1 : 0;
 }
 
-tenon_status tenon_method_execute(tenon_method* method, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_execute(tenon_method* method, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [method]() -> tenon::Status {
     if (!method) [[unlikely]]
@@ -238,10 +238,11 @@ tenon_status tenon_method_execute(tenon_method* method, tenon_error** error) {
   });
 }
 
-tenon_status tenon_method_execute_async(tenon_method* method,
-                                        void (*completion)(void* data, tenon_method* method,
-                                                           tenon_status status, tenon_error* error),
-                                        void* data, tenon_error** error) {
+tenon_status TENON_CALL
+tenon_method_execute_async(tenon_method* method,
+                           void(TENON_CALL* completion)(void* data, tenon_method* method,
+                                                        tenon_status status, tenon_error* error),
+                           void* data, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_execute_async";
   return guarded(error, [&]() -> tenon::Status {
@@ -268,7 +269,7 @@ tenon_status tenon_method_execute_async(tenon_method* method,
   });
 }
 
-tenon_status tenon_method_cancel(tenon_method* method, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_cancel(tenon_method* method, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_method_cancel", given("method", method)));
@@ -276,8 +277,8 @@ tenon_status tenon_method_cancel(tenon_method* method, tenon_error** error) {
   });
 }
 
-tenon_status tenon_method_get_memory(const tenon_method* method, tenon_method_memory* out,
-                                     tenon_error** error) {
+tenon_status TENON_CALL tenon_method_get_memory(const tenon_method* method,
+                                                tenon_method_memory* out, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_get_memory";
   return guarded(error, [&]() -> tenon::Status {
@@ -298,8 +299,9 @@ tenon_status tenon_method_get_memory(const tenon_method* method, tenon_method_me
   });
 }
 
-tenon_status tenon_method_get_delegate_memory(const tenon_method* method, uint64_t index,
-                                              tenon_delegate_memory* out, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_get_delegate_memory(const tenon_method* method, uint64_t index,
+                                                         tenon_delegate_memory* out,
+                                                         tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_get_delegate_memory";
   return guarded(error, [&]() -> tenon::Status {
@@ -311,24 +313,33 @@ tenon_status tenon_method_get_delegate_memory(const tenon_method* method, uint64
                           all.delegates.size(), ", found ", index);
     }
     const auto& from = all.delegates[static_cast<std::size_t>(index)];
-    write_struct(*out, {0, from.is_reported ? 1u : 0u, from.lent, from.host_weights,
-                        from.host_scratch, from.device_weights, from.device_scratch});
+    tenon_delegate_memory full{0, from.is_reported ? 1u : 0u, from.lent, 0, 0, 0, 0};
+    for (const auto& each : from.held) {
+      const bool on_host = tenon::host::is_cpu(each.device);
+      std::uint64_t& weights = on_host ? full.host_weights : full.device_weights;
+      std::uint64_t& scratch = on_host ? full.host_scratch : full.device_scratch;
+      weights = add_saturating(weights, each.weights);
+      scratch = add_saturating(scratch, add_saturating(each.workspace, each.session));
+    }
+    write_struct(*out, full);
     return tenon::ok();
   });
 }
 
-tenon_status tenon_method_set_stream(tenon_method* method, const char* backend_id, void* stream,
-                                     tenon_error** error) {
+tenon_status TENON_CALL tenon_method_set_stream(tenon_method* method, const char* backend_id,
+                                                const char* kind, void* stream,
+                                                tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_method_set_stream", given("method", method),
                                        given("backend_id", backend_id)));
-    return method->method->set_stream(backend_id, stream);
+    return method->method->set_stream(backend_id, {kind, stream});
   });
 }
 
-tenon_status tenon_method_set_scheduling(tenon_method* method, const tenon_scheduling* scheduling,
-                                         tenon_error** error) {
+tenon_status TENON_CALL tenon_method_set_scheduling(tenon_method* method,
+                                                    const tenon_scheduling* scheduling,
+                                                    tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_set_scheduling";
   return guarded(error, [&]() -> tenon::Status {
@@ -338,13 +349,17 @@ tenon_status tenon_method_set_scheduling(tenon_method* method, const tenon_sched
   });
 }
 
-tenon_status tenon_method_create_session(tenon_method* method, tenon_session** out,
-                                         tenon_error** error) {
+tenon_status TENON_CALL tenon_method_create_session(tenon_method* method,
+                                                    const tenon_session_options* options,
+                                                    tenon_session** out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
-    TENON_RETURN_IF_ERROR(
-        expect_given("tenon_method_create_session", given("method", method), given("out", out)));
-    if (method->is_running) return run_is_pending("tenon_method_create_session");
+    constexpr std::string_view function = "tenon_method_create_session";
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method), given("out", out)));
+    tenon_session_options from{};
+    if (options) TENON_RETURN_IF_ERROR(read_struct(function, *options, from));
+    TENON_RETURN_IF_ERROR(expect_flags(function, from.flags, 0));
+    if (method->is_running) return run_is_pending(function);
     method->free_sessions();
     TENON_TRY(std::shared_ptr<tenon::host::Session> session, method->method->create_session());
     *out = new tenon_session{method, std::move(session)};
@@ -353,8 +368,8 @@ tenon_status tenon_method_create_session(tenon_method* method, tenon_session** o
   });
 }
 
-tenon_status tenon_method_use_session(tenon_method* method, tenon_session* session,
-                                      tenon_error** error) {
+tenon_status TENON_CALL tenon_method_use_session(tenon_method* method, tenon_session* session,
+                                                 tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_use_session";
   return guarded(error, [&]() -> tenon::Status {
@@ -371,7 +386,7 @@ tenon_status tenon_method_use_session(tenon_method* method, tenon_session* sessi
   });
 }
 
-void tenon_session_destroy(tenon_session* session) {
+void TENON_CALL tenon_session_destroy(tenon_session* session) {
   if (!session) return;
   tenon_method* const method = session->method;
   method->end(session);

@@ -114,21 +114,23 @@ template <class Struct>
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
-uint32_t tenon_c_version(void) { return TENON_C_MAJOR * 65536u + TENON_C_MINOR; }
+uint32_t TENON_CALL tenon_c_version(void) { return TENON_C_VERSION; }
 
-const char* tenon_release(void) { return TENON_VERSION_STRING; }
+const char* TENON_CALL tenon_release(void) { return TENON_VERSION_STRING; }
 
-const char* tenon_status_name(tenon_status status) {
+const char* TENON_CALL tenon_status_name(tenon_status status) {
   // Names are literals.
   return tenon::error_name(tenon::error_from_status(status)).data();
 }
 
-tenon_status tenon_error_status(const tenon_error* error) {
+tenon_status TENON_CALL tenon_error_status(const tenon_error* error) {
   return error ? error->status : tenon_status{TENON_STATUS_OK};
 }
 
-const char* tenon_error_text(const tenon_error* error) { return error ? error->text : ""; }
+const char* TENON_CALL tenon_error_text(const tenon_error* error) {
+  return error ? error->text : "";
+}
 
-void tenon_error_destroy(tenon_error* error) {
+void TENON_CALL tenon_error_destroy(tenon_error* error) {
   if (error && error != &tenon::host::detail::no_memory) ::operator delete(error);
 }

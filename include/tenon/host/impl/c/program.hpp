@@ -19,6 +19,7 @@
 #include "tenon/host/impl/c/registry.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tenon/host/program/tensor_layout.hpp"
 
 struct tenon_program {
   std::shared_ptr<const tenon::host::Program> program;
@@ -29,6 +30,7 @@ struct tenon_method_meta {
   std::shared_ptr<const tenon::host::Program> program;
   tenon::host::MethodMeta meta;
   std::vector<std::string> backends;
+  mutable tenon::host::WideSizes sizes{};
 };
 
 namespace tenon::inline TENON_RELEASE::host::detail {
@@ -71,7 +73,7 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 /// Calls the application's function at its end, once it is `armed`: the library has the bytes.
 class Release {
  public:
-  Release(void (*release)(void*), void* data) noexcept : release_(release), data_(data) {}
+  Release(void(TENON_CALL* release)(void*), void* data) noexcept : release_(release), data_(data) {}
   Release(const Release&) = delete;
   Release& operator=(const Release&) = delete;
   ~Release() {
@@ -80,12 +82,12 @@ class Release {
   void arm() noexcept { armed_ = true; }
 
  private:
-  void (*release_)(void*);
+  void(TENON_CALL* release_)(void*);
   void* data_;
   bool armed_ = false;
 };
 
-[[nodiscard]] inline tenon_value_meta to_meta(const TensorMeta& from) noexcept {
+[[nodiscard]] inline tenon_value_meta to_meta(const TensorMeta& from, WideSizes& sizes) {
   const ScalarTypeInfo& type = scalar_types[static_cast<std::size_t>(from.layout.scalar_type)];
   return {0,
           TENON_VALUE_TENSOR,
@@ -93,13 +95,14 @@ class Release {
           static_cast<std::uint32_t>(from.layout.sizes.size()),
           type.dl,
           from.shape_dynamism,
-          from.layout.sizes.data(),
+          sizes.keep(from.layout.sizes),
           from.layout.dim_order.data(),
           from.layout.nbytes(),
           from.device,
           from.is_memory_planned ? 1u : 0u,
           static_cast<std::uint32_t>(from.name.size()),
-          from.name.data()};
+          from.name.data(),
+          nullptr};
 }
 
 template <class Tag, class TensorOf>
@@ -113,7 +116,7 @@ template <class Tag, class TensorOf>
   value.kind = kind;
   if (kind == TENON_VALUE_TENSOR) {
     TENON_TRY(const TensorMeta tensor, tensor_of(static_cast<std::size_t>(index)));
-    value = to_meta(tensor);
+    value = to_meta(tensor, meta->sizes);
   }
   write_struct(*out, value);
   return ok();
@@ -121,8 +124,8 @@ template <class Tag, class TensorOf>
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
-tenon_status tenon_program_open(const char* path, const tenon_program_options* options,
-                                tenon_program** out, tenon_error** error) {
+tenon_status TENON_CALL tenon_program_open(const char* path, const tenon_program_options* options,
+                                           tenon_program** out, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_program_open";
   return guarded(error, [&]() -> tenon::Status {
@@ -134,9 +137,9 @@ tenon_status tenon_program_open(const char* path, const tenon_program_options* o
   });
 }
 
-tenon_status tenon_program_copy(const void* bytes, uint64_t nbytes, const char* name,
-                                const tenon_program_options* options, tenon_program** out,
-                                tenon_error** error) {
+tenon_status TENON_CALL tenon_program_copy(const void* bytes, uint64_t nbytes, const char* name,
+                                           const tenon_program_options* options,
+                                           tenon_program** out, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_program_copy";
   return guarded(error, [&]() -> tenon::Status {
@@ -153,10 +156,10 @@ tenon_status tenon_program_copy(const void* bytes, uint64_t nbytes, const char* 
   });
 }
 
-tenon_status tenon_program_borrow(const void* bytes, uint64_t nbytes, void (*release)(void* data),
-                                  void* data, const char* name,
-                                  const tenon_program_options* options, tenon_program** out,
-                                  tenon_error** error) {
+tenon_status TENON_CALL tenon_program_borrow(const void* bytes, uint64_t nbytes,
+                                             void(TENON_CALL* release)(void* data), void* data,
+                                             const char* name, const tenon_program_options* options,
+                                             tenon_program** out, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_program_borrow";
   return guarded(error, [&]() -> tenon::Status {
@@ -173,19 +176,20 @@ tenon_status tenon_program_borrow(const void* bytes, uint64_t nbytes, void (*rel
   });
 }
 
-void tenon_program_destroy(tenon_program* program) { delete program; }
+void TENON_CALL tenon_program_destroy(tenon_program* program) { delete program; }
 
-uint64_t tenon_program_num_methods(const tenon_program* program) {
+uint64_t TENON_CALL tenon_program_num_methods(const tenon_program* program) {
   return program ? program->methods.size() : 0;
 }
 
-const char* tenon_program_method_name(const tenon_program* program, uint64_t index) {
+const char* TENON_CALL tenon_program_method_name(const tenon_program* program, uint64_t index) {
   if (!program || index >= program->methods.size()) return nullptr;
   return program->methods[static_cast<std::size_t>(index)].c_str();
 }
 
-tenon_status tenon_program_get_method_meta(const tenon_program* program, const char* method,
-                                           tenon_method_meta** out, tenon_error** error) {
+tenon_status TENON_CALL tenon_program_get_method_meta(const tenon_program* program,
+                                                      const char* method, tenon_method_meta** out,
+                                                      tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_program_get_method_meta", given("program", program),
@@ -198,16 +202,16 @@ tenon_status tenon_program_get_method_meta(const tenon_program* program, const c
   });
 }
 
-uint64_t tenon_method_meta_num_inputs(const tenon_method_meta* meta) {
+uint64_t TENON_CALL tenon_method_meta_num_inputs(const tenon_method_meta* meta) {
   return meta ? meta->meta.num_inputs() : 0;
 }
 
-uint64_t tenon_method_meta_num_outputs(const tenon_method_meta* meta) {
+uint64_t TENON_CALL tenon_method_meta_num_outputs(const tenon_method_meta* meta) {
   return meta ? meta->meta.num_outputs() : 0;
 }
 
-tenon_status tenon_method_meta_get_input(const tenon_method_meta* meta, uint64_t index,
-                                         tenon_value_meta* out, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_meta_get_input(const tenon_method_meta* meta, uint64_t index,
+                                                    tenon_value_meta* out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&] {
     return get_meta(
@@ -217,8 +221,8 @@ tenon_status tenon_method_meta_get_input(const tenon_method_meta* meta, uint64_t
   });
 }
 
-tenon_status tenon_method_meta_get_output(const tenon_method_meta* meta, uint64_t index,
-                                          tenon_value_meta* out, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_meta_get_output(const tenon_method_meta* meta, uint64_t index,
+                                                     tenon_value_meta* out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&] {
     return get_meta(
@@ -228,13 +232,13 @@ tenon_status tenon_method_meta_get_output(const tenon_method_meta* meta, uint64_
   });
 }
 
-uint64_t tenon_method_meta_num_backends(const tenon_method_meta* meta) {
+uint64_t TENON_CALL tenon_method_meta_num_backends(const tenon_method_meta* meta) {
   return meta ? meta->backends.size() : 0;
 }
 
-const char* tenon_method_meta_backend(const tenon_method_meta* meta, uint64_t index) {
+const char* TENON_CALL tenon_method_meta_backend(const tenon_method_meta* meta, uint64_t index) {
   if (!meta || index >= meta->backends.size()) return nullptr;
   return meta->backends[static_cast<std::size_t>(index)].c_str();
 }
 
-void tenon_method_meta_destroy(tenon_method_meta* meta) { delete meta; }
+void TENON_CALL tenon_method_meta_destroy(tenon_method_meta* meta) { delete meta; }

@@ -113,8 +113,8 @@ struct tenon_backend_list {
   std::vector<tenon::host::detail::ListedBackend> backends;
 };
 
-tenon_status tenon_registry_create(const tenon_registry_options* options, tenon_registry** out,
-                                   tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_create(const tenon_registry_options* options,
+                                              tenon_registry** out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_registry_create", given("out", out)));
@@ -128,10 +128,11 @@ tenon_status tenon_registry_create(const tenon_registry_options* options, tenon_
   });
 }
 
-void tenon_registry_destroy(tenon_registry* registry) { delete registry; }
+void TENON_CALL tenon_registry_destroy(tenon_registry* registry) { delete registry; }
 
-tenon_status tenon_registry_discover(tenon_registry* registry,
-                                     const tenon_discovery_options* options, tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_discover(tenon_registry* registry,
+                                                const tenon_discovery_options* options,
+                                                tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_registry_discover";
   return guarded(error, [&]() -> tenon::Status {
@@ -150,8 +151,8 @@ tenon_status tenon_registry_discover(tenon_registry* registry,
   });
 }
 
-tenon_status tenon_registry_register_plugin(tenon_registry* registry, const char* path,
-                                            const char* id, tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_register_plugin(tenon_registry* registry, const char* path,
+                                                       const char* id, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_registry_register_plugin",
@@ -160,9 +161,9 @@ tenon_status tenon_registry_register_plugin(tenon_registry* registry, const char
   });
 }
 
-tenon_status tenon_registry_register_static_plugin(tenon_registry* registry,
-                                                   const tenon_plugin_head* plugin, const char* id,
-                                                   tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_register_static_plugin(tenon_registry* registry,
+                                                              const tenon_plugin_head* plugin,
+                                                              const char* id, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_registry_register_static_plugin",
@@ -171,8 +172,8 @@ tenon_status tenon_registry_register_static_plugin(tenon_registry* registry,
   });
 }
 
-tenon_status tenon_registry_unregister(tenon_registry* registry, const char* id,
-                                       tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_unregister(tenon_registry* registry, const char* id,
+                                                  tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(
@@ -181,8 +182,8 @@ tenon_status tenon_registry_unregister(tenon_registry* registry, const char* id,
   });
 }
 
-tenon_status tenon_registry_check_backend(const tenon_registry* registry, const char* id,
-                                          tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_check_backend(const tenon_registry* registry, const char* id,
+                                                     tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(
@@ -192,8 +193,8 @@ tenon_status tenon_registry_check_backend(const tenon_registry* registry, const 
   });
 }
 
-tenon_status tenon_registry_list(const tenon_registry* registry, tenon_backend_list** out,
-                                 tenon_error** error) {
+tenon_status TENON_CALL tenon_registry_list(const tenon_registry* registry,
+                                            tenon_backend_list** out, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(
@@ -207,12 +208,12 @@ tenon_status tenon_registry_list(const tenon_registry* registry, tenon_backend_l
   });
 }
 
-uint64_t tenon_backend_list_size(const tenon_backend_list* list) {
+uint64_t TENON_CALL tenon_backend_list_size(const tenon_backend_list* list) {
   return list ? list->backends.size() : 0;
 }
 
-tenon_status tenon_backend_list_get(const tenon_backend_list* list, uint64_t index,
-                                    tenon_backend_info* out, tenon_error** error) {
+tenon_status TENON_CALL tenon_backend_list_get(const tenon_backend_list* list, uint64_t index,
+                                               tenon_backend_info* out, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_backend_list_get";
   return guarded(error, [&]() -> tenon::Status {
@@ -230,4 +231,4 @@ tenon_status tenon_backend_list_get(const tenon_backend_list* list, uint64_t ind
   });
 }
 
-void tenon_backend_list_destroy(tenon_backend_list* list) { delete list; }
+void TENON_CALL tenon_backend_list_destroy(tenon_backend_list* list) { delete list; }

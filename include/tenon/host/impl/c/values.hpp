@@ -139,7 +139,7 @@ struct ExportedOutput {
   std::shared_ptr<const void> owner;
   std::unique_ptr<std::int64_t[]> sizes_and_strides;
 
-  static void destroy(tenon_dl_managed_tensor* managed) { delete of(managed); }
+  static void TENON_CALL destroy(tenon_dl_managed_tensor* managed) { delete of(managed); }
   /// Null for a tensor of another library.
   static ExportedOutput* of(tenon_dl_managed_tensor* managed) noexcept {
     return managed->deleter == &destroy ? static_cast<ExportedOutput*>(managed->manager_ctx)
@@ -208,8 +208,8 @@ struct ExportedOutput {
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail
 
-tenon_status tenon_method_set_input(tenon_method* method, uint64_t index,
-                                    const tenon_dl_tensor* tensor, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_set_input(tenon_method* method, uint64_t index,
+                                               const tenon_dl_tensor* tensor, tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_set_input";
   return guarded(error, [&]() -> tenon::Status {
@@ -220,8 +220,9 @@ tenon_status tenon_method_set_input(tenon_method* method, uint64_t index,
   });
 }
 
-tenon_status tenon_method_set_input_managed(tenon_method* method, uint64_t index,
-                                            tenon_dl_managed_tensor* tensor, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_set_input_managed(tenon_method* method, uint64_t index,
+                                                       tenon_dl_managed_tensor* tensor,
+                                                       tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_set_input_managed";
   return guarded(error, [&]() -> tenon::Status {
@@ -238,8 +239,9 @@ tenon_status tenon_method_set_input_managed(tenon_method* method, uint64_t index
   });
 }
 
-tenon_status tenon_method_set_input_value(tenon_method* method, uint64_t index,
-                                          const tenon_value* value, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_set_input_value(tenon_method* method, uint64_t index,
+                                                     const tenon_value* value,
+                                                     tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_set_input_value";
   return guarded(error, [&]() -> tenon::Status {
@@ -248,30 +250,33 @@ tenon_status tenon_method_set_input_value(tenon_method* method, uint64_t index,
   });
 }
 
-tenon_status tenon_method_set_output(tenon_method* method, uint64_t index, void* data,
-                                     uint64_t nbytes, tenon_dl_device device, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_set_output(tenon_method* method, uint64_t index, void* data,
+                                                uint64_t nbytes, tenon_dl_device device,
+                                                tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
-    TENON_RETURN_IF_ERROR(
-        expect_given("tenon_method_set_output", given("method", method), given("data", data)));
+    constexpr std::string_view function = "tenon_method_set_output";
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
+    if (nbytes != 0) TENON_RETURN_IF_ERROR(expect_given(function, given("data", data)));
     return method->method->set_output(
         static_cast<std::size_t>(index),
         {static_cast<std::byte*>(data), static_cast<std::size_t>(nbytes)}, device);
   });
 }
 
-const tenon_value* tenon_method_get_input(const tenon_method* method, uint64_t index) {
+const tenon_value* TENON_CALL tenon_method_get_input(const tenon_method* method, uint64_t index) {
   if (!method || index >= method->method->num_inputs()) return nullptr;
   return &method->method->input(static_cast<std::size_t>(index));
 }
 
-const tenon_value* tenon_method_get_output(const tenon_method* method, uint64_t index) {
+const tenon_value* TENON_CALL tenon_method_get_output(const tenon_method* method, uint64_t index) {
   if (!method || index >= method->method->num_outputs()) return nullptr;
   return &method->method->output(static_cast<std::size_t>(index));
 }
 
-tenon_status tenon_method_export_output(tenon_method* method, uint64_t index,
-                                        tenon_dl_managed_tensor** out, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_export_output(tenon_method* method, uint64_t index,
+                                                   tenon_dl_managed_tensor** out,
+                                                   tenon_error** error) {
   using namespace tenon::host::detail;
   constexpr std::string_view function = "tenon_method_export_output";
   return guarded(error, [&]() -> tenon::Status {
@@ -281,12 +286,13 @@ tenon_status tenon_method_export_output(tenon_method* method, uint64_t index,
   });
 }
 
-tenon_status tenon_method_read_output(const tenon_method* method, uint64_t index, void* to,
-                                      uint64_t nbytes, tenon_error** error) {
+tenon_status TENON_CALL tenon_method_read_output(const tenon_method* method, uint64_t index,
+                                                 void* to, uint64_t nbytes, tenon_error** error) {
   using namespace tenon::host::detail;
   return guarded(error, [&]() -> tenon::Status {
-    TENON_RETURN_IF_ERROR(
-        expect_given("tenon_method_read_output", given("method", method), given("to", to)));
+    constexpr std::string_view function = "tenon_method_read_output";
+    TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
+    if (nbytes != 0) TENON_RETURN_IF_ERROR(expect_given(function, given("to", to)));
     return method->method->read_output(
         static_cast<std::size_t>(index),
         {static_cast<std::byte*>(to), static_cast<std::size_t>(nbytes)});

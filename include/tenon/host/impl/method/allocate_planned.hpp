@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tenon/abi/extensions/external_memory.h"
+#include "tenon/abi/draft/external_memory.h"
 #include "tenon/core/application/external_memory.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
@@ -19,9 +19,10 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 [[nodiscard]] inline PlannedBuffers::Pages pages_for(const LoadedBackend& backend) {
   using Pages = PlannedBuffers::Pages;
   const auto table = backend.extension<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
-  const std::uint64_t kinds = table ? table->memory_kinds : 0;
-  if (!tenon::detail::has_kind(kinds, TENON_EXTERNAL_HOST_MEMORY)) return Pages::none;
-  return tenon::detail::has_kind(kinds, TENON_EXTERNAL_MEMFD) ? Pages::shared : Pages::own;
+  if (!table) return Pages::none;
+  const tenon::detail::HandleKinds kinds = tenon::detail::memory_kinds(*table);
+  if (!tenon::detail::has_kind(kinds, MemoryKind::HostMemory)) return Pages::none;
+  return tenon::detail::has_kind(kinds, MemoryKind::MemFd) ? Pages::shared : Pages::own;
 }
 
 /// Allocates the planned memory of a method. Where a backend of its delegates imports memory of the

@@ -135,22 +135,14 @@ struct MethodInput {
 
   /// Whether bytes on `device`, which is not the input's, can be copied to it.
   [[nodiscard]] bool can_copy_from(tenon_dl_device device) const {
-    return is_cpu(device) || (memory->has_copy_on() && memory->is_of_backend(device));
+    return is_cpu(device) || memory->is_of_backend(device);
   }
 
-  /// A copy from a device takes the way over the host only where the backend has no other.
+  /// A copy from a device uses the host's memory only where the backend has no other way.
   [[nodiscard]] Status copy_to_device(const InputTensor& from) const {
-    const std::byte* bytes = from.bytes.data();
-    if (!is_cpu(from.device) && memory->has_copy_on()) {
-      return memory->copy_on(nullptr, planned, from.device, bytes, from.bytes.size());
-    }
-    std::vector<std::byte> staged;
-    if (!is_cpu(from.device)) {
-      staged.resize(from.bytes.size());
-      TENON_RETURN_IF_ERROR(memory->copy_to_host(staged.data(), bytes, staged.size()));
-      bytes = staged.data();
-    }
-    return memory->copy_to_device(planned, bytes, from.bytes.size());
+    const std::byte* const bytes = from.bytes.data();
+    if (is_cpu(from.device)) return memory->copy_to_device(planned, bytes, from.bytes.size());
+    return memory->copy_on(nullptr, planned, from.device, bytes, from.bytes.size());
   }
 
   [[nodiscard]] Status wrong_kind(std::string_view found) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "tenon/abi/backend.h"
@@ -38,6 +39,12 @@ class BlobContext {
     context_.runtime_allocator = arena_.table();
     context_.named_data_map = named_data;
     return ok();
+  }
+
+  /// The options of the load, which must outlive this object.
+  void set_options(std::span<const tenon_option> options) noexcept {
+    context_.runtime_specs = options.data();
+    context_.num_runtime_specs = static_cast<std::uint32_t>(options.size());
   }
 
   [[nodiscard]] tenon_init_context& raw() noexcept { return context_; }

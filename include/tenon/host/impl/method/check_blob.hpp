@@ -92,7 +92,8 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
                                             const char* method_name,
                                             const schema::BackendDelegate& delegate,
                                             const MergedDataMap* data,
-                                            const BackendRegistry* registry) {
+                                            const BackendRegistry* registry,
+                                            std::span<const tenon_option> options) {
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
@@ -100,6 +101,7 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   PluginKernelLookup kernels({}, registry, method_name);
   detail::BlobContext context(&kernels);
   TENON_RETURN_IF_ERROR(context.fill(backend, program, method_name, delegate, recorder.abi()));
+  context.set_options(options);
 
   detail::last_error() = {};  // Drops the text of an earlier call.
   BlobCheck out;
@@ -108,15 +110,18 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
     return take_last_error(backend.host(), status)
         .with_context(concat("backend ", backend.id(), ": check_blob"));
   }
-  if (out.verdict > TENON_BLOB_INCOMPATIBLE) {
-    return error(Error::Internal, "backend ", backend.id(), ": check_blob gave the verdict ",
-                 out.verdict, ", expected 0 to ", int{TENON_BLOB_INCOMPATIBLE});
-  }
+  const std::uint32_t found = out.verdict;
+  const bool is_known = found <= TENON_BLOB_INCOMPATIBLE;
+  if (!is_known) out.verdict = TENON_BLOB_USABLE;
   if (out.verdict != TENON_BLOB_OPTIMAL) {
     // The text counts, whatever number came with it (abi/extensions/check_blob.h).
     detail::LastError& last = detail::last_error();
     if (last.host == backend.host()) out.reason = tenon::detail::visible(std::move(last.text));
     if (out.reason.empty()) out.reason = "the backend gave no reason";
+    if (!is_known) {
+      out.reason = concat("the backend gave verdict ", found,
+                          ", which this host does not know: ", out.reason);
+    }
     last = {};
   }
   out.missing_keys = recorder.missing();

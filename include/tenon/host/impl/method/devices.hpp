@@ -75,8 +75,8 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// Gives the delegates of `backend_id` that are executed a stream: all of them, or none.
 [[nodiscard]] inline Status set_stream(std::span<LoadedDelegate> delegates,
-                                       std::string_view backend_id, void* stream) {
-  std::vector<std::pair<const LoadedDelegate*, void*>> before;
+                                       std::string_view backend_id, NativeStream stream) {
+  std::vector<std::pair<const LoadedDelegate*, NativeStream>> before;
   for (const LoadedDelegate& delegate : delegates) {
     if (delegate.use->id != backend_id) continue;
     before.emplace_back(&delegate, delegate.active->stream);

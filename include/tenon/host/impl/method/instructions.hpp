@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/changes.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"

@@ -86,8 +86,9 @@ Result<tenon_kernels_v1> usable_kernels(const LoadedBackend& backend) {
 Result<tenon_kernel*> create_kernel(const LoadedBackend& backend, const tenon_kernels_v1& table,
                                     const std::string& op, std::span<tenon_value* const> args) {
   tenon_kernel* made = nullptr;
-  const tenon_status status = table.create_kernel(backend.raw(), op.c_str(), args.data(),
-                                                  static_cast<std::uint32_t>(args.size()), &made);
+  const tenon_kernel_context context = {sizeof context, static_cast<std::uint32_t>(args.size()),
+                                        op.c_str(), args.empty() ? nullptr : args.data()};
+  const tenon_status status = table.create_kernel(backend.raw(), &context, &made);
   if (status != TENON_STATUS_OK) return take_last_error(backend.host(), status);
   if (!made) return error(Error::Internal, "create_kernel succeeded without a kernel (TN-KRN-7)");
   return made;

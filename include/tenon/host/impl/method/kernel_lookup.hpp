@@ -31,6 +31,7 @@ struct PluginFoundKernelNeeds {
   const char* method_name = nullptr;
   const tenon_tracer* tracer = nullptr;
   const tenon_thread_pool* threads = nullptr;
+  const std::uint32_t* cancel_flag = nullptr;
 };
 
 /// A found kernel of a plugin, with temporary memory of its own. Its arguments are not the
@@ -69,7 +70,7 @@ class PluginFoundKernel final : public HostFoundKernel {
       : needs_(needs),
         op_(op),
         context_(needs.backend->host(), needs.method_name, temp_.table(), needs.tracer, nullptr,
-                 nullptr, needs.threads) {}
+                 needs.cancel_flag, needs.threads) {}
 
   [[nodiscard]] std::string name() const {
     return concat("kernel ", op_, " (", needs_.backend->id(), ")");
@@ -90,16 +91,18 @@ class PluginFoundKernel final : public HostFoundKernel {
 /// The backend that asks may answer as any other, when it has kernels, too.
 class PluginKernelLookup final : public detail::KernelLookup {
  public:
-  /// The arguments must outlive this object, `method_name`, `tracer` and `threads` also all
-  /// kernels. `registry`, `tracer` and `threads` may be null.
+  /// The arguments must outlive this object; all but the first two also all kernels, whose runs
+  /// can be cancelled by `cancel_flag`. All but the first and `method_name` may be null.
   PluginKernelLookup(std::span<const BackendRef> backends, const BackendRegistry* registry,
                      const char* method_name, const tenon_tracer* tracer = nullptr,
-                     const tenon_thread_pool* threads = nullptr) noexcept
+                     const tenon_thread_pool* threads = nullptr,
+                     const std::uint32_t* cancel_flag = nullptr) noexcept
       : backends_(backends),
         registry_(registry),
         method_name_(method_name),
         tracer_(tracer),
-        threads_(threads) {}
+        threads_(threads),
+        cancel_flag_(cancel_flag) {}
 
   [[nodiscard]] Result<std::unique_ptr<detail::HostFoundKernel>> find(
       const std::string& op, std::span<tenon_value* const> args) override;
@@ -110,6 +113,7 @@ class PluginKernelLookup final : public detail::KernelLookup {
   const char* method_name_;
   const tenon_tracer* tracer_;
   const tenon_thread_pool* threads_;
+  const std::uint32_t* cancel_flag_;
   detail::KernelProviders providers_;
 };
 
@@ -125,7 +129,8 @@ inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find
       [&](const std::string& id) { return find_backend(backends_, registry_, id); },
       [&](const detail::KernelProvider& provider) {
         return detail::PluginFoundKernel::create(
-            {provider.backend, *provider.table, method_name_, tracer_, threads_}, op, args);
+            {provider.backend, *provider.table, method_name_, tracer_, threads_, cancel_flag_}, op,
+            args);
       },
       [&](std::string_view id, std::string_view answer) {
         answers += concat(answers.empty() ? ": " : "; ", id, ": ", answer);

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/draft/external_memory.h"
 #include "tenon/abi/extensions/cancel.h"
-#include "tenon/abi/extensions/external_memory.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
@@ -120,7 +121,7 @@ class BackendUses {
 /// A delegate of a plugin and the stream that it was given; null means its own.
 struct DelegateState {
   tenon_delegate* handle = nullptr;
-  void* stream = nullptr;
+  NativeStream stream = nullptr;
 };
 
 /// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
@@ -151,8 +152,9 @@ struct LoadedDelegate {
     backend.api().destroy(backend.raw(), of_this_backend);
   }
 
-  /// Another delegate of the same blob (extension "tenon.sessions/1").
-  [[nodiscard]] Result<tenon_delegate*> create_session() const {
+  /// Another delegate of the same blob, in the state that `init` gave and with the options and
+  /// hints of the load (extension "tenon.sessions/1"). `memory` must outlive it.
+  [[nodiscard]] Result<tenon_delegate*> create_session(tenon_allocator* memory) const {
     const LoadedBackend& backend = *use->backend;
     const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
     if (!table || !table->create_session) {
@@ -160,7 +162,8 @@ struct LoadedDelegate {
                    " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
     }
     tenon_delegate* out = nullptr;
-    const tenon_status status = table->create_session(backend.raw(), own.handle, &out);
+    const tenon_session_context context = {sizeof context, 0, nullptr, nullptr, memory, nullptr};
+    const tenon_status status = table->create_session(backend.raw(), own.handle, &context, &out);
     if (status == TENON_STATUS_OK) return out;
     return take_last_error(backend.host(), status).with_context("create_session");
   }
@@ -180,19 +183,21 @@ struct LoadedDelegate {
     return take_last_error(backend.host(), status).with_context("set_scheduling");
   }
 
-  /// The active delegate runs on `stream` from now on (extension "tenon.streams/1").
-  [[nodiscard]] Status set_stream(void* stream) const {
+  /// The active delegate runs on `stream` from now on (extension "tenon.streams/1"). A stream of
+  /// another kind than the backend's does not reach it (TN-STR-7).
+  [[nodiscard]] Status set_stream(NativeStream stream) const {
     const LoadedBackend& backend = *use->backend;
     const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
     if (!table || !table->set_stream) {
       return error(Error::NotSupported, "backend ", use->id,
                    " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
     }
-    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream);
+    TENON_RETURN_IF_ERROR(check_stream(backend.id(), table->kind, stream));
+    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream.handle);
     if (status != TENON_STATUS_OK) {
       return take_last_error(backend.host(), status).with_context("set_stream");
     }
-    active->stream = stream;
+    active->stream = {table->kind, stream.handle};
     return ok();
   }
 

@@ -25,6 +25,7 @@
 #include "tenon/host/impl/method/method_memory.hpp"
 #include "tenon/host/impl/method/method_recorder.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
+#include "tenon/host/impl/method/shared_devices.hpp"
 #include "tenon/host/impl/method/values.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/impl/run/run_budget.hpp"
@@ -129,13 +130,10 @@ class LoadedMethod final : public Method {
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
-    kernel_context_ = {kernel_host(),
-                       public_name().data(),
-                       temp_arena_.table(),
-                       options_.trace ? options_.trace->table() : nullptr,
-                       changes_.table(),
-                       control_ ? control_->flag() : nullptr,
-                       threads()};
+    TENON_RETURN_IF_ERROR(SharedDevices(devices_).check(chains_));
+    const tenon_tracer* const tracer = options_.trace ? options_.trace->table() : nullptr;
+    kernel_context_ = {kernel_host(),    loader.method_name, temp_arena_.table(), tracer,
+                       changes_.table(), loader.cancel_flag, loader.threads};
     return ok();
   }
 
@@ -149,16 +147,9 @@ class LoadedMethod final : public Method {
     MethodMemory out;
     out.planned = planned_bytes(plan_);
     out.temp = temp_arena_.nbytes();
+    TENON_RETURN_IF_ERROR(add_delegates(delegates_, out));
     std::uint64_t lent = 0;  // Of the method's arena.
-    for (const LoadedDelegate& delegate : delegates_) {
-      if (!budget_) lent += delegate.lent;
-      auto found = memory_of(delegate);
-      if (!found.ok()) {
-        return std::move(found).status().with_context(
-            concat("delegate ", &delegate - delegates_.data()));
-      }
-      out.delegates.push_back(*std::move(found));
-    }
+    for (const DelegateMemory& each : out.delegates) lent += budget_ ? 0 : each.lent;
     const std::uint64_t in_arena = PlannedBuffers::bytes_in_arena(plan_).first;
     out.tables = arena_.nbytes() - std::min(arena_.nbytes(), lent + in_arena) + planned_.padding();
     return out;
@@ -279,7 +270,8 @@ class LoadedMethod final : public Method {
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
     PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
-                               options_.trace ? options_.trace->table() : nullptr, threads());
+                               options_.trace ? options_.trace->table() : nullptr, loader.threads,
+                               loader.cancel_flag);
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) LoadedDelegate();

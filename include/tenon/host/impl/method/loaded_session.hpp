@@ -4,6 +4,7 @@
 #include "tenon/host/method/session.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/method/memory/method_budget.hpp"
 
 namespace tenon::inline TENON_RELEASE::host::detail {
@@ -22,22 +24,27 @@ class LoadedSession final : public Session {
   /// OutOfResources when `budget`, which may be null and is borrowed, does not suffice.
   [[nodiscard]] static Result<std::unique_ptr<Session>> create(std::span<LoadedDelegate> delegates,
                                                                MethodBudget* budget) {
-    if (budget) TENON_RETURN_IF_ERROR(budget->take_session());
-    std::unique_ptr<LoadedSession> out(new LoadedSession(delegates, budget));
-    for (std::size_t i = 0; i < delegates.size(); ++i) {
-      auto handle = delegates[i].create_session();
-      if (!handle.ok()) return std::move(handle).status().with_context(concat("delegate ", i));
-      out->states_[out->num_states_++].handle = *handle;
+    std::unique_ptr<LoadedSession> out(new LoadedSession(delegates));
+    if (budget) {
+      TENON_RETURN_IF_ERROR(budget->begin_session(out->lent_));
+      out->budget_ = budget;
     }
+    Status created = out->create_states();
+    if (budget) {
+      out->beyond_statement_ = budget->end_session();
+      created = budget->explain(std::move(created));
+    }
+    if (!created.ok()) return created;
     return std::unique_ptr<Session>(std::move(out));
   }
 
+  /// Destroys the states as the method destroys its own: in the order of the delegates.
   ~LoadedSession() override {
-    for (std::size_t i = num_states_; i-- > 0;) {
+    for (std::size_t i = 0; i < num_states_; ++i) {
       if (delegates_[i].active == &states_[i]) delegates_[i].active = &delegates_[i].own;
       delegates_[i].destroy(states_[i].handle);
     }
-    if (budget_) budget_->give_session();
+    if (budget_) budget_->give_session(beyond_statement_);
   }
 
   void use() const noexcept {
@@ -45,13 +52,24 @@ class LoadedSession final : public Session {
   }
 
  private:
-  LoadedSession(std::span<LoadedDelegate> delegates, MethodBudget* budget)
-      : delegates_(delegates), states_(new DelegateState[delegates.size()]), budget_(budget) {}
+  explicit LoadedSession(std::span<LoadedDelegate> delegates)
+      : delegates_(delegates), states_(new DelegateState[delegates.size()]) {}
+
+  Status create_states() {
+    for (std::size_t i = 0; i < delegates_.size(); ++i) {
+      auto handle = delegates_[i].create_session(lent_.table());
+      if (!handle.ok()) return std::move(handle).status().with_context(concat("delegate ", i));
+      states_[num_states_++].handle = *handle;
+    }
+    return ok();
+  }
 
   const std::span<LoadedDelegate> delegates_;
   const std::unique_ptr<DelegateState[]> states_;  // Delegates point to them.
   std::size_t num_states_ = 0;
-  MethodBudget* const budget_;
+  Arena lent_;  // What the states got from the runtime allocator.
+  MethodBudget* budget_ = nullptr;
+  std::uint64_t beyond_statement_ = 0;  // Of `lent_`, in the budget.
 };
 
 [[nodiscard]] inline const LoadedSession& loaded(const Session& session) noexcept {

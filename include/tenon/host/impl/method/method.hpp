@@ -178,7 +178,7 @@ Result<std::unique_ptr<Session>> Method::create_session() {
 
 void Method::use_session(const Session* session) noexcept { detail::loaded(*this).use(session); }
 
-Status Method::set_stream(std::string_view backend_id, void* stream) {
+Status Method::set_stream(std::string_view backend_id, NativeStream stream) {
   TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
   return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
 }

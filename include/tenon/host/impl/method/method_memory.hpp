@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/tensor.h"
@@ -13,6 +17,7 @@
 #include "tenon/host/impl/method/bind_inputs.hpp"
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/memory/memory_sink.hpp"
 #include "tenon/host/impl/method/memory/planned_buffers.hpp"
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -20,28 +25,64 @@
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
-/// The memory of a delegate that is loaded: what the host lent it, and what its backend reports
-/// (extension "tenon.memory_info/1"). errors: the backend's own.
-[[nodiscard]] inline Result<DelegateMemory> memory_of(const LoadedDelegate& delegate) {
-  DelegateMemory out;
-  out.backend_id = delegate.use->id;
-  out.lent = delegate.lent;
-  const LoadedBackend& backend = *delegate.use->backend;
+/// The memory that a backend reports for `delegate`, or for null (extension
+/// "tenon.memory_info/1"); nothing without the extension. errors: the backend's own.
+[[nodiscard]] inline Result<std::optional<std::vector<DelegateBytes>>> reported_memory(
+    const LoadedBackend& backend, tenon_delegate* delegate) {
+  using Reported = std::optional<std::vector<DelegateBytes>>;
   const auto table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
-  if (!table || !table->memory_info) return out;
-  tenon_memory_info info{};
-  info.struct_size = sizeof info;
-  const tenon_status status = table->memory_info(backend.raw(), delegate.active->handle, &info);
+  if (!table || !table->memory_info) return Reported();
+  MemorySink sink;
+  const tenon_status status = table->memory_info(backend.raw(), delegate, &MemorySink::take, &sink);
   if (status != TENON_STATUS_OK) {
     return take_last_error(backend.host(), status)
         .with_context(concat("backend ", backend.id(), ": memory_info"));
   }
-  out.is_reported = true;
-  out.host_weights = info.host_weights;
-  out.host_scratch = info.host_scratch;
-  out.device_weights = info.device_weights;
-  out.device_scratch = info.device_scratch;
+  if (sink.out_of_memory) {
+    return error(Error::MemoryAllocationFailed, "backend ", backend.id(), ": its memory_info");
+  }
+  return Reported(std::move(sink.devices));
+}
+
+/// The memory of a delegate that is loaded: what the host lent it, and what its backend reports.
+/// errors: the backend's own.
+[[nodiscard]] inline Result<DelegateMemory> memory_of(const LoadedDelegate& delegate) {
+  DelegateMemory out;
+  out.backend_id = delegate.use->id;
+  out.lent = delegate.lent;
+  // NULL would ask for the backend; such a delegate holds nothing.
+  if (!delegate.active->handle) return out;
+  TENON_TRY(auto reported, reported_memory(*delegate.use->backend, delegate.active->handle));
+  out.is_reported = reported.has_value();
+  if (reported) out.held = *std::move(reported);
   return out;
+}
+
+/// Adds the memory that a backend reports for null, unless it was added before. errors: the
+/// backend's own.
+[[nodiscard]] inline Status add_backend_memory(const BackendUse& use,
+                                               std::vector<BackendMemory>& to) {
+  const bool is_known =
+      std::ranges::any_of(to, [&](const BackendMemory& each) { return each.backend_id == use.id; });
+  if (is_known) return ok();
+  TENON_TRY(auto held, reported_memory(*use.backend, nullptr));
+  if (held) to.push_back({std::string(use.id), *std::move(held)});
+  return ok();
+}
+
+/// Adds the memory of the delegates of a method, and of their backends. errors: a backend's own.
+[[nodiscard]] inline Status add_delegates(std::span<const LoadedDelegate> delegates,
+                                          MethodMemory& to) {
+  for (const LoadedDelegate& delegate : delegates) {
+    auto found = memory_of(delegate);
+    if (!found.ok()) {
+      return std::move(found).status().with_context(
+          concat("delegate ", &delegate - delegates.data()));
+    }
+    to.delegates.push_back(*std::move(found));
+    TENON_RETURN_IF_ERROR(add_backend_memory(*delegate.use, to.backends));
+  }
+  return ok();
 }
 
 /// About what the load of a method takes from the arena for a plan, by the lengths of its lists: a

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/intermediates.h"
+#include "tenon/abi/draft/intermediates.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"

@@ -6,10 +6,23 @@
 #include <new>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
 namespace tenon::inline TENON_RELEASE::host {
+
+namespace detail {
+
+/// A limit of the option whose initial value is `initial`, or nothing.
+[[nodiscard]] inline std::optional<OptionValue> read_limit(const tenon_option* limit,
+                                                           const OptionValue& initial) {
+  if (!limit || limit->type != initial.type()) return std::nullopt;
+  if (limit->type != TENON_OPTION_INT && limit->type != TENON_OPTION_DOUBLE) return std::nullopt;
+  return OptionValue(OptionView(*limit));
+}
+
+}  // namespace detail
 
 Result<LoadedBackend> LoadedBackend::open(const BackendRecord& record, const tenon_host* host,
                                           const tenon_backend_api& api) {
@@ -35,14 +48,37 @@ std::vector<OptionDeclaration> LoadedBackend::options() const {
   if (!table) return out;
   const tenon::detail::StridedArray<tenon_option_spec> specs(table->specs, table->num_specs);
   for (std::uint32_t i = 0; i < table->num_specs; ++i) {
-    const tenon_option_spec& spec = specs[i];
-    auto initial = read_option(spec.initial);
+    const auto spec = complete_table<tenon_option_spec>(&specs[i]);
+    if (!spec.initial || !spec.initial->key) continue;
+    auto initial = read_option(*spec.initial);
     if (!initial.ok()) continue;
-    out.push_back({spec.initial.key, *std::move(initial), spec.description ? spec.description : "",
-                   (spec.flags & TENON_OPTION_AT_RUNTIME) != 0,
-                   (spec.flags & TENON_OPTION_AT_LOAD) != 0});
+    OptionDeclaration& to = out.emplace_back();
+    to.key = spec.initial->key;
+    to.minimum = detail::read_limit(spec.minimum, *initial);
+    to.maximum = detail::read_limit(spec.maximum, *initial);
+    to.initial = *std::move(initial);
+    to.description = spec.description ? spec.description : "";
+    to.at_runtime = (spec.flags & TENON_OPTION_AT_RUNTIME) != 0;
+    to.at_load = (spec.flags & TENON_OPTION_AT_LOAD) != 0;
+    to.is_deprecated = (spec.flags & TENON_OPTION_DEPRECATED) != 0;
+    to.unit = spec.unit ? spec.unit : "";
+    const bool is_text = to.initial.type() == TENON_OPTION_STRING;
+    for (std::uint32_t c = 0; is_text && spec.choices && c < spec.num_choices; ++c) {
+      if (spec.choices[c]) to.choices.emplace_back(spec.choices[c]);
+    }
   }
   return out;
+}
+
+std::string OptionDeclaration::range() const {
+  const auto text = [](const OptionValue& value) {
+    const auto integer = value.get<std::int64_t>();
+    return integer ? concat(*integer) : concat(value.get<double>().value_or(0));
+  };
+  if (minimum && maximum) return concat(text(*minimum), " to ", text(*maximum));
+  if (minimum) return concat(text(*minimum), " or more");
+  if (maximum) return concat(text(*maximum), " or less");
+  return join(choices, ", ");
 }
 
 Status LoadedBackend::set_option(const std::string& key, const OptionValue& value) const {

@@ -3,6 +3,8 @@
 
 #include "tenon/host/plugin/devices.hpp"
 
+#include <cstddef>
+#include <cstring>
 #include <new>
 
 #include "tenon/core/concat.hpp"
@@ -24,9 +26,15 @@ Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
     auto& out = *static_cast<Sink*>(context);
     if (!device) return;
     const auto info = complete_table<tenon_device_info>(device);
+    // A plugin that forgot the terminator has none.
+    const void* const end = std::memchr(info.identity, 0, sizeof info.identity);
+    const std::size_t identity_size =
+        end ? static_cast<std::size_t>(static_cast<const char*>(end) - info.identity) : 0;
     try {
       out.devices.push_back({info.device, info.name ? info.name : "",
-                             info.description ? info.description : "", info.memory_bytes});
+                             info.description ? info.description : "", info.memory_bytes,
+                             std::string(info.identity, identity_size),
+                             (info.flags & TENON_DEVICE_SHARES_ADDRESSES) != 0});
     } catch (const std::bad_alloc&) {
       out.out_of_memory = true;
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tenon/abi/host.h"
+#include "tenon/abi/private/changes.h"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/visible.hpp"

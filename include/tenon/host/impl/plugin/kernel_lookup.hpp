@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/abi/draft/kernel_lookup.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/kernel_lookup_context.hpp"
 
-/// The host's side of kernels that delegates ask for (abi/extensions/kernel_lookup.h).
+/// The host's side of kernels that delegates ask for (abi/draft/kernel_lookup.h).
 namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// The host's side of a `FoundKernel`: a kernel that a delegate asked for and owns.
@@ -55,17 +55,18 @@ class KernelLookupTable {
   }
 
  private:
-  static tenon_status find(const tenon_init_context* context, const char* op,
-                           tenon_value* const* args, std::uint32_t num_args,
+  static tenon_status find(const tenon_init_context* context, const tenon_kernel_context* call,
                            tenon_found_kernel** out) noexcept {
     return guarded([&]() -> Status {
-      if (!context || !op || !out || (!args && num_args != 0)) return null_pointer("find_kernel");
+      const bool is_whole = call && call->op && (call->args || call->num_args == 0);
+      if (!context || !is_whole || !out) return null_pointer("find_kernel");
+      const char* const op = call->op;
       KernelLookup* const lookup = KernelLookupContext::kernels_of(*context);
       if (!lookup) {
         return error(Error::OperatorMissing, "no kernel for ", op,
                      ": the host has no kernels of other plugins");
       }
-      return give(out, lookup->find(op, {args, num_args}));
+      return give(out, lookup->find(op, {call->args, call->num_args}));
     });
   }
 

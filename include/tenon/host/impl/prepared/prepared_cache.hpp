@@ -34,7 +34,7 @@ inline constexpr std::string_view prepared_suffix = ".prepared";
 struct KeptBytes : tenon_prepared {
   KeptBytes(const PreparedCache& its_cache, const tenon_host& its_log, const PreparedKey& key,
             std::filesystem::path path_of_file)
-      : tenon_prepared{sizeof(tenon_prepared), 0, nullptr, 0, &store_parts, &release_this},
+      : tenon_prepared{sizeof(tenon_prepared), 0, 0, nullptr, &store_parts, &release_this, nullptr},
         cache(its_cache),
         host(its_log),
         path(std::move(path_of_file)) {

@@ -4,6 +4,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 
 #include <limits>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -142,9 +143,13 @@ tenon_status MergedDataMap::get_tensor_layout_entry(const tenon_named_data_map* 
   const auto place = locate(map, key, key_size);
   const auto layout = place ? place->source->entry(place->index).layout : std::nullopt;
   if (!layout) return TENON_STATUS_NOT_FOUND;
+  try {
+    out->sizes = static_cast<const MergedDataMap*>(map)->sizes_.keep(layout->sizes);
+  } catch (const std::bad_alloc&) {
+    return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+  }
   out->scalar_type = static_cast<std::int32_t>(layout->scalar_type);
   out->rank = static_cast<std::uint32_t>(layout->sizes.size());
-  out->sizes = layout->sizes.data();
   out->dim_order = layout->dim_order.data();
   return TENON_STATUS_OK;
 }

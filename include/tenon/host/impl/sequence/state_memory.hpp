@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/sequence.h"
+#include "tenon/abi/draft/sequence.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
@@ -70,8 +70,9 @@ class StateMemory {
   [[nodiscard]] static Status read_far(const Part& part, std::byte* to) {
     if (part.device) return part.device->copy_to_host(to, part.address, part.nbytes);
     const LoadedDelegate& delegate = *part.delegate;
-    return outcome_of(delegate, part.functions.read(delegate.use->backend->raw(),
-                                                    delegate.own.handle, part.number, to));
+    return outcome_of(delegate,
+                      part.functions.read(delegate.use->backend->raw(), delegate.own.handle,
+                                          part.number, 0, part.nbytes, to));
   }
 
   [[nodiscard]] Status read(std::span<std::byte> image) const {
@@ -102,8 +103,9 @@ class StateMemory {
     }
     if (part.device) return part.device->copy_to_device(part.address, from, part.nbytes);
     const LoadedDelegate& delegate = *part.delegate;
-    return outcome_of(delegate, part.functions.write(delegate.use->backend->raw(),
-                                                     delegate.own.handle, part.number, from));
+    return outcome_of(delegate,
+                      part.functions.write(delegate.use->backend->raw(), delegate.own.handle,
+                                           part.number, 0, part.nbytes, from));
   }
 
   /// Says to the delegates that their parts were written.

@@ -9,7 +9,7 @@
 
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/suites/suite.hpp"
-#include "tenon/abi/extensions/aoti_export.h"
+#include "tenon/abi/draft/aoti_export.h"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/subject.hpp"
 #include "tenon/conformance/test.hpp"

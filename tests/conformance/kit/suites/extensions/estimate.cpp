@@ -16,6 +16,7 @@
 #include "kit/process/worker_memory.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/estimate.h"
+#include "tenon/abi/extensions/memory_info.h"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/file_bytes.hpp"
@@ -23,6 +24,7 @@
 #include "tenon/host/impl/binary/find_object.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/memory.hpp"
+#include "tenon/host/plugin/devices.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -77,7 +79,7 @@ class Statements {
       }
       is_stated = is_stated || estimate->is_stated;
       is_complete_ = is_complete_ && estimate->is_complete;
-      for (const host::DelegateNeed& need : estimate->needs) {
+      for (const host::DelegateBytes& need : estimate->needs) {
         (host::is_cpu(need.device) ? sum.host : sum.devices) += need.weights + need.workspace;
       }
     }
@@ -131,6 +133,33 @@ bool is_isolated(Context& kit) {
          object->end();
 }
 
+/// Bytes on devices that the subject's backend reports for no delegate.
+std::uint64_t shared_on_devices(LiveCase& live) {
+  const host::LoadedBackend& backend = live.backend().backend();
+  const auto table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
+  std::uint64_t sum = 0;
+  if (!table) return sum;
+  const auto sink = [](void* to, const tenon_memory_use* use) noexcept {
+    if (!host::is_cpu(use->device)) *static_cast<std::uint64_t*>(to) += use->nbytes;
+  };
+  static_cast<void>(table->memory_info(backend.raw(), nullptr, sink, &sum));
+  return sum;
+}
+
+/// Bytes on devices that the subject's delegates hold, and what no delegate reports.
+std::uint64_t devices_of(Context& kit, const host::MethodMemory& memory) {
+  std::uint64_t sum = 0;
+  const auto add = [&](std::string_view id, const std::vector<host::DelegateBytes>& held) {
+    if (id != kit.backend().id) return;
+    for (const host::DelegateBytes& each : held) {
+      if (!host::is_cpu(each.device)) sum += each.total();
+    }
+  };
+  for (const host::DelegateMemory& each : memory.delegates) add(each.backend_id, each.held);
+  for (const host::BackendMemory& each : memory.backends) add(each.backend_id, each.held);
+  return sum;
+}
+
 /// The memory that the delegates of a case hold once their runs are over, without that of the host
 /// and of the kit: of the process as it was counted, or that of an isolated plugin's worker, and on
 /// devices as the backend reports it.
@@ -141,6 +170,8 @@ Bytes measure(Context& kit, LiveCase& live, bool is_elsewhere) {
   live.run(*first);
   // In a worker blocks are not counted: what the first one holds must not be used again.
   if (!is_elsewhere) first.reset();
+  // What `first` shares with the next load is held already.
+  const auto shared_before = is_elsewhere ? 0 : shared_on_devices(live);
   const std::int64_t worker_before = is_elsewhere ? worker_bytes() : 0;
   const Held before = Held::now();
   const auto method = live.load();
@@ -160,11 +191,8 @@ Bytes measure(Context& kit, LiveCase& live, bool is_elsewhere) {
   if (is_elsewhere) {
     out.host = static_cast<std::uint64_t>(std::max(worker_after - worker_before, std::int64_t{0}));
   }
-  for (const host::DelegateMemory& delegate : memory.delegates) {
-    if (delegate.backend_id == kit.backend().id) {
-      out.devices += delegate.device_weights + delegate.device_scratch;
-    }
-  }
+  const std::uint64_t on_devices = devices_of(kit, memory);
+  out.devices = on_devices - std::min(on_devices, shared_before);
   return out;
 }
 
@@ -216,6 +244,52 @@ TENON_CONFORMANCE_TEST("estimate/without-device",
   const Bytes last = statements.ask();
   kit.expect("TN-EST-1", first.host == last.host && first.devices == last.devices,
              "estimate gave two answers about the same blobs");
+}
+
+TENON_CONFORMANCE_TEST("estimate/reports-what-there-is",
+                       "a backend reports no more memory than there is, on devices that it has",
+                       "[estimate][level-5][case][TN-MEM-1]") {
+  LiveCase live(kit);
+  const host::LoadedBackend& backend = live.backend().backend();
+  if (!backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO)) {
+    kit.not_applicable("the backend does not offer " TENON_EXTENSION_MEMORY_INFO);
+  }
+  const auto method = live.load();
+  live.run(*method);
+  const auto memory = method->method().memory_info();
+  if (!memory.ok()) kit.blocked("the memory of the method: ", memory.text());
+  const auto devices = kit.need(host::list_devices(backend), "the devices of the backend");
+  // The memory of an isolated plugin is its worker's.
+  std::uint64_t mapped = 0;
+  for (const Mapping& one : mappings()) mapped += one.end - one.begin;
+  if (mapped == 0 || is_isolated(kit)) mapped = UINT64_MAX;
+  std::uint64_t in_process = 0;
+  const auto judge_one = [&](std::string_view whose, const host::DelegateBytes& held) {
+    if (host::is_cpu(held.device)) {
+      in_process = in_process > UINT64_MAX - held.total() ? UINT64_MAX : in_process + held.total();
+      return;
+    }
+    const auto listed = std::ranges::find_if(devices, [&](const host::BackendDevice& each) {
+      return host::is_same_device(each.device, held.device);
+    });
+    if (!kit.expect("TN-MEM-1", listed != devices.end(), whose, " reports memory on ",
+                    host::device_name(held.device), ", which the backend does not list")) {
+      return;
+    }
+    kit.expect("TN-MEM-1", listed->memory_bytes == 0 || held.total() <= listed->memory_bytes, whose,
+               " reports ", held.total(), " bytes on ", host::device_name(held.device),
+               ", which has ", listed->memory_bytes);
+  };
+  for (const host::DelegateMemory& delegate : memory->delegates) {
+    if (delegate.backend_id != kit.backend().id) continue;
+    for (const host::DelegateBytes& held : delegate.held) judge_one("a delegate", held);
+  }
+  for (const host::BackendMemory& each : memory->backends) {
+    if (each.backend_id != kit.backend().id) continue;
+    for (const host::DelegateBytes& held : each.held) judge_one("the backend", held);
+  }
+  kit.expect("TN-MEM-1", in_process <= mapped, "the backend reports ", in_process,
+             " bytes on the CPU, and the process has mapped ", mapped);
 }
 
 }  // namespace tenon::inline TENON_RELEASE::conformance

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -51,7 +53,12 @@ class KitEvent {
   ~KitEvent() { destroy(); }
 
   [[nodiscard]] tenon_event* get() const noexcept { return event_; }
-  tenon_status wait() const { return table_.wait(backend_, event_); }
+  tenon_status wait(std::uint64_t timeout_ns = TENON_NO_TIMEOUT) const {
+    return table_.wait(backend_, event_, timeout_ns);
+  }
+  tenon_status on_complete(tenon_event_function function, void* data) const {
+    return table_.on_complete(backend_, event_, function, data);
+  }
   [[nodiscard]] bool is_complete() const {
     std::uint32_t complete = 2;
     const tenon_status status = table_.query(backend_, event_, &complete);
@@ -70,6 +77,28 @@ class KitEvent {
   tenon_backend* backend_;
   tenon_events_v1 table_;
   tenon_event* event_ = nullptr;
+};
+
+/// Counts the calls of a host's function for an event. Kept for ever: a plugin may call it late.
+class Called {
+ public:
+  static Called& make() {
+    static std::deque<Called> all;
+    return all.emplace_back();
+  }
+  static void add(void* data) { ++static_cast<Called*>(data)->count_; }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  /// Whether it is called in 10 s.
+  [[nodiscard]] bool wait() const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (count_ == 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return count_ != 0;
+  }
+
+ private:
+  std::atomic<int> count_ = 0;
 };
 
 /// A case whose delegates are started by the test: `run` is called in place of each `execute`.
@@ -181,7 +210,7 @@ TENON_CONFORMANCE_TEST("events/table-is-complete", "the table of events is compl
 
 TENON_CONFORMANCE_TEST("events/unrecorded-is-complete",
                        "an event that was not recorded is complete",
-                       "[events][level-3][backend][TN-EVT-9][TN-EVT-11]") {
+                       "[events][level-3][backend][TN-EVT-9][TN-EVT-11][TN-EVT-15]") {
   OpenedBackend backend(kit);
   const tenon_events_v1 table = need_events(kit, backend);
   need_device(kit, backend);
@@ -189,6 +218,8 @@ TENON_CONFORMANCE_TEST("events/unrecorded-is-complete",
   kit.expect("TN-EVT-9", event.is_complete(), "query reports a new event as not complete");
   kit.expect("TN-EVT-9", event.wait() == TENON_STATUS_OK,
              "wait for a new event fails: ", said_error().text);
+  kit.expect("TN-EVT-15", event.wait(0) == TENON_STATUS_OK,
+             "wait of 0 ns for a new event, which is complete, fails: ", said_error().text);
   table.destroy_event(backend.backend().raw(), nullptr);
   if (!table.import_handle) return;
   tenon_event* imported = nullptr;
@@ -239,6 +270,84 @@ TENON_CONFORMANCE_TEST("events/start-matches-execute",
     kit.expect("TN-EVT-4", found == expected[number], "when wait returns, the outputs of run ",
                number + 1, " are not those of execute");
     ++number;
+  }
+}
+
+TENON_CONFORMANCE_TEST("events/wait-has-a-limit",
+                       "a wait whose limit passes leaves the event as it was",
+                       "[events][level-3][case][TN-EVT-15]") {
+  const auto expected = need_good_runs(kit);
+  EventCase events(kit);
+  const auto event = events.event();
+  const auto method = events.load([&](const EventCase::Call& call) {
+    const tenon_status started = call.start_and_record(event);
+    if (started != TENON_STATUS_OK) return started;
+    for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{100'000}}) {
+      const tenon_status waited = event.wait(limit);
+      kit.expect("TN-EVT-15", waited == TENON_STATUS_OK || waited == TENON_STATUS_TIMED_OUT,
+                 "wait of ", limit, " ns gives ", error_name(static_cast<Error>(waited)),
+                 ", expected success or TimedOut: ", said_error().text);
+    }
+    const tenon_status done = event.wait();
+    kit.expect("TN-EVT-15", done != TENON_STATUS_TIMED_OUT, "wait without a limit gives TimedOut");
+    const tenon_status again = event.wait(0);
+    kit.expect("TN-EVT-15", again == done, "wait of 0 ns for an event that is complete gives ",
+               again == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(again)));
+    return done;
+  });
+  method->fill_outputs(std::byte{0x55});
+  const Status outcome = method->execute(method->runs().front());
+  if (!kit.expect("TN-EVT-15", outcome.ok(),
+                  "after waits with limits a run fails: ", outcome.text())) {
+    return;
+  }
+  kit.expect("TN-EVT-15", kit.need(method->output_bytes(), "the outputs") == expected.front(),
+             "after waits with limits, one without returns before the outputs are complete");
+}
+
+TENON_CONFORMANCE_TEST("events/calls-when-complete",
+                       "a host's function is called once, when the event is complete",
+                       "[events][level-3][case][TN-EVT-16][TN-EVT-17]") {
+  static_cast<void>(need_good_runs(kit));
+  EventCase events(kit);
+  if (!events.table.on_complete) kit.not_applicable("the backend has no on_complete");
+  const auto event = events.event();
+  Called& of_unrecorded = Called::make();
+  Called& of_run = Called::make();
+  Called& of_complete = Called::make();
+  const auto ask = [&](Called& called) {
+    if (event.on_complete(&Called::add, &called) != TENON_STATUS_OK) {
+      kit.blocked("on_complete fails: ", said_error().text);
+    }
+  };
+  const auto expect_one = [&](const Called& called, std::string_view what) {
+    kit.expect("TN-EVT-16", called.wait(), what, ": the function is not called in 10 s");
+  };
+  ask(of_unrecorded);
+  expect_one(of_unrecorded, "a new event");
+  bool is_first = true;
+  const auto method = events.load([&](const EventCase::Call& call) {
+    const tenon_status started = call.start_and_record(event);
+    if (started != TENON_STATUS_OK || !std::exchange(is_first, false)) {
+      return started == TENON_STATUS_OK ? event.wait() : started;
+    }
+    ask(of_run);
+    if (of_run.count() != 0) {
+      kit.expect("TN-EVT-17", event.is_complete(),
+                 "the function is called before the event is complete");
+    }
+    const tenon_status done = event.wait();
+    expect_one(of_run, "a run that was waited for");
+    ask(of_complete);
+    expect_one(of_complete, "an event that is complete");
+    return done;
+  });
+  static_cast<void>(method->execute(method->runs().front()));
+  if (is_first) kit.not_applicable("the case calls no delegate");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (const Called* called : {&of_unrecorded, &of_run, &of_complete}) {
+    kit.expect("TN-EVT-16", called->count() <= 1, "the function of one on_complete is called ",
+               called->count(), " times");
   }
 }
 
@@ -378,7 +487,7 @@ TENON_CONFORMANCE_TEST("events/imports-handle", "an event is imported by its han
       kit.violated("TN-EVT-6", "export_handle or import_handle fails: ", said_error().text);
       return event.wait();
     }
-    const tenon_status waited = events.table.wait(backend, imported);
+    const tenon_status waited = events.table.wait(backend, imported, TENON_NO_TIMEOUT);
     events.table.destroy_event(backend, imported);
     kit.expect("TN-EVT-6", waited == TENON_STATUS_OK && event.is_complete(),
                "after wait for an imported event, the event itself is not complete");

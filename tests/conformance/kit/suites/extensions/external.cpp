@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/abi/extensions/external_memory.h"
+#include "tenon/abi/draft/external_memory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +27,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-/// Suite "external": memory and fences of another owner (abi/extensions/external_memory.h).
+/// Suite "external": memory and fences of another owner (abi/draft/external_memory.h).
 /// Of the kinds, a process can make files in memory and counters of events by itself.
 namespace tenon::inline TENON_RELEASE::conformance {
 
@@ -89,7 +89,8 @@ class Importer {
     const auto table = table_of(backend);
     if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_EXTERNAL_MEMORY);
     table_ = *table;
-    if (!kinds_alone && !tenon::detail::has_kind(table_.memory_kinds, TENON_EXTERNAL_MEMFD)) {
+    if (!kinds_alone &&
+        !tenon::detail::has_kind(tenon::detail::memory_kinds(table_), MemoryKind::MemFd)) {
       kit.not_applicable("the backend imports no files in memory");
     }
   }
@@ -206,17 +207,20 @@ TENON_CONFORMANCE_TEST("external/kinds", "kinds of memory that are not listed ar
   OpenedBackend backend(kit);
   Importer importer(kit, backend, true);
   int something = 0;
-  for (const std::uint32_t kind : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 63U, 64U, 0U, 0x80000001U}) {
-    if (tenon::detail::has_kind(importer.table().memory_kinds, kind)) continue;
+  for (const HandleKind kind :
+       {MemoryKind::MemFd, MemoryKind::DmaBuf, MemoryKind::OpaqueFd, MemoryKind::OpaqueWin32,
+        MemoryKind::CudaIpc, MemoryKind::ClMem, MemoryKind::HardwareBuffer, MemoryKind::IoSurface,
+        MemoryKind::HostMemory, FenceKind::EventFd, "memfd2", "tenon.no_kind", ""}) {
+    if (tenon::detail::has_kind(tenon::detail::memory_kinds(importer.table()), kind)) continue;
     ExternalMemory memory;
-    memory.kind = static_cast<MemoryKind>(kind);
+    memory.kind = kind;
     memory.descriptor = 0;
     memory.handle = &something;
     memory.nbytes = sizeof something;
     const tenon_status status = importer.import(memory);
     if (status == TENON_STATUS_OK) importer.release(importer.imported());
-    kit.expect("TN-EXM-1", status == TENON_STATUS_NOT_SUPPORTED, "memory of kind ", kind, " (",
-               name_of(memory.kind), ") is not listed: expected NotSupported, found ",
+    kit.expect("TN-EXM-1", status == TENON_STATUS_NOT_SUPPORTED, "memory of kind '", kind.text(),
+               "' is not listed: expected NotSupported, found ",
                status == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(status)));
   }
 }
@@ -316,14 +320,15 @@ TENON_CONFORMANCE_TEST("external/fences", "runs begin after a fence, and signal 
   LiveCase live(kit);
   Importer importer(kit, live.backend(), true);
   const auto& table = importer.table();
-  if (!tenon::detail::has_kind(table.fence_kinds, TENON_FENCE_EVENT_FD)) {
+  if (!tenon::detail::has_kind(tenon::detail::fence_kinds(table), FenceKind::EventFd)) {
     kit.not_applicable("the backend knows no fences that are eventfds");
   }
   const auto expected = live.run(*live.load());
   const FileDescriptor before = platform::make_event(), after = platform::make_event();
   if (!before.valid() || !after.valid()) kit.not_applicable("the system gives no eventfd");
   const auto fence_of = [](const FileDescriptor& event) {
-    return tenon::detail::to_abi({.kind = FenceKind::EventFd, .descriptor = event.get()});
+    return tenon::detail::to_abi(
+        ExternalFence{.kind = FenceKind::EventFd, .descriptor = event.get()});
   };
   const tenon_external_fence ready = fence_of(before), done = fence_of(after);
   const auto method = live.load();

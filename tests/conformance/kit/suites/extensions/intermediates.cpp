@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/abi/extensions/intermediates.h"
+#include "tenon/abi/draft/intermediates.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-/// Suite "intermediates": what a delegate gives of its steps (abi/extensions/intermediates.h).
+/// Suite "intermediates": what a delegate gives of its steps (abi/draft/intermediates.h).
 namespace tenon::inline TENON_RELEASE::conformance {
 
 TENON_KIT_SUITE(intermediates)

@@ -46,10 +46,18 @@ namespace {
   return {std::vector<std::byte>(), std::vector<std::byte>(3, std::byte{7})};
 }
 
-/// Another value of its type, which loads are given: none that could ask for much.
-[[nodiscard]] OptionValue next_value(const OptionValue& value) {
-  if (const auto number = value.get<std::int64_t>()) return *number == 1 ? 2 : 1;
-  return other_values(value).front();
+/// Another value of the option, which loads are given: none that could ask for much.
+[[nodiscard]] OptionValue next_value(const host::OptionDeclaration& option,
+                                     const OptionValue& value) {
+  for (const std::string& choice : option.choices) {
+    if (value != OptionValue(choice)) return choice;
+  }
+  const auto number = value.get<std::int64_t>();
+  if (!number) return other_values(value).front();
+  for (const auto& limit : {option.minimum, option.maximum}) {
+    if (limit && *limit != value) return *limit;
+  }
+  return *number == 1 ? 2 : 1;
 }
 
 /// The outputs of the case's runs with a method loaded now; a failure ends the test as `blocked`.
@@ -198,6 +206,56 @@ TENON_CONFORMANCE_TEST("options/refuses-wrong-type",
   }
 }
 
+TENON_CONFORMANCE_TEST("options/refuses-excluded-value",
+                       "values that the declaration excludes are refused and change nothing",
+                       "[options][level-5][backend][TN-OPT-5]") {
+  OpenedBackend opened(kit);
+  CheckedOptions options(kit, opened);
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_runtime) continue;
+    const OptionValue before = options.need(option.key);
+    for (const OptionValue& value : excluded_values(option)) {
+      any = true;
+      options.judge_refusal(
+          options.set(option.key.c_str(), value), TENON_STATUS_INVALID_ARGUMENT, option.key,
+          concat("'", option.key, "' and a value outside of ", option.range()), "TN-OPT-5");
+      kit.expect("TN-OPT-5", options.need(option.key) == before, "'", option.key,
+                 "' changed though set_option got a value outside of ", option.range());
+      static_cast<void>(options.set(option.key.c_str(), before));
+    }
+  }
+  if (!any) kit.not_applicable("no option of the backend that can be set has limits");
+}
+
+TENON_CONFORMANCE_TEST("options/refuses-excluded-load",
+                       "a load with a value that the declaration excludes is refused",
+                       "[options][level-5][case][TN-OPT-5]") {
+  LiveCase live(kit);
+  CheckedOptions options(kit, live.backend());
+  static_cast<void>(outputs_of_new(live));
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_load) continue;
+    for (const OptionValue& value : excluded_values(option)) {
+      any = true;
+      SubjectBackend declared = kit.backend();
+      declared.runtime_specs.emplace_back(option.key, value);
+      const auto loaded = CaseMethod::load(live.program(), live.backend(), declared);
+      const std::string_view found = loaded.ok() ? "success" : error_name(loaded.error());
+      if (!kit.expect("TN-OPT-5", !loaded.ok() && loaded.error() == Error::InvalidArgument,
+                      "a load with '", option.key, "' outside of ", option.range(),
+                      ": expected InvalidArgument, found ", found)) {
+        continue;
+      }
+      kit.expect("TN-OPT-5", loaded.text().find(option.key) != std::string_view::npos,
+                 "a load with '", option.key, "' outside of ", option.range(),
+                 ": the text does not name the option: ", loaded.text());
+    }
+  }
+  if (!any) kit.not_applicable("no option of the backend for a load has limits");
+}
+
 TENON_CONFORMANCE_TEST("options/load-options-apart",
                        "options for a load cannot be set for the backend",
                        "[options][level-5][backend][TN-OPT-1]") {
@@ -227,7 +285,7 @@ TENON_CONFORMANCE_TEST("options/load-option-passes",
     if (!option.at_load) continue;
     const OptionValue before = options.need(option.key);
     SubjectBackend declared = kit.backend();
-    declared.runtime_specs.emplace_back(option.key, next_value(before));
+    declared.runtime_specs.emplace_back(option.key, next_value(option, before));
     {
       const auto other = CaseMethod::load(live.program(), live.backend(), declared);
       if (!other.ok()) continue;
@@ -253,7 +311,7 @@ TENON_CONFORMANCE_TEST("options/set-spares-loaded",
     if (!option.at_runtime) continue;
     const OptionValue before = options.need(option.key);
     const auto method = live.load();
-    if (options.set(option.key.c_str(), next_value(before)) != TENON_STATUS_OK) continue;
+    if (options.set(option.key.c_str(), next_value(option, before)) != TENON_STATUS_OK) continue;
     any = true;
     kit.expect("TN-OPT-4", live.run(*method) == expected, "'", option.key,
                "' was set, and a delegate that was loaded before has other outputs");
@@ -262,8 +320,8 @@ TENON_CONFORMANCE_TEST("options/set-spares-loaded",
   if (!any) kit.not_applicable("no option of the backend can be set to another value");
 }
 
-// The boundary does not define what `init` does with an unknown option: ExecuTorch's backends
-// ignore it, the SDK's refuse it. Both are right; a refusal needs a reason.
+// `init` may ignore an option that is not declared, as ExecuTorch's backends do, or refuse it, as
+// the SDK's do. A refusal needs a reason.
 TENON_CONFORMANCE_TEST("options/unknown-load-option",
                        "unknown options of a load are refused with a reason or ignored",
                        "[options][level-5][case][TN-ERR-1][TN-ERR-2]") {

@@ -31,7 +31,7 @@ using Outputs = std::vector<std::vector<std::byte>>;
 
 /// How a `ProbePool` does its work.
 enum class Way {
-  whole,             ///< One range, on the calling thread.
+  whole,             ///< One range, on the calling thread, which is the last worker.
   one_by_one,        ///< Up to eight, the last one first, one after the other on other threads.
   refuse,            ///< None: it fails.
   stop_after_first,  ///< The first grain; then it fails.
@@ -68,7 +68,8 @@ class ProbePool final : public host::ThreadPool {
     if (how == Way::one_by_one) return one_by_one(n, grain, task);
     if (how != Way::refuse) {
       const InsidePlugin inside;
-      const tenon_status status = task(0, how == Way::whole ? n : std::min(n, grain));
+      const std::uint32_t last = num_threads() - 1;
+      const tenon_status status = task(last, 0, how == Way::whole ? n : std::min(n, grain));
       if (status != TENON_STATUS_OK || how == Way::whole) return status;
     }
     return TENON_STATUS_OUT_OF_RESOURCES;
@@ -85,8 +86,9 @@ class ProbePool final : public host::ThreadPool {
     for (std::uint64_t i = (grains - 1) / each + 1; i-- > 0;) {
       const std::uint64_t begin = i * each * grain;
       const std::uint64_t end = grains - i * each <= each ? n : begin + each * grain;
-      threads.emplace_back([&, begin, end] {
-        const tenon_status status = task(begin, end);
+      const auto worker = static_cast<std::uint32_t>(i % num_threads());
+      threads.emplace_back([&, worker, begin, end] {
+        const tenon_status status = task(worker, begin, end);
         const std::lock_guard lock(mutex);
         if (failure == TENON_STATUS_OK) failure = status;
         ++ended;

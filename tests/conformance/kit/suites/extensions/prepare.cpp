@@ -77,7 +77,8 @@ class ProbeStore final : public host::PreparedStore {
   };
   struct Held : tenon_prepared {
     Held(const ProbeStore& its_store, const Key& its_key)
-        : tenon_prepared{sizeof(tenon_prepared), 0, nullptr, 0, &store_parts, &release_this},
+        : tenon_prepared{sizeof(tenon_prepared), 0,      0, nullptr, &store_parts,
+                         &release_this,          nullptr},
           store(its_store),
           key(its_key) {}
     const ProbeStore& store;

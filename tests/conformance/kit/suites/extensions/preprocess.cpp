@@ -13,7 +13,7 @@
 
 #include "kit/fixtures/small_programs.hpp"
 #include "kit/suites/suite.hpp"
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
@@ -22,7 +22,7 @@
 #include "tenon/conformance/test.hpp"
 #include "tenon/host/method/method.hpp"
 
-/// Suite "preprocess": extension "tenon.draft.preprocess/1", the ahead-of-time half, with programs
+/// Suite "preprocess": extension "tenon.preprocess/1", the ahead-of-time half, with programs
 /// of the kit. A backend is not judged by programs that it does not take.
 namespace tenon::inline TENON_RELEASE::conformance {
 

@@ -12,6 +12,7 @@
 #include "kit/fixtures/live_case.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/host/impl/method/memory/arena.hpp"
 
 /// Suite "sessions": several states over one blob (extension "tenon.sessions/1"). A session has no
 /// host of its own: it runs with the arguments of another method of the same case, its carrier, and
@@ -62,23 +63,31 @@ class SessionCase {
   /// A method whose delegates are sessions, made now.
   CaseMethod& new_session() {
     CaseMethod& carrier = *carriers_.emplace_back(live_.load());
-    Boundary& boundary = live_.boundary();
-    for (std::size_t i = 0; i < num_delegates_; ++i) {
-      const WatchedDelegate* carried = delegates_[delegates_.size() - num_delegates_ + i];
-      tenon_delegate* session = nullptr;
-      const tenon_status status =
-          boundary.watched().watch().status_of("create_session", delegates_[i]->number, [&] {
-            return boundary.watched().extensions().sessions.create_session(
-                boundary.opened(), delegates_[i]->theirs, &session);
-          });
-      if (status != TENON_STATUS_OK) {
-        kit_.not_applicable("create_session gives ", error_name(static_cast<Error>(status)), ": ",
-                            said_error().text);
-      }
-      sessions_.emplace_back(carried, session);
+    if (const tenon_status status = create(nullptr); status != TENON_STATUS_OK) {
+      kit_.not_applicable("create_session gives ", error_name(static_cast<Error>(status)), ": ",
+                          said_error().text);
     }
-    boundary.on_execute = [this](WatchedExecute& call) { return execute(call); };
     return carrier;
+  }
+
+  /// A method whose delegates are sessions that begin with the states of `of`: the parent, or a
+  /// method with sessions. Null when the backend refuses that with NOT_SUPPORTED.
+  CaseMethod* copy_of(const CaseMethod& of) {
+    std::vector<tenon_delegate*> states;
+    for (std::size_t i = 0; i < num_delegates_; ++i) states.push_back(delegates_[i]->theirs);
+    for (std::size_t at = 0; at < carriers_.size(); ++at) {
+      if (carriers_[at].get() != &of) continue;
+      for (std::size_t i = 0; i < num_delegates_; ++i) {
+        states[i] = sessions_[at * num_delegates_ + i].second;
+      }
+    }
+    CaseMethod& carrier = *carriers_.emplace_back(live_.load());
+    const tenon_status status = create(&states);
+    kit_.expect("TN-SES-4", status == TENON_STATUS_OK || status == TENON_STATUS_NOT_SUPPORTED,
+                "create_session with the state of another delegate gives ",
+                error_name(static_cast<Error>(status)),
+                ", expected NotSupported or a session: ", said_error().text);
+    return status == TENON_STATUS_OK ? &carrier : nullptr;
   }
 
   /// The outputs of `method` for `run`.
@@ -88,6 +97,26 @@ class SessionCase {
   }
 
  private:
+  /// Makes sessions for the latest carrier, with these states or those that `init` gave.
+  tenon_status create(const std::vector<tenon_delegate*>* states) {
+    Boundary& boundary = live_.boundary();
+    for (std::size_t i = 0; i < num_delegates_; ++i) {
+      const WatchedDelegate* carried = delegates_[delegates_.size() - num_delegates_ + i];
+      const tenon_session_context context = {
+          sizeof context, 0, nullptr, nullptr, memory_.table(), states ? (*states)[i] : nullptr};
+      tenon_delegate* session = nullptr;
+      const tenon_status status =
+          boundary.watched().watch().status_of("create_session", delegates_[i]->number, [&] {
+            return boundary.watched().extensions().sessions.create_session(
+                boundary.opened(), delegates_[i]->theirs, &context, &session);
+          });
+      if (status != TENON_STATUS_OK) return status;
+      sessions_.emplace_back(carried, session);
+    }
+    boundary.on_execute = [this](WatchedExecute& call) { return execute(call); };
+    return TENON_STATUS_OK;
+  }
+
   tenon_status execute(WatchedExecute& call) {
     for (const auto& [carried, session] : sessions_) {
       if (carried != &call.delegate) continue;
@@ -102,6 +131,7 @@ class SessionCase {
   }
 
   Context& kit_;
+  host::Arena memory_;  // That sessions take of the host.
   LiveCase live_;
   std::vector<const WatchedDelegate*> delegates_;  // Of the parent first, then of the carriers.
   std::size_t num_delegates_ = 0;                  // Of each.
@@ -164,6 +194,32 @@ TENON_CONFORMANCE_TEST("sessions/separate-state",
   const auto alone = outputs_alone(kit, sessions, 2);
   const std::string shared = shared_state(sessions, alone);
   kit.expect("TN-SES-2", shared.empty(), shared);
+}
+
+TENON_CONFORMANCE_TEST("sessions/copied-state",
+                       "a session begins with the state of another delegate, or is refused",
+                       "[sessions][level-3][case][TN-SES-4]") {
+  SessionCase sessions(kit);
+  LiveCase& live = sessions.live();
+  if (const std::string wrong = live.first_difference(*live.load()); !wrong.empty()) {
+    kit.blocked("a delegate alone is wrong: ", wrong);
+  }
+  const auto alone = outputs_alone(kit, sessions, 4);
+  const CaseRun& run = sessions.parent().runs().front();
+  for (int i = 0; i < 2; ++i) static_cast<void>(sessions.outputs(sessions.parent(), run));
+  CaseMethod* const copy = sessions.copy_of(sessions.parent());
+  kit.expect("TN-SES-4", sessions.outputs(sessions.parent(), run) == alone[2],
+             "a delegate whose state was asked for, after two runs, gives other outputs in its "
+             "third run than without that");
+  if (!copy) return;
+  kit.expect("TN-SES-4", sessions.outputs(*copy, run) == alone[2],
+             "the first run of a session with the state of a delegate after two runs gives other "
+             "outputs than the delegate's third run");
+  CaseMethod* const second = sessions.copy_of(*copy);
+  if (!second) return;
+  kit.expect("TN-SES-4", sessions.outputs(*second, run) == alone[3],
+             "the first run of a session with the state of another session gives other outputs "
+             "than that session's next run");
 }
 
 TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate run at the same time",

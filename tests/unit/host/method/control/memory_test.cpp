@@ -107,8 +107,12 @@ TEST_CASE("a method reports its memory: the host's exactly, the backends' as the
   CHECK(before->delegates[0].is_reported);
   CHECK(before->delegates[0].lent >= 100000);
   CHECK(before->delegates[0].lent < 100000 + 64);
-  CHECK(before->delegates[0].host_scratch == 100000);
-  CHECK(before->delegates[0].device_weights == 7);
+  REQUIRE(before->delegates[0].held.size() == 2);
+  CHECK(before->delegates[0].held[0].workspace == 100000);
+  CHECK(before->delegates[0].held[1].device.device_type == TENON_DL_CUDA);
+  CHECK(before->delegates[0].held[1].weights == 7);
+  REQUIRE(before->backends.size() == 1);
+  CHECK(before->backends[0].held.at(0).workspace == 11);
   CHECK(before->delegates[0].host_bytes() == before->delegates[0].lent);
   CHECK(before->delegates[1].lent == 0);
   CHECK(before->host_bytes() <= on(estimate.totals(), the_cpu) + 64);
@@ -199,6 +203,25 @@ TEST_CASE("sessions count by what the backends state, until they are destroyed",
                                 " bytes (a session of 1000), the budget is ", stated + 1500));
   *first = nullptr;
   CHECK(method->create_session().ok());
+}
+
+TEST_CASE("a session that takes more from the host than was stated is held to the budget",
+          "[method][memory]") {
+  const auto builder = hungry({"20000 0 20000 0 5000"});
+  const std::uint64_t stated = on(estimate_of(builder).totals(), the_cpu);
+  const auto method = load_ok(builder, with_budget({{the_cpu, stated + 22000}}));
+  auto first = method->create_session();
+  INFO(first.text());
+  REQUIRE(first.ok());
+  CHECK(method->create_session().error() == Error::OutOfResources);
+  *first = nullptr;
+  CHECK(method->create_session().ok());
+
+  const auto small = load_ok(builder, with_budget({{the_cpu, stated + 10000}}));
+  const auto refused = small->create_session();
+  CHECK(refused.error() == Error::OutOfResources);
+  CHECK(refused.text().find("budget of CPU: needs ") != std::string_view::npos);
+  CHECK(refused.text().find("delegate 0: create_session: ") != std::string_view::npos);
 }
 
 TEST_CASE("a device that is listed twice in a budget is refused", "[method][memory]") {

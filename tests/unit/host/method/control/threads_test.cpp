@@ -80,7 +80,7 @@ class BackwardPool final : public host::ThreadPool {
   tenon_status run(std::uint64_t n, std::uint64_t grain, const host::RangeTask& task) override {
     if (throws) throw std::bad_alloc();
     for (std::uint64_t i = (n - 1) / grain + 1; i-- > 0;) {
-      if (const auto status = task(i * grain, std::min(n, (i + 1) * grain))) return status;
+      if (const auto status = task(0, i * grain, std::min(n, (i + 1) * grain))) return status;
     }
     return TENON_STATUS_OK;
   }
@@ -161,6 +161,60 @@ TEST_CASE(
     CHECK(sum == 4 * 50 * 28);
     CHECK(record.most <= static_cast<int>(num_threads));
   }
+}
+
+TEST_CASE("calls that run at the same time have different workers, also where calls are nested",
+          "[pool][threads][TN-THR-6]") {
+  for (const std::uint32_t num_threads : {1U, 2U, 3U, 5U}) {
+    const auto pool = pool_of(num_threads);
+    std::atomic<int> wrong = 0;
+    std::atomic<std::uint32_t> most = 0;
+    /// A `parallel_for` whose calls take the place of their worker, and leave it.
+    const auto work = [&](std::uint64_t n, const auto& inside) -> Status {
+      std::vector<std::atomic<int>> taken(num_threads);
+      return pool->parallel_for(
+          n, 1, [&](std::uint32_t worker, std::uint64_t, std::uint64_t) -> Status {
+            if (worker >= num_threads || taken[worker].exchange(1) != 0) {
+              ++wrong;
+              return ok();
+            }
+            std::uint32_t seen = most;
+            while (seen < worker && !most.compare_exchange_weak(seen, worker)) {
+            }
+            Status done = inside();
+            std::this_thread::yield();
+            taken[worker] = 0;
+            return done;
+          });
+    };
+    const auto nothing = [] { return ok(); };
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 3; ++i) {
+      callers.emplace_back([&] {
+        for (int round = 0; round < 100; ++round) {
+          // In three layers: a thread that waits for the last ranges of one layer lends its place.
+          const Status done = work(9, [&] { return work(4, [&] { return work(2, nothing); }); });
+          if (!done.ok()) std::terminate();
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    CHECK(wrong == 0);
+    CHECK(most < num_threads);
+  }
+}
+
+TEST_CASE("without a pool the one worker is 0", "[pool]") {
+  std::uint32_t seen = 7;
+  REQUIRE(tenon::ThreadPool()
+              .parallel_for(3, 1,
+                            [&](std::uint32_t worker, std::uint64_t begin, std::uint64_t end) {
+                              seen = worker;
+                              CHECK(begin == 0);
+                              CHECK(end == 3);
+                            })
+              .ok());
+  CHECK(seen == 0);
 }
 
 TEST_CASE("a failure and an exception of one range end the work and reach the caller",

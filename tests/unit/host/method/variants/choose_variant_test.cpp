@@ -168,6 +168,33 @@ TEST_CASE("a method with a single form has no choice", "[variants]") {
   CHECK(load_ok(chain_of({"a"}))->variant().empty());
 }
 
+TEST_CASE("variants are judged for the options of the load", "[variants]") {
+  const JudgingRegistry backends;
+  const auto program = open_program(program_of({{"First", "for chip 1"}, {"First", "for chip 2"}}));
+  const auto chosen_for = [&](const std::string& chip) {
+    auto options = backends.options();
+    if (!chip.empty()) options.backend_options.push_back({"First", "chip", chip});
+    const auto choice = host::choose_variant(program, "forward", options);
+    REQUIRE(choice.ok());
+    return choice->chosen ? std::string(choice->answers[*choice->chosen].variant->name) : "none";
+  };
+  CHECK(chosen_for("1") == "0");
+  CHECK(chosen_for("2") == "1");
+  CHECK(chosen_for("3") == "none");
+  CHECK(chosen_for("") == "none");
+}
+
+TEST_CASE("a variant with a verdict that the host does not know is as good as one that is usable",
+          "[variants]") {
+  const JudgingRegistry backends;
+  CHECK(load_ok(program_of({{"First", "incompatible a", 2}, {"First", "later b", 1}}),
+                backends.options())
+            ->variant() == "1");
+  CHECK(
+      load_ok(program_of({{"First", "later a", 2}, {"First", "optimal b", 1}}), backends.options())
+          ->variant() == "1");
+}
+
 TEST_CASE("an option for a backend of a variant that is not loaded is no error", "[variants]") {
   const JudgingRegistry backends;
   auto options = backends.options();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "judging_backends.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <tenon/tenon.hpp>
@@ -27,6 +28,16 @@ tenon::Result<BlobVerdict> judge(tenon::InitContext& context, const tenon::Blob&
   if (text.starts_with("usable")) return BlobVerdict{Compatibility::Usable, "made for chip 1"};
   if (text.starts_with("incompatible")) {
     return BlobVerdict{Compatibility::Incompatible, "made for chip 2"};
+  }
+  if (text.starts_with("later")) {
+    return BlobVerdict{static_cast<Compatibility>(7), "a verdict of a later header"};
+  }
+  if (text.starts_with("for chip ")) {
+    for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
+      const auto chip = tenon::OptionView(context.runtime_spec(i)).string();
+      if (chip == text.substr(9)) return BlobVerdict{};
+    }
+    return BlobVerdict{Compatibility::Incompatible, "made for another chip"};
   }
   if (text.starts_with("asks ")) {
     const auto map = context.named_data_map();

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/impl/partition/weight_copies.hpp"
 #include "tenon/aot/compiler/partition/plugin_call.hpp"
 #include "tenon/aot/edge_program.hpp"

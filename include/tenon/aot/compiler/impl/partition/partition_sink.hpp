@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/impl/partition/sink_calls.hpp"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/partition_result.hpp"

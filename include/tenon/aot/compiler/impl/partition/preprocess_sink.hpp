@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/impl/partition/sink_calls.hpp"
 #include "tenon/aot/dense_layout.hpp"
 #include "tenon/aot/edge_program.hpp"
@@ -193,7 +193,13 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
     }
     DenseLayout out;
     out.scalar_type = static_cast<ScalarType>(layout.scalar_type);
-    out.sizes.assign(layout.sizes, layout.sizes + layout.rank);
+    for (std::uint32_t i = 0; i < layout.rank; ++i) {
+      if (!std::in_range<std::int32_t>(layout.sizes[i])) {
+        return error(Error::InvalidArgument, "sizes[", i, "] is ", layout.sizes[i],
+                     ", and files hold sizes of 32 bits");
+      }
+      out.sizes.push_back(static_cast<std::int32_t>(layout.sizes[i]));
+    }
     out.dim_order.assign(layout.dim_order, layout.dim_order + layout.rank);
     return std::optional(std::move(out));
   }

@@ -14,6 +14,7 @@
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/impl/method/blob_context.hpp"
 #include "tenon/host/impl/method/estimate/table_bytes.hpp"
+#include "tenon/host/impl/method/memory/memory_sink.hpp"
 #include "tenon/host/impl/method/memory/planned_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/backend.hpp"
@@ -30,54 +31,11 @@
 
 namespace tenon::inline TENON_RELEASE::host {
 
-namespace detail {
-
-/// Collects what a backend passes to its sink.
-struct NeedSink {
-  std::vector<DelegateNeed> needs;
-  bool is_complete = true;
-  bool out_of_memory = false;
-
-  // No exception may pass through the plugin's frames.
-  static void take(void* context, const tenon_memory_need* from) noexcept {
-    if (!from) return;
-    auto& self = *static_cast<NeedSink*>(context);
-    const auto need = complete_table<tenon_memory_need>(from);
-    try {
-      self.add(need);
-    } catch (const std::bad_alloc&) {
-      self.out_of_memory = true;
-    }
-  }
-
- private:
-  void add(const tenon_memory_need& need) {
-    if (need.nbytes == TENON_MEMORY_UNKNOWN) {
-      is_complete = false;
-      return;
-    }
-    auto found = std::ranges::find_if(needs, [&](const DelegateNeed& known) {
-      return is_same_device(known.device, need.device);
-    });
-    if (found == needs.end()) {
-      needs.push_back({need.device});
-      found = needs.end() - 1;
-    }
-    std::uint64_t* const sum = need.kind == TENON_MEMORY_WEIGHTS     ? &found->weights
-                               : need.kind == TENON_MEMORY_WORKSPACE ? &found->workspace
-                               : need.kind == TENON_MEMORY_SESSION   ? &found->session
-                                                                     : nullptr;
-    if (sum) *sum = add_saturating(*sum, need.nbytes);
-  }
-};
-
-}  // namespace detail
-
 std::vector<DeviceBytes> MethodEstimate::totals() const {
   std::vector<DeviceBytes> out = planned;
   detail::add_bytes(out, {TENON_DL_CPU, 0}, tables);
   for (const DelegateEstimate& delegate : delegates) {
-    for (const DelegateNeed& need : delegate.needs) {
+    for (const DelegateBytes& need : delegate.needs) {
       detail::add_bytes(out, need.device, detail::add_saturating(need.weights, need.workspace));
     }
   }
@@ -105,12 +63,11 @@ Result<DelegateEstimate> estimate_delegate(const LoadedBackend& backend, const P
   detail::BlobContext context;
   TENON_RETURN_IF_ERROR(
       context.fill(backend, program, method_name, delegate, data ? data->abi() : nullptr));
-  context.raw().runtime_specs = options.data();
-  context.raw().num_runtime_specs = static_cast<std::uint32_t>(options.size());
+  context.set_options(options);
 
-  detail::NeedSink sink;
+  detail::MemorySink sink;
   const tenon_status status =
-      table->estimate(backend.raw(), &context.raw(), &detail::NeedSink::take, &sink);
+      table->estimate(backend.raw(), &context.raw(), &detail::MemorySink::take, &sink);
   if (status == TENON_STATUS_NOT_SUPPORTED) return out;
   if (status != TENON_STATUS_OK) {
     return take_last_error(backend.host(), status)
@@ -121,7 +78,7 @@ Result<DelegateEstimate> estimate_delegate(const LoadedBackend& backend, const P
   }
   out.is_stated = true;
   out.is_complete = sink.is_complete;
-  out.needs = std::move(sink.needs);
+  out.needs = std::move(sink.devices);
   return out;
 }
 
@@ -144,8 +101,16 @@ Result<std::uint64_t> free_memory(const LoadedBackend& backend, tenon_dl_device 
       .with_context(concat("backend ", backend.id(), ": free_memory"));
 }
 
+std::uint64_t DelegateBytes::total() const noexcept {
+  return detail::add_saturating(weights, detail::add_saturating(workspace, session));
+}
+
 std::uint64_t DelegateMemory::host_bytes() const noexcept {
-  return std::max(lent, detail::add_saturating(host_weights, host_scratch));
+  std::uint64_t sum = 0;
+  for (const DelegateBytes& each : held) {
+    if (is_cpu(each.device)) sum = detail::add_saturating(sum, each.total());
+  }
+  return std::max(lent, sum);
 }
 
 std::uint64_t MethodMemory::host_bytes() const noexcept {

@@ -16,7 +16,8 @@ Result<ImportedMemory> ImportedMemory::import(BackendRef backend, const External
   }
   const tenon_external_memory raw = tenon::detail::to_abi(memory);
   // Checked here as well, so that a mistake is found in each backend in the same way.
-  if (auto checked = tenon::detail::to_external_memory(&raw, table->memory_kinds); !checked.ok()) {
+  if (auto checked = tenon::detail::to_external_memory(&raw, tenon::detail::memory_kinds(*table));
+      !checked.ok()) {
     return std::move(checked).status().with_context(concat("backend ", backend->id()));
   }
   tenon_imported_memory* imported = nullptr;

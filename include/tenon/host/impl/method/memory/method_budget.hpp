@@ -79,20 +79,29 @@ class MethodBudget {
     if (MemoryMeter* const meter = cpu()) meter->set_credit(0);
   }
 
-  /// Takes a further session, by the statements; OutOfResources when it does not fit.
-  [[nodiscard]] Status take_session() {
-    for (std::size_t i = 0; i < meters_.size(); ++i) {
-      const std::uint64_t bytes = session_on(meters_[i].device());
-      if (meters_[i].take(bytes)) continue;
-      while (i-- > 0) meters_[i].give(session_on(meters_[i].device()));
-      for (MemoryMeter& meter : meters_) {
-        if (meter.has_refused()) return refuse(meter, concat("a session of ", bytes));
-      }
-    }
+  /// Takes a further session, by the statements; OutOfResources when it does not fit. Memory that
+  /// it takes of `lent` until `end_session` is part of what its backends have stated.
+  [[nodiscard]] Status begin_session(Arena& lent) {
+    TENON_RETURN_IF_ERROR(take_session());
+    MemoryMeter* const meter = cpu();
+    if (!meter) return ok();
+    lent.set_meter(meter);
+    used_before_session_ = meter->used();
+    meter->set_credit(
+        add_saturating(session_on(meter->device()), room_to_align * estimate_.delegates.size()));
     return ok();
   }
-  void give_session() noexcept {
+  /// The bytes that it took beyond the statements.
+  [[nodiscard]] std::uint64_t end_session() noexcept {
+    MemoryMeter* const meter = cpu();
+    if (!meter) return 0;
+    meter->set_credit(0);
+    return meter->used() - used_before_session_;
+  }
+  /// The session is destroyed, which took `beyond` the statements.
+  void give_session(std::uint64_t beyond) noexcept {
     for (MemoryMeter& meter : meters_) meter.give(session_on(meter.device()));
+    if (MemoryMeter* const meter = cpu()) meter->give(beyond);
   }
 
   /// `outcome`, or when memory of the host was refused since the last call, that as the reason.
@@ -107,6 +116,19 @@ class MethodBudget {
  private:
   MethodBudget() = default;
 
+  /// By the statements alone.
+  Status take_session() {
+    for (std::size_t i = 0; i < meters_.size(); ++i) {
+      const std::uint64_t bytes = session_on(meters_[i].device());
+      if (meters_[i].take(bytes)) continue;
+      while (i-- > 0) meters_[i].give(session_on(meters_[i].device()));
+      for (MemoryMeter& meter : meters_) {
+        if (meter.has_refused()) return refuse(meter, concat("a session of ", bytes));
+      }
+    }
+    return ok();
+  }
+
   static Status refuse(MemoryMeter& meter, std::string_view what) {
     Status out = meter.last_refusal(what);
     meter.forget_refusal();
@@ -116,7 +138,7 @@ class MethodBudget {
   static std::uint64_t held_by(const DelegateEstimate& delegate,
                                tenon_dl_device device = {TENON_DL_CPU, 0}) noexcept {
     std::uint64_t sum = 0;
-    for (const DelegateNeed& need : delegate.needs) {
+    for (const DelegateBytes& need : delegate.needs) {
       if (!is_same_device(need.device, device)) continue;
       sum = add_saturating(sum, add_saturating(need.weights, need.workspace));
     }
@@ -126,7 +148,7 @@ class MethodBudget {
   [[nodiscard]] std::uint64_t session_on(tenon_dl_device device) const noexcept {
     std::uint64_t sum = 0;
     for (const DelegateEstimate& delegate : estimate_.delegates) {
-      for (const DelegateNeed& need : delegate.needs) {
+      for (const DelegateBytes& need : delegate.needs) {
         if (is_same_device(need.device, device)) sum = add_saturating(sum, need.session);
       }
     }
@@ -184,6 +206,7 @@ class MethodBudget {
   std::vector<MemoryMeter> meters_;  // Their addresses are fixed once it is created.
   Arena lent_;
   MethodEstimate estimate_;
+  std::uint64_t used_before_session_ = 0;  // While one is created.
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host::detail

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""abidiff and abidw of Debian's abigail-tools: the ABI of a library by its debug information.
+
+    abi_dump.py LIBRARY FILE.abi.xz    keeps the ABI of a library, for comparisons with later ones
+"""
+
+import lzma
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+INCLUDE = HERE.parents[2] / "include/tenon"
+SUPPRESSIONS = HERE / "suppressions.ini"
+MORE_THAN_APPENDED = re.compile(r"offset changed|data member deletion|\btype of '|type name changed|enumerator|"
+                                r"[1-9][0-9]* Removed (?:function|variable)")
+
+
+def is_there():
+    """Whether both programs are."""
+    return all(map(shutil.which, ("abidiff", "abidw")))
+
+
+def has_debug_information(library):
+    """Without it abidiff compares symbols alone, and finds nothing of types."""
+    done = subprocess.run(["readelf", "--section-headers", "--wide", library], capture_output=True, text=True, check=True)
+    return " .debug_info " in done.stdout
+
+
+def private(library):
+    """Types of C++ behind the handles of the C interface are private: the types of its headers alone are kept. A plugin's
+    object is a template of the SDK."""
+    if not pathlib.Path(library).name.startswith("libtenon."):
+        return []
+    return ["abi", "host/c"]
+
+
+def dump(library):
+    """The ABI as text of XML."""
+    options = [word for folder in private(library) for word in ("--headers-dir", INCLUDE / folder)]
+    done = subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--exported-interfaces-only",
+                           *options, *(["--drop-private-types"] if options else []), library],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"abidw {library}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def compare(old, new, suppressions=SUPPRESSIONS):
+    """The report of abidiff about two libraries or dumps; "" when the new one only adds functions, and members that the
+    suppressions name."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, path in enumerate((pathlib.Path(old), pathlib.Path(new))):
+            text = lzma.decompress(path.read_bytes()).decode() if path.suffix == ".xz" else dump(path)
+            paths.append(pathlib.Path(folder, f"{number}.abi"))
+            paths[-1].write_text(text, encoding="utf-8")
+        report = _abidiff(*paths, "--suppressions", suppressions)
+        # A section excuses every change of its struct (abidiff 2.2), also of members that were there.
+        whole = _abidiff(*paths)
+        return report or (whole if MORE_THAN_APPENDED.search(whole) else "")
+
+
+def _abidiff(*words):
+    done = subprocess.run(["abidiff", "--no-default-suppression", "--no-added-syms", "--no-show-locs", *words],
+                          capture_output=True, text=True, check=False)
+    # Bits: 1 and 2 errors of abidiff, 4 a change, 8 one that is certainly incompatible.
+    if done.returncode & 3:
+        raise RuntimeError(f"abidiff: exit {done.returncode}: {done.stderr or done.stdout}")
+    return done.stdout if done.returncode else ""
+
+
+def main():
+    library, path = sys.argv[1:3]
+    if not has_debug_information(library):
+        sys.exit(f"{library} has no debug information (meson -Ddebug=true)")
+    pathlib.Path(path).write_bytes(lzma.compress(dump(library).encode(), preset=9))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "layout_1_0.h"
