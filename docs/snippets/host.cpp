@@ -2,11 +2,15 @@
 // Code of the pages about applications: host PLUGIN.so MODEL.pte
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -276,6 +280,60 @@ tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Progra
   // [async]
 }
 
+/// An application's own loop, on one thread.
+struct EventLoop {
+  void post(std::function<void()> task) {
+    const std::lock_guard lock(mutex);
+    tasks.push_back(std::move(task));
+    changed.notify_one();
+  }
+  void run_one() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return !tasks.empty(); });
+    const auto task = std::move(tasks.front());
+    tasks.pop_front();
+    lock.unlock();
+    task();
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> tasks;
+};
+
+tenon::host::Executor executor_of(EventLoop& loop) {
+  // [executor]
+  using tenon::host::Executor;
+  const auto run = [&loop](Executor::Task task) {
+    loop.post(std::move(task));
+    return tenon::ok();
+  };
+  const auto park = [&loop](Executor::Task task) -> tenon::Result<Executor::Wake> {
+    return Executor::Wake([&loop, task = std::move(task)] { loop.post(task); });
+  };
+  return Executor(run, park);
+  // [executor]
+}
+
+tenon::Status run_on_a_loop(const std::shared_ptr<const tenon::host::Program>& program,
+                            const tenon::host::BackendRegistry& registry,
+                            const tenon::host::InputTensor& input) {
+  EventLoop loop;
+  TENON_TRY(auto method,
+            tenon::host::Method::load(program, "forward",
+                                      {.registry = &registry, .executor = executor_of(loop)}));
+  TENON_RETURN_IF_ERROR(method->set_input(0, input));
+  TENON_RETURN_IF_ERROR(method->set_input(1, input));
+  bool is_done = false;
+  tenon::Status out;
+  TENON_RETURN_IF_ERROR(method->execute_async([&](tenon::Status outcome) {
+    out = std::move(outcome);
+    is_done = true;
+  }));
+  while (!is_done) loop.run_one();
+  return out;
+}
+
 tenon::Status run(const char* plugin, const char* model) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(plugin));
@@ -302,6 +360,7 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(std::move(second));
 
   TENON_RETURN_IF_ERROR(run_asynchronously(program, registry, input));
+  TENON_RETURN_IF_ERROR(run_on_a_loop(program, registry, input));
   TENON_RETURN_IF_ERROR(run_and_cancel(program, registry, input));
   TENON_RETURN_IF_ERROR(share_threads(program, registry, input));
   TENON_RETURN_IF_ERROR(give_hints(program, registry));

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Holds the headers of the boundary to what was frozen.
 
-    boundary.py check   [INCLUDE [FROZEN...]]   fails when the headers do more than append to what was frozen
-    boundary.py freeze  [INCLUDE [FROZEN...]]   writes the frozen texts of the headers; refused once one is declared
-    boundary.py declare FROZEN DATE COMMIT      declares the freeze: the file is never written again
-    boundary.py status  [INCLUDE [FROZEN...]]   prints what is frozen
-    boundary.py write   [INCLUDE [PAGE]]        writes docs/reference/layout.md
-    boundary.py assertions INCLUDE TARGET       prints a source that compiles where layouts are those of TARGET
+    boundary.py check [INCLUDE]             fails when the headers do more than append to what was frozen
+    boundary.py freeze                      writes the frozen texts of the headers; refused once one is declared
+    boundary.py declare FROZEN DATE COMMIT  declares the freeze: the file is never written again
+    boundary.py write                       writes docs/reference/layout.md
 
 FROZEN is `tests/abi/frozen/INTERFACE-VERSION.json`; README.md here says how it is used. Headers in abi/draft and
 abi/private may change at will, but have no hidden padding either.
@@ -15,52 +13,45 @@ abi/private may change at will, but have no hidden padding either.
 import pathlib
 import sys
 
-from checker import compare, frozen, headers, layout, page
+from checker import compare, frozen, headers, page
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[1] / "include"
+FOLDER = HERE / "frozen"
 HINT = ("{}: the freeze is not declared: `python3 tests/abi/boundary.py freeze` writes the file again where the change is "
         "meant")
 
 
-def frozen_files(words):
-    """Files that were named, or all."""
-    return [pathlib.Path(word) for word in words] or sorted((HERE / "frozen").glob("*.json"))
-
-
-def check(include, files):
+def check(include, folder):
     """Findings; none when all is well."""
     found = compare.state(include)
-    for path in files:
-        stored = frozen.load(path)
+    everything = [frozen.load(path) for path in sorted(folder.glob("*.json"))]
+    for stored in everything:
         problems = compare.compare(stored, include)
         if stored.declared is None:
-            today = frozen.of_headers(stored.interface, include)
-            if not problems and frozen.text_of(today) != frozen.text_of(stored):
-                problems.append(f"{path.name}: expected the text of the headers, found another one")
+            if not problems and frozen.text_of(frozen.of_headers(stored.interface, include)) != frozen.text_of(stored):
+                problems.append(f"{stored.file}: expected the text of the headers, found another one")
             if problems:
-                problems.append(HINT.format(path.name))
+                problems.append(HINT.format(stored.file))
         found += problems
+    there = {stored.interface.name for stored in everything}
+    return found + [f"{name}: expected a frozen text, found none" for name in frozen.INTERFACES if name not in there]
+
+
+def freeze(include, folder):
+    """Writes the frozen texts of today's versions."""
     for interface in frozen.INTERFACES.values():
-        if not any(path.name.startswith(f"{interface.name}-") for path in files):
-            found.append(f"{interface.name}: expected a frozen text, found none")
-    return found
-
-
-def freeze(include, files):
-    """Writes frozen texts; by default those of today's versions."""
-    texts = [frozen.of_headers(interface, include) for interface in frozen.INTERFACES.values()]
-    names = {f"{one.interface.name}-{one.version[0]}.{one.version[1]}.json": one for one in texts}
-    for path in files or [HERE / "frozen" / name for name in names]:
-        if path.name not in names:
-            sys.exit(f"{path}: expected one of the names {', '.join(names)}")
-        if path.exists() and (declared := frozen.load(path).declared):
-            if frozen.text_of(names[path.name]) == frozen.text_of(frozen.load(path)).replace(f'"{declared}"', "null"):
+        today = frozen.of_headers(interface, include)
+        path = folder / today.file
+        if path.exists():
+            stored = frozen.load(path)
+            today.declared = stored.declared
+            if stored.declared and frozen.text_of(today) == frozen.text_of(stored):
                 continue  # The other interface is what is to be written.
-            sys.exit(f"{path.name}: frozen on {declared}: it is never written again; raise "
-                     f"{names[path.name].interface.macros[1]}")
+            if stored.declared:
+                sys.exit(f"{path.name}: frozen on {stored.declared}: it is never written again; raise {interface.macros[1]}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(frozen.text_of(names[path.name]), encoding="utf-8")
+        path.write_text(frozen.text_of(today), encoding="utf-8")
         print(f"wrote {path}")
 
 
@@ -71,53 +62,40 @@ def declare(path, date, commit, include=INCLUDE):
         sys.exit(f"{path.name}: frozen on {stored.declared} already")
     if not frozen.DECLARED.fullmatch(f"{date} {commit}"):
         sys.exit(f"expected YYYY-MM-DD and a commit of 40 digits, found {date} {commit}")
-    others = sorted(path.parent.glob("*.json"))
-    if found := check(include, others):
+    if found := check(include, path.parent):
         sys.exit("\n".join(["not ready for a freeze:", *found]))
     stored.declared = f"{date} {commit}"
     path.write_text(frozen.text_of(stored), encoding="utf-8")
     print(f"{stored.shown}: frozen on {stored.declared}")
 
 
-def status(include, files):
+def status(include, folder):
     """What is frozen, in lines."""
     lines = []
-    for path in files:
+    for path in sorted(folder.glob("*.json")):
         stored = frozen.load(path)
-        boundary = stored.boundary
         lines.append(f"{stored.shown}: " + (f"frozen on {stored.declared}" if stored.declared else "not frozen yet"))
-        lines.append(f"  {len(boundary.structs)} structs, {len(boundary.constants)} constants, {len(boundary.macros)} macros, "
-                     f"{len(boundary.types)} types, {len(boundary.functions)} functions, {len(boundary.extensions)} "
-                     f"extensions, {len(boundary.rules)} rules")
+        lines.append("  " + ", ".join(f"{len(getattr(stored.boundary, name))} {name}" for name in (
+            "structs", "constants", "macros", "types", "functions", "extensions", "rules")))
     everything = frozen.read_all(include)
     drafts = sorted(value for name, value in everything.extensions.items() if "/draft/" in everything.headers[name])
-    lines.append(f"drafts: {', '.join(drafts)}")
-    return lines
+    return lines + [f"drafts: {', '.join(drafts)}"]
 
 
 def main():
-    words = sys.argv[1:]
-    action, rest = (words or ["help"])[0], words[1:]
-    include = pathlib.Path(rest[0]) if rest else INCLUDE
+    action, *words = sys.argv[1:] or ["help"]
     try:
-        if action == "check":
-            files = frozen_files(rest[1:])
-            found = check(include, files)
-            for one in found:
-                print(f"not ok: {one}")
-            print("\n".join(status(include, files)))
+        if action == "check" and len(words) < 2:
+            include = pathlib.Path(*words or [INCLUDE])
+            found = check(include, FOLDER)
+            print("\n".join([*(f"not ok: {one}" for one in found), *status(include, FOLDER)]))
             sys.exit(1 if found else 0)
-        elif action == "freeze":
-            freeze(include, [pathlib.Path(word) for word in rest[1:]])
-        elif action == "declare" and len(rest) == 3:
-            declare(pathlib.Path(rest[0]), rest[1], rest[2])
-        elif action == "status":
-            print("\n".join(status(include, frozen_files(rest[1:]))))
-        elif action == "write":
-            path = pathlib.Path(rest[1]) if len(rest) > 1 else INCLUDE.parent / page.PAGE
-            path.write_text(page.page(include), encoding="utf-8")
-        elif action == "assertions" and len(rest) == 2 and rest[1] in layout.BY_NAME:
-            print(page.assertions(include, layout.BY_NAME[rest[1]]), end="")
+        elif action == "freeze" and not words:
+            freeze(INCLUDE, FOLDER)
+        elif action == "declare" and len(words) == 3:
+            declare(pathlib.Path(words[0]), *words[1:])
+        elif action == "write" and not words:
+            (INCLUDE.parent / page.PAGE).write_text(page.page(INCLUDE), encoding="utf-8")
         else:
             sys.exit(__doc__.strip())
     except headers.Unreadable as error:

@@ -36,35 +36,34 @@ LEAST = 900  # Assertions of one target; there are more.
 
 
 def compilers(words):
-    """(name, target, command)."""
+    """(target, command)."""
     for word in words:
         target, _, command = word.partition(":")
         if target != "clang":
-            yield command, layout.BY_NAME[target], [*shlex.split(command), "-fsyntax-only"]
-        else:
-            for triple, name in CLANG.items():
-                yield f"{command} -target {triple}", layout.BY_NAME[name], [
-                    *shlex.split(command), "-target", triple, "-ffreestanding", "-nostdlibinc", "-fsyntax-only"]
+            yield layout.BY_NAME[target], [*shlex.split(command), "-fsyntax-only"]
+            continue
+        for triple, name in CLANG.items():
+            yield layout.BY_NAME[name], [*shlex.split(command), "-target", triple, "-ffreestanding", "-nostdlibinc",
+                                         "-fsyntax-only"]
 
 
 def main():
     include = pathlib.Path(sys.argv[1])
     failed = count = 0
-    sources = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, target, command in compilers(sys.argv[2:]):
-            if target not in sources:
-                sources[target] = pathlib.Path(folder, f"{target.name}.h")
-                sources[target].write_text(page.assertions(include, target))
-                if sources[target].read_text().count("\nLAYOUT_ASSERT(") < LEAST:
+        for target, command in compilers(sys.argv[2:]):
+            source = pathlib.Path(folder, f"{target.name}.h")
+            if not source.exists():
+                source.write_text(page.assertions(include, target))
+                if source.read_text().count("\nLAYOUT_ASSERT(") < LEAST:
                     sys.exit(f"not ok: expected {LEAST} assertions of {target.name} or more")
-            for language, standard, *options in LANGUAGES:
-                done = subprocess.run([*command, f"-I{include}", "-x", language, standard, *options, sources[target]],
-                                      capture_output=True, text=True, check=False)
+            for language, *options in LANGUAGES:
+                words = [*command, f"-I{include}", "-x", language, *options, source]
+                done = subprocess.run(words, capture_output=True, text=True, check=False)
                 count += 1
                 if done.returncode != 0:
                     failed += 1
-                    print(f"not ok: {name}, {standard}, {target.name}:\n{done.stderr[:3000]}")
+                    print(f"not ok: {target.name}: {shlex.join(map(str, words))}\n{done.stderr[:3000]}")
     print(f"{count} compilations, {failed} failed")
     sys.exit(1 if failed or not count else 0)
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "abi/longer.hpp"
@@ -108,6 +109,17 @@ Result<std::shared_ptr<const LoadedBackend>> get_backend(const tenon_plugin_head
   return plugin->backend(id);
 }
 
+/// Expects that a plugin is refused because `field` states `size` bytes and not `whole` or more.
+void check_short(const tenon_plugin_head& head, const char* field, std::size_t size,
+                 std::size_t whole) {
+  INFO(size);
+  const auto refused = Plugin::from_static(&head);
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring(concat(field, " is ", size, ",")) &&
+                                              ContainsSubstring(concat(whole)) &&
+                                              ContainsSubstring("(TN-BIN-4)"));
+}
+
 /// Runs one delegate once and expects that it adds 1.
 void check_runs(const std::shared_ptr<const LoadedBackend>& backend) {
   LoadedBlob blob(backend, "any");
@@ -141,17 +153,12 @@ TEST_CASE("a plugin whose record is shorter than that of ABI 1.0 is refused", "[
   constexpr std::size_t whole = offsetof(tenon_backend_record, reserved) + sizeof(std::uint32_t);
   const auto api = make_api();
   Object<> object(api);
+  object.head.num_backends = object.body.num_backends = 1;
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{4}, offsetof(tenon_backend_record, tags),
         offsetof(tenon_backend_record, flags), whole - 4}) {
-    INFO(size);
-    object.head.num_backends = object.body.num_backends = 1;
     object.head.record_size = object.records[0].struct_size = static_cast<std::uint32_t>(size);
-    const auto refused = Plugin::from_static(&object.head);
-    CHECK(refused.error() == Error::InvalidArgument);
-    CHECK_THAT(std::string(refused.text()),
-               ContainsSubstring(concat("record_size is ", size, ",")) &&
-                   ContainsSubstring(concat(whole)) && ContainsSubstring("(TN-BIN-4)"));
+    check_short(object.head, "record_size", size, whole);
   }
   object.head.record_size = object.records[0].struct_size = whole;
   const auto plugin = Plugin::from_static(&object.head);
@@ -167,13 +174,8 @@ TEST_CASE("a plugin whose head is shorter than that of ABI 1.0 is refused", "[ab
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{8}, offsetof(tenon_plugin_head, name),
         offsetof(tenon_plugin_head, vendor), offsetof(tenon_plugin_head, sdk_version), whole - 4}) {
-    INFO(size);
     object.head.head_size = static_cast<std::uint32_t>(size);
-    const auto refused = Plugin::from_static(&object.head);
-    CHECK(refused.error() == Error::InvalidArgument);
-    CHECK_THAT(std::string(refused.text()), ContainsSubstring(concat("head_size is ", size, ",")) &&
-                                                ContainsSubstring(concat(whole)) &&
-                                                ContainsSubstring("(TN-BIN-4)"));
+    check_short(object.head, "head_size", size, whole);
   }
   object.head.head_size = whole;
   CHECK(get_backend(object.head).ok());
@@ -216,34 +218,26 @@ TEST_CASE("optional functions are replaced by stubs", "[abi][TN-BCK-3]") {
 }
 
 TEST_CASE("a table without a function that is required is refused by its name", "[abi][TN-BCK-3]") {
-  const auto check_refused = [](const tenon_backend_api& api, const char* missing) {
+  using Api = tenon_backend_api;
+  const std::pair<const char*, void (*)(Api&)> cases[] = {
+      {"open", [](Api& api) { api.open = nullptr; }},
+      {"close", [](Api& api) { api.close = nullptr; }},
+      {"init", [](Api& api) { api.init = nullptr; }},
+      {"execute", [](Api& api) { api.execute = nullptr; }},
+      {"destroy", [](Api& api) { api.destroy = nullptr; }},
+      {"execute", [](Api& api) { api.struct_size = offsetof(Api, execute); }},
+      {"open", [](Api& api) { api.struct_size = sizeof api.struct_size; }},
+  };
+  for (const auto& [missing, remove] : cases) {
+    auto api = make_api();
+    remove(api);
     const Object<> object(api);
     const auto backend = get_backend(object.head);
     INFO(missing);
     CHECK(backend.error() == Error::InvalidArgument);
     CHECK_THAT(std::string(backend.text()),
                ContainsSubstring("backend Second") && ContainsSubstring(concat("`", missing, "`")));
-  };
-  auto api = make_api();
-  api.open = nullptr;
-  check_refused(api, "open");
-  api = make_api();
-  api.close = nullptr;
-  check_refused(api, "close");
-  api = make_api();
-  api.init = nullptr;
-  check_refused(api, "init");
-  api = make_api();
-  api.execute = nullptr;
-  check_refused(api, "execute");
-  api = make_api();
-  api.destroy = nullptr;
-  check_refused(api, "destroy");
-  api = make_api();
-  api.struct_size = offsetof(tenon_backend_api, execute);
-  check_refused(api, "execute");
-  api.struct_size = sizeof api.struct_size;
-  check_refused(api, "open");
+  }
 }
 
 TEST_CASE("a table or a body without a size is refused", "[abi]") {

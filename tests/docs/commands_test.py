@@ -139,7 +139,8 @@ class Sandbox:
         (folder / "pkgconfig/tenon.pc").write_text(
             f"Name: tenon\nDescription: of this tree\nVersion: 0\nCflags: -I{root}/include\n"
             f"plugin_map={root}/include/tenon/abi/tenon-plugin.map\nplugindir=/plugins-1\n"
-            "plugin_cflags=-fPIC -fvisibility=hidden -fvisibility-inlines-hidden\n"
+            "plugin_cflags_c=-fPIC -fvisibility=hidden\n"
+            "plugin_cflags=${plugin_cflags_c} -fvisibility-inlines-hidden\n"
             "plugin_ldflags=-shared -Wl,-z,defs -Wl,--version-script=${plugin_map}\n"
         )
 

@@ -17,8 +17,7 @@ import sys
 MAX_LINES = 600
 MAX_FILES = 25
 # With more files: one for each case, or data.
-LARGE_FOLDERS = ("tests/conformance/cases", "tests/conformance/zoo", "tests/fixtures",
-                 "tests/headers/compile_fail")
+LARGE_FOLDERS = ("tests/conformance/cases", "tests/conformance/zoo", "tests/fixtures")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".mm", ".py", ".fbs", ".sh"}
 FOLDERS = ["include", "examples", "tests", "templates", "reference_backends", "docs"]
 ROOT_SCRIPTS = ["CMakeLists.txt", "meson.build", "dev", ".ci/run"]

@@ -44,9 +44,9 @@ class Packages(unittest.TestCase):
         self.write("CMakeLists.txt", CMAKE_HEAD + text)
         return run("cmake", "-B", "build", *arguments, env=self.env, cwd=self.folder, expect=expect)
 
-    def check_plugin(self, path):
+    def check_plugin(self, path, backend="Add"):
         shown = run("tenon-inspect", path, "--load", "--json", env=self.env).stdout
-        self.assertEqual(json.loads(shown)["record"]["backends"][0]["id"], "Add")
+        self.assertEqual(json.loads(shown)["record"]["backends"][0]["id"], backend)
 
     def test_versions_come_from_one_place(self):
         header = (prefix.path / "include/tenon/abi/version.h").read_text()
@@ -107,6 +107,14 @@ class Packages(unittest.TestCase):
         shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder / "acme.cpp")
         run(line.replace("c++ ", self.env["CXX"] + " ", 1), env=self.env, cwd=self.folder)
         self.check_plugin(self.folder / "acme.so")
+
+    def test_a_plugin_in_c_is_one_line_with_pkg_config_and_no_warning(self):
+        page = (source / "docs/backends/c-and-rust.md").read_text()
+        [line] = re.findall(r"```sh\n(cc .*)\n", page)
+        for path in (source / "examples/backends/in_c").glob("*.[ch]"):
+            shutil.copy(path, self.folder)
+        run(line.replace("cc ", "cc -Werror ", 1), env=self.env, cwd=self.folder)
+        self.check_plugin(self.folder / "in_c.so", "ScaleBias")
 
     @unittest.skipUnless(has_cmake, "there is no cmake")
     def test_cmake_builds_plugins_and_applications(self):

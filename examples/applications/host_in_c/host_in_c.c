@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A host in C11, with `include/tenon/abi` alone: it loads a plugin, opens a backend, gives it a
-// blob and float32 tensors, runs it, and gives everything back. It reads no `.pte` file, has no
-// extensions, and does not compare `cpu_features` of the record with the machine.
+// blob and float32 tensors, runs it, and gives everything back. It reads no `.pte` file and has no
+// extensions.
 
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
@@ -125,6 +125,7 @@ typedef struct {
 
 static void* TENON_CALL allocate(tenon_allocator* allocator, uint64_t nbytes, uint64_t alignment) {
   Pool* pool = (Pool*)(void*)allocator;
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0) return NULL;
   const uint64_t step = alignment < sizeof(void*) ? sizeof(void*) : alignment;
   if (nbytes > SIZE_MAX / 2 || step > SIZE_MAX / 4) return NULL;
   Block* block = malloc(sizeof(*block));
@@ -151,6 +152,7 @@ static void TENON_CALL release(tenon_buffer* buffer) {
   free(buffer->owner);
   buffer->owner = NULL;
   buffer->data = NULL;
+  buffer->nbytes = 0;
 }
 
 // Arguments of the command line.
@@ -306,6 +308,35 @@ static bool is_inside(const tenon_plugin_head* head, uint64_t offset, uint64_t s
          size <= head->object_size - offset;
 }
 
+/// Whether `word` is one of the words behind the colon of `line`.
+static bool has_word(const char* line, const char* word) {
+  const char* colon = strchr(line, ':');
+  const size_t length = strlen(word);
+  for (const char* at = colon ? strstr(colon, word) : NULL; at; at = strstr(at + 1, word)) {
+    if (at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n')) return true;
+  }
+  return false;
+}
+
+/// Whether the CPU has each feature in the list. One that /proc/cpuinfo does not name, such as a
+/// level of the x86-64 psABI, counts as missing.
+static bool has_features(const char* list) {
+  char line[16384] = "";
+  FILE* file = *list != '\0' ? fopen("/proc/cpuinfo", "r") : NULL;
+  bool is_found = false;
+  while (file && !is_found && fgets(line, sizeof(line), file)) {
+    is_found = strncmp(line, "flags", 5) == 0 || strncmp(line, "Features", 8) == 0;
+  }
+  if (file) fclose(file);
+  char names[TENON_FEATURES_SIZE];
+  snprintf(names, sizeof(names), "%s", list);
+  bool has_all = true;
+  for (const char* name = strtok(names, ", "); name && has_all; name = strtok(NULL, ", ")) {
+    has_all = is_found && has_word(line, name);
+  }
+  return has_all;
+}
+
 /// Checks the head, and finds the table of backend `id`.
 static int find_backend(const Call* call, const void* object, const tenon_backend_api** out) {
   const char* path = call->plugin;
@@ -351,6 +382,10 @@ static int find_backend(const Call* call, const void* object, const tenon_backen
     if (record->flags >> 16 != 0) {
       return fail(EXIT_LOAD, "%s: flags: expected none of the upper 16, found 0x%" PRIx32, path,
                   record->flags);
+    }
+    if (!has_features(record->cpu_features)) {
+      return fail(EXIT_LOAD, "%s: cpu_features: expected a CPU with %s, found one without", path,
+                  record->cpu_features);
     }
     const tenon_backend_api* api = body->backends[i];
     if (!api || !TENON_HAS_MEMBER(*api, destroy) || !api->open || !api->close || !api->init ||

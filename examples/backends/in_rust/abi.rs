@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The structs of `tenon/abi` that this plugin needs, member for member. `docs/reference/layout.md`
-// has the sizes and offsets, which `layout` at the end compares when the plugin is compiled.
+// The structs of `tenon/abi` that plugins need, member for member, and what fills their texts.
+// `docs/reference/layout.md` has the sizes and offsets, which `layout` compares when a plugin is
+// compiled. Tests build another plugin with this file (tests/conformance/zoo/rust), and each plugin
+// uses a part of it.
+#![allow(dead_code)]
 
 use core::ffi::{c_char, c_void};
+use core::fmt::{Arguments, Write};
 
 pub type Status = u32;
 
@@ -14,10 +18,12 @@ pub const INVALID_TYPE: Status = 0x13;
 pub const NOT_FOUND: Status = 0x20;
 pub const MEMORY_ALLOCATION_FAILED: Status = 0x21;
 pub const INVALID_PROGRAM: Status = 0x23;
+pub const INVALID_EXTERNAL_DATA: Status = 0x24;
 pub const DELEGATE_INVALID_COMPATIBILITY: Status = 0x30;
 
 pub const DL_FLOAT: u8 = 2;
 pub const DL_CPU: i32 = 1;
+pub const SCALAR_TYPE_FLOAT: i32 = 6;
 pub const VALUE_TENSOR: u32 = 1;
 pub const OPTION_DOUBLE: u32 = 3;
 pub const OPTION_AT_RUNTIME: u32 = 1;
@@ -52,7 +58,14 @@ pub struct Buffer {
     pub data: *const u8,
     pub nbytes: u64,
     pub owner: *mut c_void,
-    pub release: unsafe extern "C" fn(*mut Buffer),
+    pub release: Option<unsafe extern "C" fn(*mut Buffer)>,
+}
+
+#[repr(C)]
+pub struct NamedDataMap {
+    pub struct_size: u32,
+    pub num_keys: u32,
+    pub get_data: unsafe extern "C" fn(*const NamedDataMap, *const u8, u64, *mut Buffer) -> Status,
 }
 
 // tensor.h
@@ -124,6 +137,15 @@ pub struct Setting {
     pub as_: OptionAs,
 }
 
+#[repr(C)]
+pub struct CompileSpec {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub key: *const c_char,
+    pub value: *const u8,
+    pub value_size: u64,
+}
+
 /// The members of `tenon_init_context` up to the last one that is read. A reader needs no others.
 #[repr(C)]
 pub struct InitContext {
@@ -132,16 +154,23 @@ pub struct InitContext {
     pub host: *const Host,
     pub method_name: *const c_char,
     pub processed: *mut Buffer,
-    pub compile_specs: *const c_void,
+    pub compile_specs: *const CompileSpec,
     pub runtime_allocator: *mut Allocator,
-    pub named_data_map: *const c_void,
+    pub named_data_map: *const NamedDataMap,
     pub tracer: *const c_void,
     pub runtime_specs: *const Setting,
     pub num_runtime_specs: u32,
 }
 
-/// Opaque here: `execute` uses nothing of it.
-pub type ExecutionContext = c_void;
+/// The members of `tenon_execution_context` up to the last one that is read.
+#[repr(C)]
+pub struct ExecutionContext {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub host: *const Host,
+    pub method_name: *const c_char,
+    pub temp_allocator: *mut Allocator,
+}
 
 #[repr(C)]
 pub struct BackendApi<Backend, Delegate> {
@@ -241,9 +270,55 @@ const _: () = {
     assert!(size_of::<Host>() == 56 && size_of::<Buffer>() == 40 && size_of::<Allocator>() == 16);
     assert!(size_of::<Tensor>() == 96 && offset_of!(Tensor, dim_order) == 56);
     assert!(size_of::<Value>() == 24 && size_of::<Setting>() == 32);
+    assert!(size_of::<NamedDataMap>() == 16 && size_of::<CompileSpec>() == 32);
     assert!(offset_of!(InitContext, num_runtime_specs) == 72);
+    assert!(offset_of!(ExecutionContext, temp_allocator) == 24);
     assert!(size_of::<BackendApi<Unit, Unit>>() == 64 && size_of::<OptionSpec>() == 64);
     assert!(size_of::<Options<Unit>>() == 32 && size_of::<Body<Unit, Unit>>() == 16);
     assert!(size_of::<Head>() == 360 && size_of::<Record>() == 600);
 };
 // [layout]
+
+// Texts.
+
+/// The text of a failure, cut off where the buffer ends.
+struct Text {
+    bytes: [u8; 256],
+    size: usize,
+}
+
+impl Write for Text {
+    fn write_str(&mut self, part: &str) -> core::fmt::Result {
+        for (to, from) in self.bytes.iter_mut().skip(self.size).zip(part.bytes()) {
+            *to = from;
+            self.size += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the host the reason of a failure, and returns `status`.
+pub unsafe fn fail(host: *const Host, status: Status, arguments: Arguments) -> Status {
+    let mut text = Text { bytes: [0; 256], size: 0 };
+    let _ = text.write_fmt(arguments);
+    ((*host).set_last_error)(host, status, text.bytes.as_ptr(), text.size as u64);
+    status
+}
+
+macro_rules! fail {
+    ($host:expr, $status:expr, $($format:tt)*) => {
+        $crate::abi::fail($host, $status, format_args!($($format)*))
+    };
+}
+
+/// A field of `SIZE` bytes: the text, and zeros.
+pub const fn field<const SIZE: usize>(text: &str) -> [u8; SIZE] {
+    let mut out = [0; SIZE];
+    let mut i = 0;
+    while i < text.len() {
+        out[i] = text.as_bytes()[i];
+        i += 1;
+    }
+    assert!(i < SIZE, "the field ends with NUL");
+    out
+}

@@ -8,11 +8,11 @@
 // delegate from the allocator that the host gives to `init`.
 #![no_std]
 
+#[macro_use]
 mod abi;
 
 use abi::*;
 use core::ffi::{c_char, c_void, CStr};
-use core::fmt::{Arguments, Write};
 use core::mem::{offset_of, size_of};
 use core::ptr::{addr_of, null};
 use core::slice::from_raw_parts;
@@ -42,38 +42,6 @@ struct Delegate {
     a: f32,
     b: f32,
     gain: f32,
-}
-
-// Failures.
-
-/// The text of a failure, cut off where the buffer ends.
-struct Text {
-    bytes: [u8; 256],
-    size: usize,
-}
-
-impl Write for Text {
-    fn write_str(&mut self, part: &str) -> core::fmt::Result {
-        for (to, from) in self.bytes.iter_mut().skip(self.size).zip(part.bytes()) {
-            *to = from;
-            self.size += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Gives the host the reason of a failure, and returns `status`.
-unsafe fn fail(host: *const Host, status: Status, arguments: Arguments) -> Status {
-    let mut text = Text { bytes: [0; 256], size: 0 };
-    let _ = text.write_fmt(arguments);
-    ((*host).set_last_error)(host, status, text.bytes.as_ptr(), text.size as u64);
-    status
-}
-
-macro_rules! fail {
-    ($host:expr, $status:expr, $($format:tt)*) => {
-        fail($host, $status, format_args!($($format)*))
-    };
 }
 
 // Options.
@@ -371,18 +339,6 @@ unsafe extern "C" fn get_extension(_: *mut Backend, id: *const c_char) -> *const
 }
 
 // The object that hosts find.
-
-/// A field of `SIZE` bytes: the text, and zeros.
-const fn field<const SIZE: usize>(text: &str) -> [u8; SIZE] {
-    let mut out = [0; SIZE];
-    let mut i = 0;
-    while i < text.len() {
-        out[i] = text.as_bytes()[i];
-        i += 1;
-    }
-    assert!(i < SIZE, "the field ends with NUL");
-    out
-}
 
 #[repr(C)]
 pub struct Plugin {

@@ -164,8 +164,10 @@ typedef struct tenon_backend_api {
   /// OK when the backend can process delegation calls on this machine. Any failure means that it
   /// cannot; its text says why ("no CUDA driver: libcuda.so.1 not found").
   /// A backend that needs nothing may leave it NULL: a host then takes the backend for available.
+  /// A host need not call it before `init`.
   ///
   ///   TN-BCK-6  MUST report the truth on a machine without the device, and MUST NOT crash there.
+  ///             `init` MUST fail there, whether or not the host has asked.
   tenon_status(TENON_CALL* is_available)(tenon_backend* backend);
 
   /// Loads one blob.
@@ -192,6 +194,11 @@ typedef struct tenon_backend_api {
   /// Runs one loaded blob once. `args` lists inputs, then outputs, in the order in which the blob
   /// was lowered. An output of dynamic shape has the sizes it was last given, at first its bounds:
   /// the backend resizes it.
+  ///
+  /// Inputs may share memory with each other. An output shares none with another argument, unless
+  /// the blob was lowered for that, as for a state that is updated in place. The memory plan of the
+  /// program guarantees that, and the application where it gives the memory; a host does not check
+  /// it. What is in memory that an output shares all the same is unspecified after the call.
   ///
   ///   TN-EXE-1  MUST accept any number of calls between `init` and `destroy`.
   ///   TN-EXE-2  MUST NOT write to an input.

@@ -37,9 +37,10 @@ typedef struct tenon_host {
   /// Absolute path of the plugin's file; "" when the plugin is linked into the application.
   const char* plugin_path;
 
-  /// Keeps `text` as the reason of the failure that the plugin is about to return. The host copies
-  /// it; a later call on the same thread replaces it. The host uses it for a function that returns
-  /// `status`, and not for one that returns another number.
+  /// Keeps `text` as the reason of the failure that the plugin is about to return, also where a
+  /// function of the host has failed: only `permit_code` keeps a reason for the plugin. The host
+  /// copies the text; a later call on the same thread replaces it. The host uses it for a function
+  /// that returns `status`, and not for one that returns another number.
   ///
   /// [any, never] Inside a call from the host.
   void(TENON_CALL* set_last_error)(const struct tenon_host* host, tenon_status status,
@@ -74,8 +75,10 @@ typedef struct tenon_allocator {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// `nbytes` bytes of unspecified content, aligned to `alignment` (a power of two), or NULL.
-  /// Single blocks cannot be freed: all are freed together at the end of the allocator's lifetime.
+  /// `nbytes` bytes of unspecified content, aligned to `alignment`, or NULL. 0 bytes are a block,
+  /// too: its address is aligned and not NULL. An `alignment` that is not a power of two, 0
+  /// included, gives NULL. Single blocks cannot be freed: all are freed together at the end of the
+  /// allocator's lifetime.
   ///
   /// [per-delegate, null] Inside `init` (runtime allocator: memory until after `destroy`) or inside
   /// `execute` (temp allocator: memory until `execute` returns).
@@ -91,11 +94,11 @@ typedef struct tenon_allocator {
 typedef struct tenon_buffer {
   uint32_t struct_size;
   uint32_t reserved;
-  const void* data;  ///< Read-only. NULL exactly when `nbytes` is 0 or after `release`.
-  uint64_t nbytes;
-  void* owner;  ///< The host's; meaningless to a plugin.
+  const void* data;  ///< Read-only. NULL exactly when `nbytes` is 0.
+  uint64_t nbytes;   ///< 0 after `release`.
+  void* owner;       ///< The host's; meaningless to a plugin.
 
-  /// Releases the bytes. May be called twice.
+  /// Releases the bytes, and sets `data` to NULL and `nbytes` to 0. May be called twice.
   ///
   /// [any, takes, never] Until `destroy`; the host releases the buffer after `destroy` if the
   /// plugin did not.

@@ -36,7 +36,7 @@ typedef struct tenon_memory_use {
   uint32_t reserved;
   tenon_dl_device device;  ///< TENON_DL_CPU is the memory of the process.
   uint64_t nbytes;
-  const char* kind;              ///< TENON_MEMORY_..., NUL-terminated, never NULL.
+  const char* kind;              ///< TENON_MEMORY_..., NUL-terminated, never NULL or empty.
   const void* reserved_pointer;  ///< NULL.
 } tenon_memory_use;
 

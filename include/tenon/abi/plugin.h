@@ -101,7 +101,10 @@ typedef struct tenon_backend_record {
   char id[TENON_ID_SIZE];
   char tags[TENON_TEXT_SIZE];  ///< Comma-separated: "experimental,cpu". May be empty.
   /// Comma-separated features that the CPU must have, by their names in Linux's /proc/cpuinfo
-  /// ("avx2,fma,amx_int8", "asimddp,sve").
+  /// ("avx2,fma,amx_int8", "asimddp,sve"), in macOS by those in sysctl's hw.optional.arm; or a
+  /// level of the x86-64 psABI ("x86-64-v3"). Each function of the backend may use them: a host
+  /// compares them before `open`, and opens no backend with a feature that the CPU lacks or that
+  /// the host does not know. Loading the library uses none (TN-BIN-2).
   char cpu_features[TENON_FEATURES_SIZE];
   char description[TENON_TEXT_SIZE];  ///< One line for a person.
 

@@ -15,7 +15,8 @@
 ///             A host maps an unknown number to TENON_STATUS_INTERNAL.
 ///   TN-ERR-2  A plugin that fails MUST call `tenon_host.set_last_error` first, on the thread that
 ///             was called, with a text that names the argument or field, what was expected and what
-///             was found.
+///             was found. It MUST do so, too, when it fails because a function of the host failed,
+///             other than `permit_code` (TN-COD-3).
 typedef uint32_t tenon_status;
 
 enum {

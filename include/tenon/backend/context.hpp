@@ -23,7 +23,8 @@ class Allocator {
  public:
   explicit Allocator(tenon_allocator* allocator) noexcept : allocator_(allocator) {}
 
-  /// `nbytes` bytes aligned to `alignment` (a power of two), or null.
+  /// `nbytes` bytes aligned to `alignment`, or null: without memory, and for an alignment that is
+  /// not a power of two. 0 bytes are an address that is not null.
   [[nodiscard]] void* allocate(std::size_t nbytes,
                                std::size_t alignment = alignof(std::max_align_t)) const noexcept {
     return allocator_->allocate(allocator_, nbytes, alignment);

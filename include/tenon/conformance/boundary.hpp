@@ -25,9 +25,6 @@ using OnFinding = std::function<void(Finding)>;
 struct HostShape {
   std::uint16_t abi_major = TENON_ABI_MAJOR;
   std::uint16_t abi_minor = TENON_ABI_MINOR;
-  std::uint32_t host_size = sizeof(tenon_host);
-  std::uint32_t init_context_size = sizeof(tenon_init_context);
-  std::uint32_t execution_context_size = sizeof(tenon_execution_context);
   /// Bytes of 0xA5 at the end of each struct that count as part of it: members of later versions.
   std::uint32_t unknown_bytes = 0;
   bool host_extensions = true;        ///< Whether `get_extension` of the host is passed on.

@@ -21,19 +21,9 @@ namespace tenon::isolated {
 
 /// An option that was read from a message; `texts` keeps what it points to.
 [[nodiscard]] inline tenon_option take_option(Reader& from, std::list<std::string>& texts) {
-  tenon_option out{};
-  out.struct_size = sizeof out;
-  out.key = texts.emplace_back(from.get_text()).c_str();
-  out.type = from.get<std::uint32_t>();
-  if (out.type == TENON_OPTION_STRING || out.type == TENON_OPTION_BYTES) {
-    const std::string& bytes = texts.emplace_back(from.get_text());
-    out.as.span = {bytes.data(), bytes.size()};
-  } else if (out.type == TENON_OPTION_BOOL) {
-    out.as.boolean = from.get<std::int64_t>() != 0;
-  } else {
-    out.as.integer = from.get<std::int64_t>();
-  }
-  return out;
+  return take_option(from, [&texts](std::string_view text) -> const std::string& {
+    return texts.emplace_back(text);
+  });
 }
 
 /// A worker's description of the backend that it opened, from which `get_extension` answers. Its

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "boundary/facts.hpp"
 #include "guest_backend.hpp"
 #include "guest_host.hpp"
 #include "guest_memory.hpp"
@@ -163,19 +164,8 @@ struct GuestInit {
   }
 
   [[nodiscard]] tenon_option take_option(Reader& from) {
-    tenon_option out{};
-    out.struct_size = sizeof out;
-    out.key = keep(from.get_text()).c_str();
-    out.type = from.get<std::uint32_t>();
-    if (out.type == TENON_OPTION_STRING || out.type == TENON_OPTION_BYTES) {
-      const std::string& bytes = keep(from.get_text());
-      out.as.span = {bytes.data(), bytes.size()};
-    } else if (out.type == TENON_OPTION_BOOL) {
-      out.as.boolean = static_cast<std::uint8_t>(from.get<std::int64_t>());
-    } else {
-      out.as.integer = from.get<std::int64_t>();
-    }
-    return out;
+    return isolated::take_option(
+        from, [this](std::string_view text) -> const std::string& { return keep(text); });
   }
 
   /// Reads the context of a session, as the application wrote it, behind the number of the state.

@@ -36,6 +36,7 @@ npu_status fail(npu_status status, const char* format, Values... values) {
   std::snprintf(last_error, sizeof last_error, format, values...);
   return status;
 }
+npu_status fail(npu_status status, const char* text) { return fail(status, "%s", text); }
 
 template <class T>
 T read(const unsigned char* at) {

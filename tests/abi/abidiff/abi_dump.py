@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""abidiff and abidw of Debian's abigail-tools: the ABI of a library by its debug information.
-
-    abi_dump.py LIBRARY FILE.abi.xz    keeps the ABI of a library, for comparisons with later ones
-"""
+"""abidiff and abidw of Debian's abigail-tools: the ABI of a library by its debug information."""
 
 import lzma
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,20 +26,15 @@ def has_debug_information(library):
     return " .debug_info " in done.stdout
 
 
-def private(library):
-    """Types of C++ behind the handles of the C interface are private: the types of its headers alone are kept. A plugin's
-    object is a template of the SDK."""
-    if not pathlib.Path(library).name.startswith("libtenon."):
-        return []
-    return ["abi", "host/c"]
-
-
 def dump(library):
     """The ABI as text of XML."""
-    options = [word for folder in private(library) for word in ("--headers-dir", INCLUDE / folder)]
+    # Types of C++ behind the handles of the C interface are private: the types of its headers alone are kept. A plugin's
+    # object is a template of the SDK.
+    options = []
+    if pathlib.Path(library).name.startswith("libtenon."):
+        options = ["--headers-dir", INCLUDE / "abi", "--headers-dir", INCLUDE / "host/c", "--drop-private-types"]
     done = subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--exported-interfaces-only",
-                           *options, *(["--drop-private-types"] if options else []), library],
-                          capture_output=True, text=True, check=False)
+                           *options, library], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"abidw {library}: exit {done.returncode}: {done.stderr}")
     return done.stdout
@@ -71,14 +62,3 @@ def _abidiff(*words):
     if done.returncode & 3:
         raise RuntimeError(f"abidiff: exit {done.returncode}: {done.stderr or done.stdout}")
     return done.stdout if done.returncode else ""
-
-
-def main():
-    library, path = sys.argv[1:3]
-    if not has_debug_information(library):
-        sys.exit(f"{library} has no debug information (meson -Ddebug=true)")
-    pathlib.Path(path).write_bytes(lzma.compress(dump(library).encode(), preset=9))
-
-
-if __name__ == "__main__":
-    main()

@@ -9,53 +9,34 @@ from checker import headers, layout
 
 def compare(frozen, include):
     """Findings about the headers of today, which must only append to a frozen text."""
-    today = frozen_texts.of_headers(frozen.interface, include)
-    comparison = Comparison(frozen, today, frozen_texts.read_all(include))
-    comparison.run()
-    return comparison.found
+    return Comparison(frozen, frozen_texts.of_headers(frozen.interface, include), frozen_texts.read_all(include)).run()
 
 
 def state(include):
     """Findings about the headers of today by themselves."""
     everything = frozen_texts.read_all(include)
-    public = headers.Boundary(structs={name: struct for name, struct in everything.structs.items()
-                                       if "/private/" not in everything.headers[name]}, headers=everything.headers)
-    found = padding(public, everything)
+    found = [finding for name, struct in sorted(everything.structs.items()) if "/private/" not in everything.headers[name]
+             for finding in padding(name, struct, everything, everything.headers[name])]
     for interface in frozen_texts.INTERFACES.values():
         found += foreign_types(frozen_texts.read(interface, include), everything)
     return found
 
 
-def padding(boundary, everything):
-    """Bytes of structs that no member has. Between members of 8 bytes and pointers of 4 they cannot be avoided, so that
-    holes are looked for on 64 bits alone."""
-    found = []
-    for name in sorted(boundary.structs):
-        layouts = {target.name: layout.of(name, target, everything) for target in layout.TARGETS}
-        tails = [f"{target} {one.tail}" for target, one in layouts.items() if one.tail]
-        if tails:
-            mend = " and ".join(f"`{text};`" for text in layout.mend(name, everything))
-            found.append(f"{name}: hidden padding at the end: expected 0 bytes, found {', '.join(tails)} "
-                         f"(bytes by target): append {mend} ({boundary.headers[name]})")
-        for size, member in layouts["LP64"].holes:
-            found.append(f"{name}.{member}: hidden padding before the member: expected 0 bytes, found LP64 {size} "
-                         f"(bytes by target) ({boundary.headers[name]})")
-        found += _inside(name, boundary.structs[name], everything, boundary.headers[name])
-    return found
-
-
-def _inside(name, aggregate, everything, header):
-    """The same for unions and structs that are declared in a struct."""
-    found = []
+def padding(name, aggregate, everything, header):
+    """Bytes of a struct or union that no member has. Between members of 8 bytes and pointers of 4 they cannot be avoided,
+    so that holes are looked for on 64 bits alone."""
+    layouts = {target.name: layout.of_aggregate(aggregate, target, everything) for target in layout.TARGETS}
+    tails = [f"{target} {one.tail}" for target, one in layouts.items() if one.tail]
+    if tails:
+        mend = [f"`{text};`" for text in layout.mend(aggregate, everything)] if name in everything.structs else []
+        yield (f"{name}: hidden padding at the end: expected 0 bytes, found {', '.join(tails)} (bytes by target)"
+               + (": append " if mend else "") + f"{' and '.join(mend)} ({header})")
+    for size, member in layouts["LP64"].holes:
+        yield (f"{name}.{member}: hidden padding before the member: expected 0 bytes, found LP64 {size} (bytes by target) "
+               f"({header})")
     for member in aggregate.members:
         if isinstance(member.base, headers.Aggregate):
-            tails = [f"{target.name} {one.tail}" for target in layout.TARGETS
-                     if (one := layout.of_aggregate(member.base, target, everything)).tail]
-            if tails:
-                found.append(f"{name}.{member.name}: hidden padding at the end: expected 0 bytes, found {', '.join(tails)} "
-                             f"(bytes by target) ({header})")
-            found += _inside(f"{name}.{member.name}", member.base, everything, header)
-    return found
+            yield from padding(f"{name}.{member.name}", member.base, everything, header)
 
 
 def _declarations(boundary):
@@ -69,34 +50,26 @@ def _declarations(boundary):
 
 def foreign_types(boundary, everything):
     """Types of drafts and of private headers in what is frozen."""
-    found = []
+    drafts = tuple(f"{interface.folder}/{draft}/" for interface in frozen_texts.INTERFACES.values()
+                   for draft in interface.drafts)
     for about, text in _declarations(boundary):
         for word in sorted(set(re.findall(r"\btenon_\w+", text))):
-            header = everything.headers.get(word)
-            if header and (word in everything.structs or word in everything.types) and _is_draft(header):
-                found.append(f"{about}: expected types of frozen headers, found `{word}` of {header}")
-    return found
-
-
-def _is_draft(header):
-    return any(header.startswith(f"{interface.folder}/{draft}/")
-               for interface in frozen_texts.INTERFACES.values() for draft in interface.drafts)
+            header = everything.headers.get(word, "")
+            if (word in everything.structs or word in everything.types) and header.startswith(drafts):
+                yield f"{about}: expected types of frozen headers, found `{word}` of {header}"
 
 
 def holders_by_value(name, everything):
-    """(struct or function, member, whether it is the last one) for each place that holds a struct itself."""
+    """Each place that holds a struct itself and not a pointer to it, in words."""
+    by_value = re.compile(rf"\b{name}\b(?! ?(?:const ?)?\*)")
     for holder, struct in everything.structs.items():
         for member in struct.members:
-            if _by_value(name, member.declaration):
-                yield holder, member.name, member == struct.members[-1]
+            if by_value.search(member.declaration):
+                yield (f"as `{member.name}`, the last member of {holder}" if member == struct.members[-1]
+                       else f"as {holder}.{member.name}")
     for about, text in _declarations(everything):
-        if "(" in text and _by_value(name, text):
-            yield about, None, False
-
-
-def _by_value(name, text):
-    """Not a pointer to it."""
-    return re.search(rf"\b{name}\b(?! ?(?:const ?)?\*)", text) is not None
+        if "(" in text and by_value.search(text):
+            yield f"in `{about}`"
 
 
 def _without_name(member):
@@ -115,6 +88,7 @@ class Comparison:
                                      constants={**everything.constants, **frozen.boundary.constants})
 
     def run(self):
+        """The findings."""
         before, now = self.frozen.boundary, self.today.boundary
         for name, struct in before.structs.items():
             if name in now.structs:
@@ -122,26 +96,23 @@ class Comparison:
             else:
                 self.found.append(f"{name}: expected a struct of {len(struct.members)} members, found none")
         self.added += [f"the struct {name}" for name in now.structs if name not in before.structs]
-        for table, singular in (("constants", "constant"), ("macros", "macro"), ("types", "type"), ("functions", "function")):
-            self.table(getattr(before, table), getattr(now, table), singular)
-        self.rules(before.rules, now)
-        self.version()
-
-    def table(self, before, now, singular):
-        for name, value in before.items():
-            if name not in now:
-                self.found.append(f"{name}: expected the {singular} `{value}`, found none")
-            elif now[name] != value:
-                self.found.append(f"{name}: expected the {singular} `{value}`, found `{now[name]}`")
-        self.added += [f"the {singular} {name}" for name in now if name not in before]
-
-    def rules(self, before, now):
-        for name, value in before.items():
+        for table in ("constants", "macros", "types", "functions"):
+            self.table(getattr(before, table), getattr(now, table), table.removesuffix("s"))
+        for name, value in before.rules.items():
             if name not in now.rules:
                 self.found.append(f"{name}: the rule was removed: expected its text with the hash {value}, found none")
             elif now.rules[name] != value:
                 self.found.append(f"{name}: the text of the rule changed: expected the hash {value}, found {now.rules[name]} "
                                   f"of \"{now.rule_texts[name]}\": a rule with another meaning takes a new number")
+        self.version()
+        return self.found
+
+    def table(self, before, now, singular):
+        for name, value in before.items():
+            if now.get(name) != value:
+                found = f"`{now[name]}`" if name in now else "none"
+                self.found.append(f"{name}: expected the {singular} `{value}`, found {found}")
+        self.added += [f"the {singular} {name}" for name in now if name not in before]
 
     def version(self):
         (major, minor), (now_major, now_minor) = self.frozen.version, self.today.version
@@ -150,7 +121,7 @@ class Comparison:
             self.found.append(f"{names[0]}: expected {major}, found {now_major}")
         elif now_minor < minor:
             self.found.append(f"{names[1]}: expected {minor} or more, found {now_minor}")
-        elif self.added and now_minor == minor:
+        elif now_minor == minor:
             self.found += [f"{names[1]}: expected {minor + 1} or more, as {one} was added to {self.frozen.shown}, found "
                            f"{now_minor}" for one in self.added]
 
@@ -164,44 +135,35 @@ class Comparison:
 
     def changed(self, name, before, now, at):
         """The first difference of the members that were there."""
-        expected = before[at]
-        found = now[at] if at < len(now) else None
+        expected, found = before[at], now[at] if at < len(now) else None
         names, now_names = [member.name for member in before], [member.name for member in now]
-        shown = f"expected `{expected.declaration}`, found " + (f"`{found.declaration}`" if found else "the end")
-        if found is None or expected.name not in now_names and found.name in names:
-            return f"{name}.{expected.name}: the member was removed: {shown}"
-        if expected.name == found.name:
+        about, what, sizes = expected.name, "the member was removed", ""
+        if found is None:
+            pass
+        elif expected.name == found.name:
             sizes = self.sizes(name, at)
-            if sizes:
-                return f"{name}.{expected.name}: the member was resized: {shown} ({sizes})"
-            return f"{name}.{expected.name}: the member was changed: {shown}"
-        if expected.name in now_names and found.name in names:
-            return f"{name}.{expected.name}: the members were reordered: {shown}"
-        if expected.name in now_names:
-            return f"{name}.{found.name}: the member was inserted: {shown}"
-        if _without_name(expected) == _without_name(found):
-            return f"{name}.{expected.name}: the member was renamed: {shown}"
-        return f"{name}.{expected.name}: the member was removed: {shown}"
+            what = "the member was resized" if sizes else "the member was changed"
+        elif expected.name in now_names and found.name in names:
+            what = "the members were reordered"
+        elif expected.name in now_names:
+            about, what = found.name, "the member was inserted"
+        elif found.name not in names and _without_name(expected) == _without_name(found):
+            what = "the member was renamed"
+        return (f"{name}.{about}: {what}: expected `{expected.declaration}`, found "
+                + (f"`{found.declaration}`" if found else "the end") + (f" ({sizes})" if sizes else ""))
 
     def sizes(self, name, at):
         """"LP64: 4 and 8 bytes", where the sizes of a member differ."""
-        out = []
-        for target in layout.TARGETS:
-            before = layout.of(name, target, self.then).places[at].size
-            now = layout.of(name, target, self.everything).places[at].size
-            if before != now:
-                out.append(f"{target.name}: {before} and {now} bytes")
-        return ", ".join(out)
+        pairs = {target.name: [layout.of(name, target, boundary).places[at].size for boundary in (self.then, self.everything)]
+                 for target in layout.TARGETS}
+        return ", ".join(f"{target}: {before} and {now} bytes" for target, (before, now) in pairs.items() if before != now)
 
     def grown(self, name, before, now):
         new = now[len(before)]
-        shown = f"expected no member after `{before[-1].declaration}`, found `{new.declaration}`"
-        if before[0].declaration != "uint32_t struct_size":
-            self.found.append(f"{name}.{new.name}: the struct must not grow, as it has no struct_size: {shown}")
-        for holder, member, is_last in holders_by_value(name, self.everything):
-            place = (f"as `{member}`, the last member of {holder}" if is_last else f"as {holder}.{member}" if member
-                     else f"in `{holder}`")
-            self.found.append(f"{name}.{new.name}: the struct must not grow, as it is held by value {place}: {shown}")
+        reasons = ["it has no struct_size"] if before[0].declaration != "uint32_t struct_size" else []
+        reasons += [f"it is held by value {place}" for place in holders_by_value(name, self.everything)]
+        self.found += [f"{name}.{new.name}: the struct must not grow, as {reason}: expected no member after "
+                       f"`{before[-1].declaration}`, found `{new.declaration}`" for reason in reasons]
         for target in layout.TARGETS:
             size = layout.of(name, target, self.then).size
             place = layout.of(name, target, self.everything).places[len(before)]

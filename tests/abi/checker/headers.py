@@ -11,8 +11,9 @@ import hashlib
 import re
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|\w+|\.\.\.|##|[^\s\w]')
-RULE = re.compile(r"^\s*///( {2,})(TN-[A-Z]{3}-[0-9]+)\s+(.*)$")
-COMMENT = re.compile(r"^\s*///(?!<)(.*)$")
+# The rest of a rule is further to the right than its number (tests/conformance/rules/rulebook.hpp).
+NUMBER = r"TN-[A-Z]{3}-[0-9]+"
+RULE = re.compile(rf"^[ \t]*///( {{2,}})({NUMBER})[ \t]+(.*(?:\n[ \t]*///\1 +(?!{NUMBER}\s)\S.*)*)$", re.M)
 
 
 class Unreadable(Exception):
@@ -136,7 +137,8 @@ class _Reader:
 
     def read(self, name, text):
         self.header = name
-        self._rules(text)
+        for _, rule, lines in RULE.findall(text):
+            self._put(self.boundary.rule_texts, rule, " ".join(re.sub(r"\n[ \t]*///", " ", lines).split()))
         text = re.sub(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|//[^\n]*',
                       lambda match: match[0] if match[0].startswith('"') else " ", text, flags=re.S)
         declarations = self._preprocessed(re.sub(r"\\\n", " ", text))
@@ -146,33 +148,18 @@ class _Reader:
             except Unreadable as error:
                 raise Unreadable(f"{name}: {error}") from None
 
-    def _rules(self, text):
-        rule, words, column = None, [], 0
-
-        def end():
-            if rule:
-                self._put(self.boundary.rule_texts, rule, " ".join(words))
-
-        for line in text.splitlines():
-            comment, begins = COMMENT.match(line), RULE.match(line)
-            if begins:
-                end()
-                column, rule, words = len(begins[1]), begins[2], begins[3].split()
-            # The rest of a rule is further to the right than its number (tests/conformance/rules/rulebook.hpp).
-            elif rule and comment and re.match(rf" {{{column + 1},}}\S", comment[1]):
-                words += comment[1].split()
-            else:
-                end()
-                rule = None
-        end()
-
     def _preprocessed(self, text):
         """The declarations of C; macros are kept apart, with the conditions that they depend on."""
         out, conditions = [], []
         for line in text.splitlines():
+            outside = [one for one in conditions if not re.fullmatch(r"!defined\(\w+_H\)", one)]
             directive = re.match(r"\s*#\s*(\w+)\s*(.*?)\s*$", line)
             if not directive:
-                self._line(line, conditions, out)
+                if outside == ["defined(__cplusplus)"]:
+                    continue  # `extern "C" {` and its end.
+                if outside and outside != ["else after defined(__cplusplus)"] and line.strip():
+                    raise Unreadable(f"{self.header}: declared only under {outside[-1]}: `{line.strip()}`")
+                out.append(line)
                 continue
             name, rest = directive[1], " ".join(directive[2].split())
             if name in ("if", "ifdef", "ifndef"):
@@ -182,22 +169,13 @@ class _Reader:
             elif name == "endif":
                 conditions.pop()
             elif name == "define":
-                self._define(rest, [one for one in conditions if not re.fullmatch(r"!defined\(\w+_H\)", one)])
+                self._define(rest, outside)
             elif name not in ("include", "error", "undef"):
                 raise Unreadable(f"{self.header}: #{name}")
         return "\n".join(out)
 
-    def _line(self, line, conditions, out):
-        outside = [one for one in conditions if not re.fullmatch(r"!defined\(\w+_H\)", one)]
-        if outside == ["defined(__cplusplus)"]:
-            return  # `extern "C" {` and its end.
-        if outside and outside != ["else after defined(__cplusplus)"] and line.strip():
-            raise Unreadable(f"{self.header}: declared only under {outside[-1]}: `{line.strip()}`")
-        out.append(line)
-
     def _define(self, text, conditions):
-        match = re.match(r"(\w+)(\([^)]*\))?\s*(.*)$", text)
-        name, parameters, value = match.groups()
+        name, parameters, value = re.match(r"(\w+)(\([^)]*\))?\s*(.*)$", text).groups()
         if re.fullmatch(r"TENON_\w+_H", name) and not value:
             return
         if parameters:
@@ -238,13 +216,6 @@ class _Reader:
             last = evaluate(spaced(entry[2:]), self.boundary.constants) if len(entry) > 1 else last + 1
             self._put(self.boundary.constants, entry[0], last)
 
-    def end(self):
-        """Makes texts of what was collected."""
-        for name, definitions in self.macros.items():
-            self.boundary.macros[name] = _macro_text(name, definitions)
-        for name, text in self.boundary.rule_texts.items():
-            self.boundary.rules[name] = hash_of(text)
-
 
 def hash_of(rule):
     """Of the text of a rule with single spaces."""
@@ -263,26 +234,21 @@ def evaluate(text, constants):
     known = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1, "INT64_MAX": 2**63 - 1, **constants}
     python = re.sub(r"\b(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*\b", r"\1", text)
     try:
-        tree = ast.parse(python, mode="eval")
-    except SyntaxError:
-        raise Unreadable(f"expected a number, found `{text}`") from None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id not in known:
-            raise Unreadable(f"expected a number, found `{text}`")
-        if not isinstance(node, (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.operator, ast.unaryop,
-                                 ast.Load)):
-            raise Unreadable(f"expected a number, found `{text}`")
-    return eval(compile(tree, text, "eval"), {"__builtins__": {}}, known)  # pylint: disable=eval-used
+        if re.fullmatch(r"[\w\s()<>|&^~+*-]+", python):
+            return int(eval(python, {"__builtins__": {}}, known))  # pylint: disable=eval-used
+    except (NameError, SyntaxError, TypeError, ValueError):
+        pass
+    raise Unreadable(f"expected a number, found `{text}`")
 
 
 def read(root, paths):
     """The Boundary of headers; `root` is what their names are relative to."""
     boundary = Boundary()
     reader = _Reader(boundary)
-    # Enumerations may name constants of headers that are read later; macros and structs have no order.
     for path in paths:
         reader.read(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
-    reader.end()
+    boundary.macros = {name: _macro_text(name, definitions) for name, definitions in reader.macros.items()}
+    boundary.rules = {name: hash_of(text) for name, text in boundary.rule_texts.items()}
     for name in boundary.structs:
         boundary.types.pop(name, None)
     return boundary

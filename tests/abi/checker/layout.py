@@ -26,6 +26,7 @@ BY_NAME = {target.name: target for target in TARGETS}
 
 SIZES = {"char": 1, "int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4,
          "int64_t": 8, "uint64_t": 8, "double": 8}
+POINTERS = "size_t", "uintptr_t", "intptr_t", "ptrdiff_t"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,38 +51,27 @@ class Layout:
 
 
 def _size_and_alignment(member, target, boundary):
-    if member.base is None:
+    base = member.base
+    while base in boundary.types and base not in SIZES:
+        base = boundary.types[base]
+    inside = base if isinstance(base, headers.Aggregate) else boundary.structs.get(base)
+    if inside:
+        one = of_aggregate(inside, target, boundary)
+        size, alignment = one.size, one.alignment
+    elif base is None or "(" in base or base in POINTERS:
         size = alignment = target.pointer
-    elif isinstance(member.base, headers.Aggregate):
-        inside = of_aggregate(member.base, target, boundary)
-        size, alignment = inside.size, inside.alignment
-    elif member.base in boundary.structs:
-        inside = of_aggregate(boundary.structs[member.base], target, boundary)
-        size, alignment = inside.size, inside.alignment
+    elif base in SIZES:
+        size, alignment = SIZES[base], min(SIZES[base], target.eight)
     else:
-        size, alignment = _of_number(member, target, boundary)
+        raise headers.Unreadable(f"`{member.declaration}`: expected a type whose size is the same everywhere, found `{base}`")
     for count in member.counts:
         size *= headers.evaluate(count, boundary.constants)
     return size, alignment
 
 
-def _of_number(member, target, boundary):
-    base = member.base
-    while base in boundary.types and base not in SIZES:
-        base = boundary.types[base]
-    if "(" in base:
-        return target.pointer, target.pointer
-    if base in ("size_t", "uintptr_t", "intptr_t", "ptrdiff_t"):
-        return target.pointer, target.pointer
-    if base not in SIZES:
-        raise headers.Unreadable(f"`{member.declaration}`: expected a type whose size is the same everywhere, found `{base}`")
-    return SIZES[base], min(SIZES[base], target.eight)
-
-
 def of_aggregate(aggregate, target, boundary):
     """The Layout of a struct or union on a target."""
-    end, alignment, places, holes = 0, 1, [], []
-    largest = 0
+    end, largest, alignment, places, holes = 0, 0, 1, [], []
     for member in aggregate.members:
         size, align = _size_and_alignment(member, target, boundary)
         alignment = max(alignment, align)
@@ -100,22 +90,17 @@ def of(name, target, boundary):
     return of_aggregate(boundary.structs[name], target, boundary)
 
 
-def mend(name, boundary):
+def mend(struct, boundary):
     """The smallest members to append so that a struct has no hidden tail on any target; the declarations."""
-    members = boundary.structs[name].members
-    taken = {member.name for member in members}
-    names = (word for word in ("reserved", *(f"reserved{number}" for number in range(2, 9))) if word not in taken)
-    first, second = next(names), next(names)
-    types = [("uint8_t", count) for count in range(1, 8)] + [("uint16_t", 1), ("uint32_t", 1), ("void*", 1)]
-
-    def declared(kind, name):
-        return f"{kind[0]} {name}" + (f"[{kind[1]}]" if kind[0] == "uint8_t" and kind[1] > 1 else "")
-
+    taken = {member.name for member in struct.members}
+    names = [word for word in ("reserved", *(f"reserved{number}" for number in range(2, 9))) if word not in taken]
+    kinds = ["uint8_t {}", *(f"uint8_t {{}}[{count}]" for count in range(2, 8)), "uint16_t {}", "uint32_t {}", "void* {}"]
+    holes = of_aggregate(struct, TARGETS[0], boundary).holes
     found = []
-    for kinds in [(one,) for one in types] + list(itertools.product(types, types)):
-        texts = [declared(kind, text) for kind, text in zip(kinds, (first, second))]
-        longer = headers.Aggregate(False, members + tuple(map(headers.read_member, texts)))
+    for chosen in itertools.chain(itertools.product(kinds), itertools.product(kinds, repeat=2)):
+        texts = [kind.format(name) for kind, name in zip(chosen, names)]
+        longer = headers.Aggregate(False, struct.members + tuple(map(headers.read_member, texts)))
         layouts = [of_aggregate(longer, target, boundary) for target in TARGETS]
-        if not any(layout.tail for layout in layouts) and layouts[0].holes == of(name, TARGETS[0], boundary).holes:
+        if not any(layout.tail for layout in layouts) and layouts[0].holes == holes:
             found.append((sum(layout.size for layout in layouts), len(texts), texts))
     return min(found)[2]

@@ -5,7 +5,6 @@ from checker import frozen as frozen_texts
 from checker import layout
 
 PAGE = "docs/reference/layout.md"
-SHOWN = (("LP64", "64 bits"), ("armv7", "32 bits"))
 
 INTRODUCTION = """# Layout of the structs
 
@@ -28,42 +27,25 @@ Structs have no hidden padding at their ends. An appended member therefore start
 
 
 def page(include):
-    """The text of the page."""
+    """The text of the page: structs in the order of the headers, drafts last."""
     everything = frozen_texts.read_all(include)
+    tables = {}
+    for name in everything.structs:
+        tables.setdefault(everything.headers[name], []).append(_table(name, everything))
     out = [INTRODUCTION]
-    for title, header_of in sections(include):
-        out.append(f"\n## {title}")
-        for name in header_of:
-            out.append("\n" + _table(name, everything))
+    for header in sorted(tables, key=lambda header: "/draft/" in header):
+        if "/private/" not in header:
+            title = f"\n## [{header}](../../include/{header})" + (" (a draft)" if "/draft/" in header else "")
+            out.append("\n\n".join([title, *tables[header]]))
     return "\n".join(out) + "\n"
 
 
-def sections(include):
-    """(title, structs) in the order of the headers."""
-    everything = frozen_texts.read_all(include)
-    by_header = {}
-    for name in everything.structs:
-        by_header.setdefault(everything.headers[name], []).append(name)
-    drafts = [(header, names) for header, names in by_header.items() if "/draft/" in header]
-    stable = [(header, names) for header, names in by_header.items() if "/draft/" not in header and "/private/" not in header]
-    for header, names in stable:
-        yield _link(header), names
-    for header, names in drafts:
-        yield f"{_link(header)} (a draft)", names
-
-
-def _link(header):
-    return f"[{header}](../../include/{header})"
-
-
 def _table(name, everything):
-    layouts = [layout.of(name, layout.BY_NAME[target], everything) for target, _ in SHOWN]
-    sizes = " and ".join(f"{one.size} ({shown})" for one, (_, shown) in zip(layouts, SHOWN))
-    if layouts[0].size == layouts[1].size:
-        sizes = f"{layouts[0].size}"
+    wide, narrow = [layout.of(name, layout.BY_NAME[target], everything) for target in ("LP64", "armv7")]
+    sizes = f"{wide.size}" if wide.size == narrow.size else f"{wide.size} (64 bits) and {narrow.size} (32 bits)"
     lines = [f"### {name}", "", f"Size: {sizes}.", "", "| member | offset, 64 bits | offset, 32 bits |", "|---|---:|---:|"]
-    for wide, narrow in zip(layouts[0].places, layouts[1].places):
-        lines.append(f"| `{_member(wide)}` | {wide.offset} | {narrow.offset} |")
+    for place, other in zip(wide.places, narrow.places):
+        lines.append(f"| `{_member(place)}` | {place.offset} | {other.offset} |")
     return "\n".join(lines)
 
 
@@ -75,25 +57,23 @@ def _member(place):
     return f"union {place.name}" if text.startswith("union ") else text
 
 
-def assertions(include, target, header=None):
-    """A source in C and C++ that compiles where the sizes, offsets and numbers are those of the model. Of one header, or
-    of all."""
+def assertions(include, target):
+    """A source in C and C++ that compiles where the sizes, offsets and numbers are those of the model."""
     everything = frozen_texts.read_all(include)
-    names = sorted({name for name in everything.headers.values() if header in (None, name)})
-    lines = ["#include <stddef.h>", *(f'#include "{name}"' for name in names), "#ifdef __cplusplus",
-             "#define LAYOUT_ASSERT static_assert", "#else", "#define LAYOUT_ASSERT _Static_assert", "#endif"]
-    lines.append(f'LAYOUT_ASSERT(sizeof(void*) == {target.pointer}, "{target.name}: the size of a pointer");')
+    lines = ["#include <stddef.h>", *(f'#include "{name}"' for name in sorted(set(everything.headers.values()))),
+             "#ifdef __cplusplus", "#define LAYOUT_ASSERT static_assert", "#else", "#define LAYOUT_ASSERT _Static_assert",
+             "#endif"]
+
+    def expect(text, value, about):
+        lines.append(f'LAYOUT_ASSERT({text} == {value}, "{about}: expected {value}");')
+
+    expect("sizeof(void*)", target.pointer, f"{target.name}: the size of a pointer")
     for name in everything.structs:
-        if everything.headers[name] not in names:
-            continue
         one = layout.of(name, target, everything)
-        lines.append(f'LAYOUT_ASSERT(sizeof({name}) == {one.size}, "{target.name}: size of {name}: expected {one.size}");')
+        expect(f"sizeof({name})", one.size, f"{target.name}: size of {name}")
         for place in one.places:
-            lines.append(f'LAYOUT_ASSERT(offsetof({name}, {place.name}) == {place.offset}, '
-                         f'"{target.name}: offset of {name}.{place.name}: expected {place.offset}");')
-            lines.append(f'LAYOUT_ASSERT(sizeof((({name}*)0)->{place.name}) == {place.size}, '
-                         f'"{target.name}: size of {name}.{place.name}: expected {place.size}");')
+            expect(f"offsetof({name}, {place.name})", place.offset, f"{target.name}: offset of {name}.{place.name}")
+            expect(f"sizeof((({name}*)0)->{place.name})", place.size, f"{target.name}: size of {name}.{place.name}")
     for name, value in everything.constants.items():
-        if everything.headers[name] in names:
-            lines.append(f'LAYOUT_ASSERT({name} == {value}, "{name}: expected {value}");')
+        expect(name, value, name)
     return "\n".join(lines) + "\n"

@@ -98,11 +98,11 @@ class Keeping(unittest.TestCase):
     def test_nothing_is_made_before_the_freeze(self):
         path = self.folder / "abi-1.0.json"
         expected = "ABI 1.0: the freeze is not declared (tests/abi/boundary.py declare)"
-        self.assertEqual(self.refused(keep.declared, "1.0", self.folder), expected)
+        self.assertEqual(self.refused(make.declared, "1.0", self.folder), expected)
         path.write_text('{"frozen": null}')
-        self.assertEqual(self.refused(keep.declared, "1.0", self.folder), expected)
+        self.assertEqual(self.refused(make.declared, "1.0", self.folder), expected)
         path.write_text('{"frozen": "2026-12-24 abc"}')
-        self.assertEqual(keep.declared("1.0", self.folder), "2026-12-24 abc")
+        self.assertEqual(make.declared("1.0", self.folder), "2026-12-24 abc")
 
     def test_it_is_made_from_a_commit(self):
         def git(*words):
@@ -112,9 +112,9 @@ class Keeping(unittest.TestCase):
         git("init")
         git("add", ".")
         git("commit", "-m", "one")
-        self.assertRegex(keep.commit(self.folder), "^[0-9a-f]{40}$")
+        self.assertRegex(make.commit(self.folder), "^[0-9a-f]{40}$")
         (self.folder / "manifest.json").write_text("{}")
-        self.assertEqual(self.refused(keep.commit, self.folder),
+        self.assertEqual(self.refused(make.commit, self.folder),
                          "expected the sources of a commit, found changes in manifest.json")
 
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Builds what is kept. `keep.py make` runs it, on the day of a freeze.
+"""Builds what is kept, on the day of a freeze.
+
+    make.py VERSION MACHINE    builds and adds the files of a machine, x86_64 or aarch64
 
 Programs have the C++ library inside, so that a later system runs them; plugins are as authors build them. All are small
 (-Os) and stripped. The dumps of the ABI (../abidiff) are of the same libraries before they were stripped.
 """
 
 import io
+import json
 import lzma
 import os
 import pathlib
@@ -15,7 +18,12 @@ import subprocess
 import sys
 import tarfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+import keep
+
+ROOT = keep.HERE.parents[2]
+sys.path.insert(0, str(ROOT / "tests/abi/abidiff"))
+import abi_dump  # noqa: E402  pylint: disable=wrong-import-position
+
 OPTIONS = ["-Dbuildtype=minsize", "-Ddebug=true", "-Dtests=disabled", "-Dconformance=enabled", "-Dexamples=enabled",
            "-Dpython=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled", "-Dpt2=disabled", "-Dbenchmarks=disabled",
            "-Dunity=on", "-Dunity_size=100", "-Dprogram_link_args=['-static-libstdc++', '-static-libgcc']"]
@@ -41,8 +49,30 @@ DATA = {
     "full.tar": "templates/full/test/golden",
     "wrapper.tar": "templates/wrapper/test/cases",
 }
-PLUGIN_FLAGS = ["-std=c++20", "-Os", "-fPIC", "-shared", "-s", "-fvisibility-inlines-hidden",
-                "-Wl,--version-script=include/tenon/abi/tenon-plugin.map", "-Wl,-z,defs", '-DTENON_PLUGIN_VERSION="0.1.0"']
+# As the Makefile of a template has them.
+PLUGIN_FLAGS = ["-fvisibility-inlines-hidden", "-Wl,--version-script=include/tenon/abi/tenon-plugin.map", "-Wl,-z,defs",
+                '-DTENON_PLUGIN_VERSION="0.1.0"', "-Iinclude"]
+
+
+def declared(version, frozen=keep.HERE.parent / "frozen"):
+    """The "DATE COMMIT" of the freeze of the ABI; kept binaries are of that day."""
+    path = frozen / f"abi-{version}.json"
+    text = json.loads(path.read_text(encoding="utf-8"))["frozen"] if path.exists() else None
+    if not text:
+        raise keep.Refused(f"ABI {version}: the freeze is not declared (tests/abi/boundary.py declare)")
+    return text
+
+
+def commit(root=ROOT):
+    """The commit that is checked out, without changes but those of this folder."""
+    def git(*words):
+        return subprocess.run(["git", "-C", root, *words], check=True, text=True, capture_output=True).stdout
+
+    changed = [line[3:] for line in git("status", "--porcelain").splitlines()
+               if not line[3:].startswith("tests/abi/kept/")]
+    if changed:
+        raise keep.Refused(f"expected the sources of a commit, found changes in {', '.join(changed)}")
+    return git("rev-parse", "HEAD").strip()
 
 
 def sysroot_of_arm64():
@@ -71,15 +101,10 @@ def run(*words):
     subprocess.run(words, cwd=ROOT, check=True)
 
 
-def compile_plugin(compiler, source, path):
-    """A plugin of a template, by the flags that its Makefile has."""
+def compile_library(compiler, source, path, *flags):
+    """A plugin of a template, or the stand-in for the library that the wrapper's plugin loads."""
     template = "/".join(source.split("/")[:2])
-    run(*compiler, *PLUGIN_FLAGS, "-Iinclude", f"-I{template}", source, "-o", path, "-ldl")
-
-
-def compile_runtime(compiler, source, path):
-    """The stand-in for the library that the wrapper's plugin loads."""
-    run(*compiler, "-std=c++20", "-Os", "-fPIC", "-shared", "-s", "-Itemplates/wrapper", source, "-o", path)
+    run(*compiler, "-std=c++20", "-Os", "-fPIC", "-shared", "-s", *flags, f"-I{template}", source, "-o", path, "-ldl")
 
 
 def contents(folder):
@@ -115,12 +140,9 @@ def packed(files):
 
 def make(store, version, machine, facts):
     """Builds everything for a machine and adds it to a keep.Store."""
-    sys.path.insert(0, str(ROOT / "tests/abi/abidiff"))
-    import abi_dump  # pylint: disable=import-outside-toplevel
     compiler, strip, words = tools(machine)
     build = ROOT / f"build/keep-{machine}"
-    run("meson", "setup", "--reconfigure", build, *OPTIONS, *words) if (build / "build.ninja").exists() else run(
-        "meson", "setup", build, *OPTIONS, *words)
+    run("meson", "setup", *(["--reconfigure"] if (build / "build.ninja").exists() else []), build, *OPTIONS, *words)
     run("ninja", "-C", build, *BUILT.values(), LIBRARY)
     work = build / "kept"
     work.mkdir(exist_ok=True)
@@ -130,8 +152,8 @@ def make(store, version, machine, facts):
     for name, path in BUILT.items():
         run(*strip, "-o", work / name, build / path)
     for name, source in PLUGINS.items():
-        compile_plugin(compiler, source, work / name)
-    compile_runtime(compiler, RUNTIME[1], work / RUNTIME[0])
+        compile_library(compiler, source, work / name, *PLUGIN_FLAGS)
+    compile_library(compiler, RUNTIME[1], work / RUNTIME[0])
     for name in (*BUILT, *PLUGINS, RUNTIME[0]):
         files[name] = (work / name).read_bytes()
     facts["compiler"] = subprocess.run([compiler[0], "--version"], check=True, text=True,
@@ -143,3 +165,19 @@ def make(store, version, machine, facts):
         store.add(f"{version}/data/{name}", packed(contents(ROOT / folder)))
     store.add(f"{version}/data/minimal.tar", packed(case_of_minimal()))
     store.made(version, machine, facts)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    store, (version, machine) = keep.Store(), sys.argv[1:]
+    try:
+        if store.names(machine, version):
+            raise keep.Refused(f"{version}/{machine}: kept already: a kept binary is never rebuilt")
+        make(store, version, machine, {"frozen": declared(version), "commit": commit()})
+    except keep.Refused as error:
+        sys.exit(f"not ok: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // Extension "tenon.estimate/1" of a plugin of the zoo. Its source defines STATED, the bytes that
-// are estimated for each delegate, and perhaps BEFORE_ESTIMATE(context), which is done first; a
-// source that includes good.h before it adds this with ZOO_EXTENSIONS.
+// are estimated for each delegate, and perhaps BEFORE_ESTIMATE(context), which is done first, and
+// ESTIMATED_KIND; a source that includes good.h before it adds this with ZOO_EXTENSIONS.
 
 #ifndef TENON_ZOO_ESTIMATE_H
 #define TENON_ZOO_ESTIMATE_H
 
 #include "good.h"
+
+#ifndef ESTIMATED_KIND
+#define ESTIMATED_KIND TENON_MEMORY_WORKSPACE
+#endif
 
 static tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
                              tenon_memory_sink sink, void* sink_context) {
@@ -20,7 +24,7 @@ static tenon_status estimate(tenon_backend* backend, const tenon_init_context* c
       .struct_size = sizeof use,
       .device = {.device_type = TENON_DL_CPU},
       .nbytes = STATED,
-      .kind = TENON_MEMORY_WORKSPACE,
+      .kind = ESTIMATED_KIND,
   };
   sink(sink_context, &use);
   return TENON_STATUS_OK;

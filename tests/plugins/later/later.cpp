@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Backends whose runs happen later, on a thread of each delegate: a stand-in for a device with
-// streams, on the CPU. "Later" and "Other" have events of one kind, those of "Apart" have no
-// handles.
+// streams, on the CPU. "Later" and "Other" have events of one kind, and call functions when they
+// are complete, as `LaterRecord::calls` says. Those of "Apart" have no handles and call nothing.
 //
 // Blobs: "add NAME" (out = a + b), "copy NAME" (out = in), "fail NAME" (fails when it runs),
 // "refuse NAME" (fails in `start`), "hang NAME" (runs until it is cancelled). float32, all
@@ -10,11 +10,13 @@
 #include "plugins/later/later.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,12 +43,19 @@ using tenon::Error;
 using tenon::Result;
 using tenon::Status;
 using tenon::test::later_record;
+using Calls = tenon::test::LaterRecord::Calls;
+
+/// Whether this thread is in a host's function.
+thread_local bool is_inside = false;
+void expect_outside() {
+  if (is_inside) ++later_record().calls_inside;
+}
 
 /// The end of one run, and its failure.
 class End : public std::enable_shared_from_this<End> {
  public:
   void reach(Error error = Error::Ok, std::string text = {}) {
-    std::vector<tenon::EventFunction> functions;
+    std::vector<std::function<void()>> functions;
     {
       const std::lock_guard lock(mutex_);
       error_ = error;
@@ -55,7 +64,7 @@ class End : public std::enable_shared_from_this<End> {
       functions.swap(functions_);
       changed_.notify_all();
     }
-    for (const tenon::EventFunction& function : functions) function();
+    for (const auto& function : functions) function();
   }
   [[nodiscard]] Status wait(std::uint64_t timeout_ns = TENON_NO_TIMEOUT) {
     std::unique_lock lock(mutex_);
@@ -72,10 +81,10 @@ class End : public std::enable_shared_from_this<End> {
     }
     return error_ == Error::Ok ? tenon::ok() : tenon::error(error_, text_);
   }
-  void when_reached(tenon::EventFunction function) {
+  void when_reached(std::function<void()> function) {
     {
       const std::lock_guard lock(mutex_);
-      if (!reached_) return functions_.push_back(function);
+      if (!reached_) return functions_.push_back(std::move(function));
     }
     function();
   }
@@ -90,7 +99,7 @@ class End : public std::enable_shared_from_this<End> {
   bool reached_ = false;
   Error error_ = Error::Ok;
   std::string text_;
-  std::vector<tenon::EventFunction> functions_;
+  std::vector<std::function<void()>> functions_;
 };
 
 /// The bytes of one run. `Args` are for `start` alone.
@@ -191,9 +200,18 @@ class LaterParts {
     }
     Event(Event&& other) noexcept : Event(std::move(other.end)) {}
     Event& operator=(Event&&) = delete;
-    ~Event() { --later_record().live_events; }
+    ~Event() {
+      expect_outside();
+      expect_no_function();
+      --later_record().live_events;
+    }
+    void expect_no_function() const {
+      if (*expected != 0) ++later_record().disturbed_events;
+    }
 
     std::shared_ptr<End> end;  ///< Null: nothing to wait for.
+    /// Functions that will be called.
+    std::shared_ptr<std::atomic<int>> expected = std::make_shared<std::atomic<int>>(0);
   };
 
   LaterParts() = default;
@@ -212,6 +230,7 @@ class LaterParts {
   }
 
   Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    expect_outside();
     const std::string_view name = delegate.name;
     if (name.starts_with("refuse")) return tenon::error(Error::Internal, "told to refuse ", name);
     const std::size_t inputs = name.starts_with("add") ? 2 : 1;
@@ -242,22 +261,20 @@ class LaterParts {
 
   Result<Event> create_event() { return Event(); }
   Status record_event(Delegate& delegate, Event& event) {
+    expect_outside();
+    event.expect_no_function();
     event.end = delegate.line->last();
     return tenon::ok();
   }
   Status wait_event(Event& event, std::uint64_t timeout_ns) {
+    expect_outside();
     later_record().record("host waits");
     return event.end ? event.end->wait(timeout_ns) : tenon::ok();
   }
-  Status on_event_complete(Event& event, tenon::EventFunction done) {
-    if (event.end) {
-      event.end->when_reached(done);
-    } else {
-      done();
-    }
-    return tenon::ok();
+  Result<bool> query_event(Event& event) {
+    expect_outside();
+    return !event.end || event.end->is_reached();
   }
-  Result<bool> query_event(Event& event) { return !event.end || event.end->is_reached(); }
   Status wait_on_event(Delegate& delegate, Event& event) {
     later_record().record("wait_on");
     if (event.end) delegate.line->wait_on(event.end);
@@ -265,7 +282,7 @@ class LaterParts {
   }
 };
 
-/// Events whose handles the other backend can use.
+/// Events whose handles the other backend can use, and that call functions.
 template <class Derived>
 class WithHandles : public LaterParts<Derived> {
  public:
@@ -279,6 +296,29 @@ class WithHandles : public LaterParts<Derived> {
   Result<Event> import_event(void* handle) {
     later_record().record("import");
     return Event(static_cast<End*>(handle)->shared_from_this());
+  }
+
+  Status on_event_complete(Event& event, tenon::EventFunction done) {
+    const Calls calls = later_record().calls;
+    if (calls == Calls::refused) return tenon::error(Error::OutOfResources, "told to refuse");
+    if (calls == Calls::never) {
+      later_record().keep(done);
+      return tenon::ok();
+    }
+    const auto call = [done, calls, expected = event.expected] {
+      is_inside = true;
+      --*expected;  // Before the call, in which the host may let the event be destroyed.
+      done();
+      if (calls == Calls::twice) done();
+      is_inside = false;
+    };
+    ++*event.expected;
+    if (event.end && calls != Calls::early) {
+      event.end->when_reached(call);
+    } else {
+      call();
+    }
+    return tenon::ok();
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -32,6 +33,23 @@ class LaterRecord {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});
   }
+  /// Keeps the functions that a plugin at fault never calls, and gives them.
+  void keep(std::function<void()> function) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(function));
+  }
+  [[nodiscard]] std::vector<std::function<void()>> take_kept() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(kept_, {});
+  }
+
+  /// How often, or when, the backends call a host's function for an event.
+  enum class Calls { once, twice, early, never, refused };
+  std::atomic<Calls> calls = Calls::once;
+  /// Calls of the backends inside of such a function (TN-EVT-18).
+  std::atomic<int> calls_inside = 0;
+  /// Events that were recorded or destroyed before such a function was called (TN-EVT-19).
+  std::atomic<int> disturbed_events = 0;
   /// Events that exist.
   std::atomic<int> live_events = 0;
   /// Events that existed when a backend was closed.
@@ -48,6 +66,7 @@ class LaterRecord {
   std::condition_variable changed_;
   bool held_ = false;
   std::vector<std::string> events_;
+  std::vector<std::function<void()>> kept_;
 };
 
 LaterRecord& later_record();

@@ -23,7 +23,7 @@ namespace {
 class Easy final : public Backend<Easy>, public WithOptions<Easy>, public WithSessions<Easy> {
  public:
   static constexpr std::string_view id = "EasyBackend";
-  static constexpr std::array options{OptionSpec{"level", 1, "how much"}};
+  static constexpr std::array options{OptionSpec{"level", 1, "how much"}.between(1, 9)};
   struct Delegate {};
   Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
   Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
@@ -38,7 +38,7 @@ class Whole final : public Backend<Whole>,
  public:
   static constexpr std::string_view id = "WholeBackend";
   static constexpr std::array options{
-      OptionSpec{"level", 1, "how much"},
+      OptionSpec{"level", 1, "how much"}.between(1, 9),
       OptionSpec{"device", "cpu", "where", TENON_OPTION_AT_RUNTIME}};
   struct Delegate {
     OptionValues<Whole> options;
@@ -183,6 +183,18 @@ TEST_CASE("a session gets a state, options over those of the load, hints and mem
 
   CHECK(loaded.create_with(Loaded::integer("device", 2)) == TENON_STATUS_INVALID_TYPE);
   CHECK(loaded.create_with(Loaded::integer("depth", 2)) == TENON_STATUS_NOT_FOUND);
+}
+
+TEST_CASE("a session with a value that the declaration excludes is refused",
+          "[backend][TN-OPT-5]") {
+  for (const std::size_t backend : {std::size_t{0}, std::size_t{1}}) {
+    Loaded loaded(backend);
+    for (const std::int64_t wrong : {0, 10}) {
+      CHECK(loaded.create_with(Loaded::integer("level", wrong)) == TENON_STATUS_INVALID_ARGUMENT);
+      CHECK(loaded.host.last_text == concat("option 'level': expected 1 to 9, found ", wrong));
+    }
+    CHECK(loaded.sessions.empty());
+  }
 }
 
 TEST_CASE("a state is read and written in ranges, and a session begins with it",

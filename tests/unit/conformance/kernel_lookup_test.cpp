@@ -68,8 +68,8 @@ TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[
   context.host = original.get();
   tenon_init_context copy = context;
   copy.host = guarded.get();
-  const conformance::detail::GuardedStruct<tenon_init_context, tenon_init_context> shown(
-      copy, sizeof copy, 0, &context);
+  const conformance::detail::GuardedStruct<tenon_init_context, tenon_init_context> shown(copy, 0,
+                                                                                         &context);
 
   const InsidePlugin inside;
   const auto* const table = static_cast<const tenon_kernel_lookup_v1*>(
@@ -114,7 +114,7 @@ TEST_CASE("a plugin that asks for changes gets those of the host, which sees its
     tenon_execution_context copy = context;
     copy.host = guarded.get();
     const conformance::detail::GuardedStruct<tenon_execution_context, WatchedDelegate> shown(
-        copy, sizeof copy, 0, &delegate);
+        copy, 0, &delegate);
     return table->get_changes(shown.get());
   };
   CHECK(asked(counted) == &changes);

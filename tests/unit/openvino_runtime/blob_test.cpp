@@ -5,10 +5,12 @@
 #include <cstring>
 #include <string>
 
+#include "linear_program.hpp"
 #include "support/catch.hpp"
 
 namespace {
 
+using openvino_backend::check_origin;
 using openvino_backend::IrBlob;
 using openvino_backend::read_exported_blob;
 using openvino_backend::read_ir_blob;
@@ -19,21 +21,8 @@ void put(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t value, std
   std::memcpy(bytes.data() + at, &value, size);
 }
 
-/// A head as OpenVINO 2026 writes it for CPUs, and three parts of 8 bytes.
 std::vector<std::byte> exported(std::string_view requirements) {
-  std::string text = "RR_UPCVO";
-  const std::uint32_t version = 1;
-  const std::uint64_t size = requirements.size();
-  text.append(reinterpret_cast<const char*>(&version), sizeof version);
-  text.append(reinterpret_cast<const char*>(&size), sizeof size);
-  text += requirements;
-  for (std::uint64_t part = 0; part < 3; ++part) {
-    const std::uint64_t offset = 48 + part * 8;
-    const std::uint64_t nbytes = 8;
-    text.append(reinterpret_cast<const char*>(&offset), sizeof offset);
-    text.append(reinterpret_cast<const char*>(&nbytes), sizeof nbytes);
-  }
-  text.append(24, 'x');
+  const std::string text = openvino_backend::test::exported_blob(requirements);
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -90,11 +79,42 @@ TEST_CASE("an IR payload with a key and no weights is refused") {
   CHECK(read_ir_blob(bytes).error() == Error::InvalidProgram);
 }
 
-TEST_CASE("the version of an exported model is read from its requirements") {
+TEST_CASE("the size of an exported model's graph is the one of its last part") {
   const auto bytes = exported("meta=1.0;ov=2026.4.1;isa=AVX");
   const auto read = read_exported_blob(bytes);
   REQUIRE(read.ok());
-  CHECK(read->version == "2026.4.1");
+  CHECK(read->requirements == "meta=1.0;ov=2026.4.1;isa=AVX");
+  CHECK(read->graph_size == 12);
+}
+
+TEST_CASE("an exported model of another version, processor or origin is refused") {
+  struct Row {
+    std::string_view requirements;
+    std::string_view required;
+    std::string_view refusal;  // Empty: it is not refused.
+  };
+  const auto row = GENERATE(
+      Row{"meta=1.0;ov=2026.4.1;isa=AVX", "meta=1.0;ov=2026.4.1;isa=AVX", ""},
+      Row{"meta=1.0;ov=2026.4.1;isa=AVX", "", ""}, Row{"", "", ""},
+      // What one of them does not name is left to OpenVINO.
+      Row{"isa", "meta=1.0;isa=AVX", ""}, Row{"isa=AVX;", "meta=1.0;ov=2026.4.1", ""},
+      Row{"ov=2026.3.0;isa=AVX", "", "expected version 2026.4.1-22982 of OpenVINO, found 2026.3.0"},
+      Row{"ov=2026.3.0", "ov=2026.4.1", "found 2026.3.0"},
+      Row{"ov=2026.4.1;isa=AVX2", "isa=AVX",
+          "expected instruction set 'AVX' (OpenVINO 2026.4.1-22982), found 'AVX2'"},
+      Row{"isa_of=1;isa=AVX2", "isa=AVX", "found 'AVX2'"},
+      Row{"", "meta=1.0;isa=AVX", "expected OpenVINO IR or a model that OpenVINO 2026.4.1-22982"});
+  CAPTURE(row.requirements, row.required);
+  const tenon::Status found = check_origin({row.requirements}, "2026.4.1-22982", row.required);
+  CHECK(found.ok() == row.refusal.empty());
+  if (row.refusal.empty()) return;
+  CHECK(found.error() == Error::DelegateInvalidCompatibility);
+  CHECK_THAT(std::string(found.text()), ContainsSubstring(std::string(row.refusal)));
+}
+
+TEST_CASE("a refusal shows the begin of what an exported model requires") {
+  const std::string isa = "isa=" + std::string(100'000, 'x');
+  CHECK(check_origin({isa}, "2026.4.1", "isa=AVX").text().size() < 300);
 }
 
 TEST_CASE("an exported model whose parts end outside of it is refused") {

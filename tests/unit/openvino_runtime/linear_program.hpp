@@ -85,6 +85,25 @@ inline std::string payload(const std::string& ir, std::string_view key, std::siz
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// A head as OpenVINO 2026.4 writes it for CPUs, and three parts, the last one of 12 bytes. Nothing
+/// in them is a model.
+inline std::string exported_blob(std::string_view requirements) {
+  std::string out = "RR_UPCVO";
+  const auto put = [&out](auto value) {
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  put(std::uint32_t{1});
+  put(std::uint64_t{requirements.size()});
+  out += requirements;
+  std::uint64_t offset = 48;
+  for (const std::uint64_t nbytes : {8U, 8U, 12U}) {
+    put(offset);
+    put(nbytes);
+    offset += nbytes;
+  }
+  return out.append(28, 'x');
+}
+
 /// A program with method "forward" of one delegate, for at most `rows` rows.
 struct LinearProgram {
   std::string id = "TenonOpenvino";

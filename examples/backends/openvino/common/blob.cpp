@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "common/blob.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace openvino_backend {
@@ -22,6 +23,19 @@ void put(std::vector<std::byte>& out, T value) {
 void put(std::vector<std::byte>& out, std::string_view text) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   out.insert(out.end(), first, first + text.size());
+}
+
+/// The value of `name` in requirements, empty when it is not there.
+std::string_view requirement(std::string_view requirements, std::string_view name) {
+  while (!requirements.empty()) {
+    const std::size_t end = std::min(requirements.find(';'), requirements.size());
+    std::string_view one = requirements.substr(0, end);
+    requirements.remove_prefix(std::min(end + 1, requirements.size()));
+    if (!one.starts_with(name)) continue;
+    one.remove_prefix(name.size());
+    if (one.starts_with('=')) return one.substr(1);
+  }
+  return {};
 }
 
 }  // namespace
@@ -97,12 +111,33 @@ tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload) {
       return tenon::error(Error::InvalidProgram, "payload: part ", part,
                           " of the exported model ends outside of its ", model.size(), " bytes");
     }
-  }
-  if (const std::size_t at = out.requirements.find("ov="); at != std::string_view::npos) {
-    out.version = out.requirements.substr(at + 3);
-    out.version = out.version.substr(0, out.version.find(';'));
+    out.graph_size = *nbytes;  // The last part is the graph.
   }
   return out;
+}
+
+tenon::Status check_origin(const ExportedBlob& blob, std::string_view version,
+                           std::string_view required) {
+  constexpr std::size_t shown = 80;  // Of texts from the blob.
+  const std::string_view by = requirement(blob.requirements, "ov");
+  if (!version.starts_with(by)) {
+    return tenon::error(Error::DelegateInvalidCompatibility, "payload: expected version ", version,
+                        " of OpenVINO, found ", by.substr(0, shown), "; export the program again");
+  }
+  if (required.empty()) return tenon::ok();
+  if (blob.requirements.empty()) {
+    return tenon::error(Error::DelegateInvalidCompatibility,
+                        "payload: expected OpenVINO IR or a model that OpenVINO ", version,
+                        " exported for the CPU, found bytes with the magic of neither");
+  }
+  const std::string_view here = requirement(required, "isa");
+  const std::string_view isa = requirement(blob.requirements, "isa");
+  if (!here.empty() && !isa.empty() && here != isa) {
+    return tenon::error(Error::DelegateInvalidCompatibility, "payload: expected instruction set '",
+                        here, "' (OpenVINO ", version, "), found '", isa.substr(0, shown),
+                        "'; export the program on this processor");
+  }
+  return tenon::ok();
 }
 
 }  // namespace openvino_backend

@@ -31,15 +31,22 @@ struct IrBlob {
 
 [[nodiscard]] std::vector<std::byte> write_ir_blob(const IrBlob& blob);
 
-/// The payload that `ov::CompiledModel::export_model` wrote. OpenVINO 2026 begins those for CPUs
+/// The payload that `ov::CompiledModel::export_model` wrote. OpenVINO 2026.4 begins those for CPUs
 /// with what they require; others begin in other ways, and `requirements` is empty.
 struct ExportedBlob {
   std::string_view requirements;  ///< "meta=1.0;ov=2026.4.1;isa=Intel AVX-512 ...".
-  std::string_view version;       ///< "2026.4.1", of `requirements`.
+  std::uint64_t graph_size = 0;   ///< Bytes of the layers; 0 without `requirements`.
 };
 
 /// Checks what can be checked without OpenVINO: of blobs for CPUs, that their parts are inside
-/// them. DelegateInvalidCompatibility when they are not.
+/// them. InvalidProgram when they are not, and for no bytes.
 [[nodiscard]] tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload);
+
+/// DelegateInvalidCompatibility when `blob` was exported by another version of OpenVINO or for
+/// another processor, or not exported at all. `version` is that of the OpenVINO that is here
+/// ("2026.4.1-22982-..."), and `required` what it requires of blobs for the device
+/// (`Cores::requirements`), empty where that is not known: `version` alone is then compared.
+[[nodiscard]] tenon::Status check_origin(const ExportedBlob& blob, std::string_view version,
+                                         std::string_view required);
 
 }  // namespace openvino_backend

@@ -75,51 +75,52 @@ struct ov_profiling_info_list {
 };
 
 /// One line for each function: name without "ov_", result, parameters.
-#define OPENVINO_BACKEND_FUNCTIONS(X)                                                      \
-  X(get_last_err_msg, const char*, ())                                                     \
-  X(free, void, (const char*))                                                             \
-  X(get_openvino_version, ov_status, (ov_version*))                                        \
-  X(version_free, void, (ov_version*))                                                     \
-  X(core_create, ov_status, (ov_core**))                                                   \
-  X(core_free, void, (ov_core*))                                                           \
-  X(core_set_property, ov_status, (const ov_core*, const char*, ...))                      \
-  X(core_get_property, ov_status, (const ov_core*, const char*, const char*, char**))      \
-  X(core_read_model_from_memory_buffer, ov_status,                                         \
-    (const ov_core*, const char*, std::size_t, const ov_tensor*, ov_model**))              \
-  X(core_compile_model, ov_status,                                                         \
-    (const ov_core*, const ov_model*, const char*, std::size_t, ov_compiled_model**, ...)) \
-  X(core_import_model, ov_status,                                                          \
-    (const ov_core*, const char*, std::size_t, const char*, ov_compiled_model**))          \
-  X(model_free, void, (ov_model*))                                                         \
-  X(compiled_model_inputs_size, ov_status, (const ov_compiled_model*, std::size_t*))       \
-  X(compiled_model_outputs_size, ov_status, (const ov_compiled_model*, std::size_t*))      \
-  X(compiled_model_input_by_index, ov_status,                                              \
-    (const ov_compiled_model*, std::size_t, ov_output_const_port**))                       \
-  X(compiled_model_output_by_index, ov_status,                                             \
-    (const ov_compiled_model*, std::size_t, ov_output_const_port**))                       \
-  X(compiled_model_create_infer_request, ov_status,                                        \
-    (const ov_compiled_model*, ov_infer_request**))                                        \
-  X(compiled_model_export_model, ov_status, (const ov_compiled_model*, const char*))       \
-  X(compiled_model_free, void, (ov_compiled_model*))                                       \
-  X(port_get_element_type, ov_status, (const ov_output_const_port*, ElementType*))         \
-  X(port_get_partial_shape, ov_status, (const ov_output_const_port*, ov_partial_shape*))   \
-  X(output_const_port_free, void, (ov_output_const_port*))                                 \
-  X(partial_shape_free, void, (ov_partial_shape*))                                         \
-  X(shape_free, ov_status, (ov_shape*))                                                    \
-  X(tensor_create_from_host_ptr, ov_status, (ElementType, ov_shape, void*, ov_tensor**))   \
-  X(tensor_get_shape, ov_status, (const ov_tensor*, ov_shape*))                            \
-  X(tensor_free, void, (ov_tensor*))                                                       \
-  X(infer_request_set_input_tensor_by_index, ov_status,                                    \
-    (ov_infer_request*, std::size_t, const ov_tensor*))                                    \
-  X(infer_request_set_output_tensor_by_index, ov_status,                                   \
-    (ov_infer_request*, std::size_t, const ov_tensor*))                                    \
-  X(infer_request_infer, ov_status, (ov_infer_request*))                                   \
-  X(infer_request_start_async, ov_status, (ov_infer_request*))                             \
-  X(infer_request_wait, ov_status, (ov_infer_request*))                                    \
-  X(infer_request_cancel, ov_status, (ov_infer_request*))                                  \
-  X(infer_request_get_profiling_info, ov_status,                                           \
-    (const ov_infer_request*, ov_profiling_info_list*))                                    \
-  X(profiling_info_list_free, void, (ov_profiling_info_list*))                             \
+#define OPENVINO_BACKEND_FUNCTIONS(X)                                                        \
+  X(get_last_err_msg, const char*, ())                                                       \
+  X(free, void, (const char*))                                                               \
+  X(get_openvino_version, ov_status, (ov_version*))                                          \
+  X(version_free, void, (ov_version*))                                                       \
+  X(core_create, ov_status, (ov_core**))                                                     \
+  X(core_free, void, (ov_core*))                                                             \
+  X(core_set_property, ov_status, (const ov_core*, const char*, ...))                        \
+  X(core_get_property, ov_status, (const ov_core*, const char*, const char*, char**))        \
+  X(core_read_model_from_memory_buffer, ov_status,                                           \
+    (const ov_core*, const char*, std::size_t, const ov_tensor*, ov_model**))                \
+  X(core_compile_model, ov_status,                                                           \
+    (const ov_core*, const ov_model*, const char*, std::size_t, ov_compiled_model**, ...))   \
+  X(core_import_model, ov_status,                                                            \
+    (const ov_core*, const char*, std::size_t, const char*, ov_compiled_model**))            \
+  X(model_free, void, (ov_model*))                                                           \
+  X(compiled_model_inputs_size, ov_status, (const ov_compiled_model*, std::size_t*))         \
+  X(compiled_model_outputs_size, ov_status, (const ov_compiled_model*, std::size_t*))        \
+  X(compiled_model_input_by_index, ov_status,                                                \
+    (const ov_compiled_model*, std::size_t, ov_output_const_port**))                         \
+  X(compiled_model_output_by_index, ov_status,                                               \
+    (const ov_compiled_model*, std::size_t, ov_output_const_port**))                         \
+  X(compiled_model_create_infer_request, ov_status,                                          \
+    (const ov_compiled_model*, ov_infer_request**))                                          \
+  X(compiled_model_export_model, ov_status, (const ov_compiled_model*, const char*))         \
+  X(compiled_model_get_property, ov_status, (const ov_compiled_model*, const char*, char**)) \
+  X(compiled_model_free, void, (ov_compiled_model*))                                         \
+  X(port_get_element_type, ov_status, (const ov_output_const_port*, ElementType*))           \
+  X(port_get_partial_shape, ov_status, (const ov_output_const_port*, ov_partial_shape*))     \
+  X(output_const_port_free, void, (ov_output_const_port*))                                   \
+  X(partial_shape_free, void, (ov_partial_shape*))                                           \
+  X(shape_free, ov_status, (ov_shape*))                                                      \
+  X(tensor_create_from_host_ptr, ov_status, (ElementType, ov_shape, void*, ov_tensor**))     \
+  X(tensor_get_shape, ov_status, (const ov_tensor*, ov_shape*))                              \
+  X(tensor_free, void, (ov_tensor*))                                                         \
+  X(infer_request_set_input_tensor_by_index, ov_status,                                      \
+    (ov_infer_request*, std::size_t, const ov_tensor*))                                      \
+  X(infer_request_set_output_tensor_by_index, ov_status,                                     \
+    (ov_infer_request*, std::size_t, const ov_tensor*))                                      \
+  X(infer_request_infer, ov_status, (ov_infer_request*))                                     \
+  X(infer_request_start_async, ov_status, (ov_infer_request*))                               \
+  X(infer_request_wait, ov_status, (ov_infer_request*))                                      \
+  X(infer_request_cancel, ov_status, (ov_infer_request*))                                    \
+  X(infer_request_get_profiling_info, ov_status,                                             \
+    (const ov_infer_request*, ov_profiling_info_list*))                                      \
+  X(profiling_info_list_free, void, (ov_profiling_info_list*))                               \
   X(infer_request_free, void, (ov_infer_request*))
 
 /// The functions of one library. All are set once `Library` was loaded.

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tenon/tenon.hpp>
 
@@ -62,17 +63,21 @@ class Cores {
   /// OpenVINO; loads it when that was not done. A failure is not kept: the next call tries again.
   [[nodiscard]] tenon::Result<std::shared_ptr<const Library>> library();
 
-  /// OpenVINO if it is loaded already, or null.
-  [[nodiscard]] std::shared_ptr<const Library> loaded() const;
-
   /// The core for `settings`, whose device must not be empty.
   [[nodiscard]] tenon::Result<std::shared_ptr<const Core>> find(const Settings& settings);
 
+  /// The requirements that a model exported for the CPU must have to be imported here
+  /// ("meta=1.0;ov=2026.4.1;isa=..."). Empty where OpenVINO has none: before 2026.4, and for other
+  /// devices. OpenVINO gives them only for a compiled model: the first call compiles one without
+  /// layers, which takes 20 ms.
+  [[nodiscard]] tenon::Result<std::string> requirements(const Core& core);
+
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::shared_ptr<const Library> library_;
   // They stay until `close`: a device's plugin takes longer to start than most models to load.
   std::map<std::string, std::shared_ptr<const Core>> cores_;
+  std::optional<std::string> requirements_;
 };
 
 }  // namespace openvino_backend

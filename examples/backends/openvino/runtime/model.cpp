@@ -126,11 +126,7 @@ tenon::Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Co
     payload.release();
   } else {
     TENON_TRY(const ExportedBlob blob, read_exported_blob(payload.bytes()));
-    const std::string& here = out->core_->library->version();
-    if (!here.starts_with(blob.version)) {
-      return tenon::error(Error::DelegateInvalidCompatibility, "payload: expected version ", here,
-                          " of OpenVINO, found ", blob.version, "; export the program again");
-    }
+    TENON_RETURN_IF_ERROR(check_origin(blob, out->core_->library->version(), {}));
     // The imported model points into the payload, which therefore is not released.
     TENON_RETURN_IF_ERROR(out->import(payload.bytes()));
   }
@@ -145,7 +141,7 @@ tenon::Status Model::import(tenon::Bytes payload) {
                                        core_->device.c_str(), compiled_.out()),
                tenon::concat("import the exported model for ", core_->device, " (here is OpenVINO ",
                              core_->library->version(), ")"),
-               Error::DelegateInvalidCompatibility);
+               Error::InvalidProgram);
 }
 
 tenon::Status Model::compile(const Settings& settings, tenon::InitContext& context,

@@ -29,10 +29,16 @@ typedef struct tenon_check_blob_v1 {
 
   /// Judges `context->processed` for a load with the options of `context`, as `init` would get it.
   /// For a verdict other than OPTIMAL the backend gives the reason to `set_last_error`, whose
-  /// status is then ignored. A failure, as for options that `init` refuses, is no verdict.
+  /// status is then ignored. A backend that does not know gives USABLE.
+  ///
+  /// A failure is no verdict. `check_blob` fails only where `init` fails for another reason than
+  /// the blob: there is no memory or no named data, or an option is refused
+  /// (abi/extensions/options.h). A host that chooses among blobs leaves this one out, with the text
+  /// as the reason. Any other host continues as without this extension: `init` decides.
   ///
   ///   TN-BLB-1  MUST NOT need the device, and MUST NOT release `processed`.
-  ///   TN-BLB-2  A blob called INCOMPATIBLE MUST be refused by `init`.
+  ///   TN-BLB-2  For a blob that `init` loads with the same context, `check_blob` MUST give a
+  ///             verdict other than INCOMPATIBLE.
   ///   TN-BLB-3  MUST call INCOMPATIBLE: a blob that `init` refuses with
   ///             DELEGATE_INVALID_COMPATIBILITY, and bytes that were not made for the backend.
   ///             Other damage may be left to `init`.

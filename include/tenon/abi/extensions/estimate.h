@@ -28,11 +28,12 @@ typedef struct tenon_estimate_v1 {
   /// delegate that needs nothing calls no sink. With TENON_MEMORY_UNKNOWN among the kinds TN-EST-2
   /// does not hold.
   ///
-  /// `context` has the options of the load, as in `init`. NOT_SUPPORTED when only a load shows the
-  /// need.
+  /// `context` has the options of the load, as in `init` (abi/extensions/options.h). NOT_SUPPORTED
+  /// when only a load shows the need.
   ///
-  ///   TN-EST-1  `estimate` MUST NOT need the device, MUST NOT release `processed`, and MUST hold
-  ///             nothing more after it has returned.
+  ///   TN-EST-1  `estimate` MUST NOT need the device, MUST NOT release `processed`, MUST hold
+  ///             nothing more after it has returned, and MUST give each use a `kind` in UTF-8
+  ///             without control characters.
   ///   TN-EST-2  A delegate MUST NOT hold more memory than was estimated, times the factor that its
   ///             author states.
   ///   TN-EST-3  An estimate MUST NOT be more than what a delegate holds after its runs, times the

@@ -25,9 +25,10 @@ typedef struct tenon_memory_info_v1 {
   /// sessions of a delegate share with the delegate that `init` made, and what several of those
   /// share with NULL. A delegate that is NULL itself holds nothing.
   ///
-  ///   TN-MEM-1  `memory_info` MUST report memory on TENON_DL_CPU or on devices that the backend
-  ///             lists: on the CPU, of all delegates and of NULL together, no more bytes than the
-  ///             process has mapped; on a device, no more than its `memory_bytes`.
+  ///   TN-MEM-1  `memory_info` MUST give each use a `kind` in UTF-8 without control characters, and
+  ///             MUST report memory on TENON_DL_CPU or on devices that the backend lists: on the
+  ///             CPU, of all delegates and of NULL together, no more bytes than the process has
+  ///             mapped; on a device, no more than its `memory_bytes`.
   ///
   /// [per-delegate] From `init` to `destroy` of `delegate`; with NULL at any time, on any thread.
   tenon_status(TENON_CALL* memory_info)(tenon_backend* backend, tenon_delegate* delegate,

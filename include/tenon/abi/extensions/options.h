@@ -56,14 +56,16 @@ typedef void(TENON_CALL* tenon_option_sink)(void* context, const tenon_option* o
 ///
 ///   TN-OPT-3  An option of one load MUST NOT change another load, or the value that `get_option`
 ///             gives.
-///   TN-OPT-5  `set_option` and `init` MUST refuse a value that the option's declaration excludes
-///             (`minimum`, `maximum`, `choices`) with INVALID_ARGUMENT and a text that names the
-///             key; nothing changes then.
+///   TN-OPT-5  `set_option`, `init` and `create_session` MUST refuse a value that the option's
+///             declaration excludes (`minimum`, `maximum`, `choices`) with INVALID_ARGUMENT and a
+///             text that names the key; nothing changes then. `create_session` may refuse it with
+///             NOT_SUPPORTED instead.
 ///
 /// A backend refuses a value that it cannot use for another reason with INVALID_ARGUMENT, too.
 /// `set_option` is the one that TN-OPT-1 is about. `init` may ignore an option that is not
 /// declared, or that has another type or another place; if it fails instead, the statuses are the
-/// same.
+/// same. `check_blob` and `estimate` refuse an option as `init` does, or ignore it where it does
+/// not change their answer.
 typedef struct tenon_options_v1 {
   uint32_t struct_size;
   uint32_t num_specs;

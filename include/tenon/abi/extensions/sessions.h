@@ -51,8 +51,8 @@ typedef struct tenon_sessions_v1 {
   /// executed and destroyed like any delegate, also at the same time as the first one. On failure
   /// it leaves nothing behind.
   ///
-  ///   TN-SES-1  With a `state` of NULL, a new session MUST have the state that `init` gave,
-  ///             whatever ran on the delegate before.
+  ///   TN-SES-1  A new session MUST have the options of `context` and, with a `state` of NULL, the
+  ///             state that `init` gave, whatever ran on the delegate before.
   ///   TN-SES-2  Executing a session MUST NOT change the state of the delegate that it was made of,
   ///             or of another session, nor the other way round.
   ///   TN-SES-3  A host MUST destroy sessions before the delegate that they were made of.

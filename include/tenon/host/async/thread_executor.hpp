@@ -3,9 +3,8 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
-#include <functional>
 #include <limits>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -27,7 +26,7 @@ class ThreadExecutor {
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
   /// Starts `num_threads` threads. With `max_waiting` tasks in the queue a further one is refused
-  /// with OutOfResources.
+  /// with OutOfResources; one that was parked is not, and joins the queue when it is woken.
   ///
   /// errors: InvalidArgument (no threads), OutOfResources (the system has no more threads),
   ///         MemoryAllocationFailed.
@@ -40,21 +39,23 @@ class ThreadExecutor {
   /// Runs the tasks that are in the queue, then ends the threads. Not from a task.
   ~ThreadExecutor();
 
-  /// For `MethodOptions::executor`. Refers to this object.
+  /// For `MethodOptions::executor`. Parks tasks. Refers to this object.
   [[nodiscard]] Executor executor() {
-    return [this](std::function<void()> task) { return add(std::move(task)); };
+    return {[this](Executor::Task task) { return add(std::move(task)); },
+            [this](Executor::Task task) { return park(std::move(task)); }};
   }
 
  private:
   explicit ThreadExecutor(std::size_t max_waiting) noexcept : max_waiting_(max_waiting) {}
 
-  [[nodiscard]] Status add(std::function<void()> task);
+  [[nodiscard]] Status add(Executor::Task task);
+  [[nodiscard]] Result<Executor::Wake> park(Executor::Task task);
   void run_tasks();
 
   const std::size_t max_waiting_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;
+  std::list<Executor::Task> waiting_;
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // A host in C: what libtenon.so exports, for applications in C and in each language that calls C.
-// docs/hosts/c-interface.md shows it in C, Rust and Go.
+// docs/hosts/c-interface.md shows how to use it, and says what a later version may change.
 //
 // Plain functions, and not a table behind one symbol as a plugin has: a linker names a function
 // that is missing, and generators of bindings (bindgen, cgo, jextract, P/Invoke) read functions;
-// cgo cannot call a pointer. The library has its major in its name (libtenon.so.1,
-// libtenon.1.dylib, libtenon-1.dll), and on Linux each function has its version in its symbol:
-// TENON_1.0 for those below. A later minor adds functions, and members at the ends of structs; it
-// changes and removes none. docs/hosts/c-interface.md has the policy.
+// cgo cannot call a pointer.
 //
 // What holds for all functions, where their comment says nothing else:
 //
@@ -35,8 +32,8 @@
 //               A size that no header has is refused: one below the struct's in TENON_C 1.0, above
 //               4,096, or no multiple of its alignment (INVALID_ARGUMENT). All structs of an array
 //               state one size.
-//   callbacks   Must not throw, must not `longjmp`, and may call every function here, except where
-//               the comment says otherwise. `data` is the application's, and passed on as it is.
+//   callbacks   Must not throw or `longjmp`. May call every function here, unless their comment
+//               forbids it. `data` is the application's, and passed on as it is.
 //
 // Processes that fork: docs/hosts/threads.md. This library and C++ hosts of one process may use the
 // same plugins: docs/reference/contract.md.
@@ -53,21 +50,10 @@
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/status.h"
 #include "tenon/abi/tensor.h"
+#include "tenon/host/c/export.h"
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-// On Windows the functions are libtenon-1.dll's. A program with the definitions in itself defines
-// TENON_HOST_STATIC; what builds the DLL defines TENON_HOST_BUILD.
-#if !defined(_WIN32)
-#define TENON_HOST_API __attribute__((visibility("default")))
-#elif defined(TENON_HOST_STATIC)
-#define TENON_HOST_API
-#elif defined(TENON_HOST_BUILD)
-#define TENON_HOST_API __declspec(dllexport)
-#else
-#define TENON_HOST_API __declspec(dllimport)
 #endif
 
 // Version of this interface. The major is in the library's name; a program that needs functions of
@@ -429,9 +415,8 @@ typedef struct tenon_dl_managed_tensor {
 /// before that of an exported output that passes on its bytes. After a failure it stays the
 /// caller's.
 ///
-/// `tensor` may be an exported output, of another method or of this one, and methods may feed each
-/// other: they end with their handles. A run that is given its own output writes to the bytes of
-/// its input: pass a copy, unless the program is made for that.
+/// `tensor` may be an exported output, also of this method. A run that is given its own output
+/// writes to the bytes of its input: pass a copy, unless the program is made for that.
 ///
 /// null:   as `tenon_method_set_input`, and `deleter`.
 /// errors: also NOT_SUPPORTED (another major of DLPack), INVALID_ARGUMENT (a read-only tensor that
@@ -550,9 +535,8 @@ TENON_HOST_API tenon_status TENON_CALL tenon_method_get_delegate_memory(const te
 /// NULL, whatever the kind, they run on their own. Holds for the session in use.
 ///
 /// null:   `stream`; then also `kind`.
-/// errors: INVALID_ARGUMENT (no delegate uses the backend; it takes another kind), NOT_SUPPORTED
-/// (it
-///         has no streams).
+/// errors: INVALID_ARGUMENT (no delegate uses the backend; it takes another kind),
+///         NOT_SUPPORTED (it has no streams).
 TENON_HOST_API tenon_status TENON_CALL tenon_method_set_stream(tenon_method* method,
                                                                const char* backend_id,
                                                                const char* kind, void* stream,
@@ -567,15 +551,31 @@ TENON_HOST_API tenon_status TENON_CALL tenon_method_set_scheduling(
 
 // ----- Sessions. (tenon/host/method/session.hpp)
 
+// Bits of `tenon_session_options.flags`.
+enum {
+  /// The session begins with a copy of the method's own state. `state` is NULL.
+  TENON_SESSION_COPY_OWN_STATE = 1u << 0
+};
+
 typedef struct tenon_session_options {
   uint32_t struct_size;
-  uint32_t flags;  ///< 0.
+  uint32_t flags;                                ///< TENON_SESSION_...
+  const tenon_backend_options* backend_options;  ///< All others keep the values of the load.
+  const tenon_scheduling* scheduling;            ///< Hints; NULL: those of the method's own state.
+  /// The session begins with a copy of the state of this one, which `method` made, but not with its
+  /// options and hints. NULL: with the state after the load.
+  const tenon_session* state;
+  uint32_t num_backend_options;
+  uint32_t reserved;
 } tenon_session_options;
 
-/// Makes a state of its own for every delegate, like that after the load, over the same weights.
+/// Makes a state of its own for every delegate, over the same weights.
 ///
 /// null:   `options`.
-/// errors: NOT_SUPPORTED (a backend has no sessions), OUT_OF_RESOURCES (the budget).
+/// errors: NOT_SUPPORTED (a backend has no sessions, cannot copy a state, or cannot change an
+///         option for a session), INVALID_ARGUMENT (an option for a backend that is not used;
+///         a `state` of another method, or with the flag), INVALID_STATE (a run is pending),
+///         OUT_OF_RESOURCES (the budget), and those of `tenon_method_load` for an option.
 TENON_HOST_API tenon_status TENON_CALL
 tenon_method_create_session(tenon_method* method, const tenon_session_options* options,
                             tenon_session** out, tenon_error** error);

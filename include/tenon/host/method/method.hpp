@@ -94,7 +94,8 @@ class Method {
   [[nodiscard]] Status set_input(std::size_t index, const InputScalar& scalar);
 
   /// Gives output `index`, which is not memory-planned, the bytes to write to, which are on
-  /// `device`. They must stay valid while the method may run. InvalidState for a planned output,
+  /// `device`. They must stay valid while the method may run, and have no byte of an input or of
+  /// another output, unless the program is made for that. InvalidState for a planned output,
   /// InvalidArgument when `bytes` is smaller than the output, misaligned or on another device
   /// (ExecuTorch: Method::set_output_data_ptr).
   [[nodiscard]] Status set_output(std::size_t index, std::span<std::byte> bytes,
@@ -174,7 +175,9 @@ class Method {
   /// with "tenon.events/1" are started, here as far as nothing has to be waited for: calls that
   /// need no bytes of each other overlap, and one that does is given the event of the other, or
   /// waited for when the backends' events are of different kinds. Everything else, and with a trace
-  /// all of it, is executed by the executor's thread.
+  /// all of it, is executed by the executor's thread. When nothing is left but to wait for
+  /// delegates, an executor that parks tasks gets its thread back: the backends say when to end the
+  /// run.
   ///
   /// Ok: `completion` is called exactly once with what `execute` would have returned, on the
   /// executor's thread or, when the executor calls or destroys the task at once, on this one. The
@@ -183,8 +186,8 @@ class Method {
   /// called, and nothing runs any more.
   ///
   /// From the call to the completion only `output`, `input` and the destructor may be called, and
-  /// inputs and outputs keep their bytes; `execute`, `execute_async`, `set_input`, `set_output` and
-  /// `set_stream` are refused with InvalidState.
+  /// inputs and outputs keep their bytes; `execute`, `execute_async`, `set_input`, `set_output`,
+  /// `set_stream` and `create_session` are refused with InvalidState.
   ///
   /// errors: InvalidArgument (an input was not set; no executor or no completion), InvalidState
   ///         (a run is pending), MemoryAllocationFailed, and what the executor refuses with.
@@ -196,10 +199,15 @@ class Method {
   /// errors: a backend's own.
   [[nodiscard]] Result<MethodMemory> memory_info() const;
 
-  /// Makes a state of its own for every delegate, like that after `load`. NotSupported when a
-  /// backend has no sessions, OutOfResources when what the backends state does not fit into the
-  /// budget.
-  [[nodiscard]] Result<std::unique_ptr<Session>> create_session();
+  /// Makes a state of its own for every delegate, like that after `load` unless `options` copy
+  /// another one.
+  ///
+  /// errors: NotSupported (a backend has no sessions, cannot copy a state, or cannot change an
+  ///         option for a session), InvalidArgument (an option for a backend that is not used; a
+  ///         state of another method; two states), InvalidState (a run is pending), OutOfResources
+  ///         (what the backends state does not fit into the budget), and whatever a backend refuses
+  ///         an option with.
+  [[nodiscard]] Result<std::unique_ptr<Session>> create_session(const SessionOptions& options = {});
 
   /// From now on `execute` runs with the state of `session`, which this method made; null means the
   /// method's own again. Costs a pointer for each delegate; not while `execute` runs.

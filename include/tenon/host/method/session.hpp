@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/abi/version.h"
+#include <optional>
+#include <vector>
+
+#include "tenon/core/application/scheduling.hpp"
+#include "tenon/host/method/options.hpp"
 
 namespace tenon::inline TENON_RELEASE::host {
 
@@ -25,6 +29,19 @@ class Session {
  private:
   friend class detail::LoadedSession;  // The only class that derives from this one.
   Session() noexcept = default;
+};
+
+/// Options of `Method::create_session`. Nothing here is used after the call.
+struct SessionOptions {
+  /// Options that `Method::load` would take. All others keep the values of the load, also where the
+  /// state is copied from a session with other values.
+  std::vector<BackendOption> backend_options{};
+  std::optional<Scheduling> scheduling{};  ///< Hints; nothing: those of the method's own state.
+  /// The new session begins with a copy of the state of this one, which the same method made. Null:
+  /// with the state after the load.
+  const Session* state = nullptr;
+  /// The new session begins with a copy of the method's own state. Not together with `state`.
+  bool copies_own_state = false;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::host

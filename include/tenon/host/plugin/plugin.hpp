@@ -62,7 +62,8 @@ class Plugin {
   [[nodiscard]] const std::string& path() const noexcept;
   [[nodiscard]] const PluginRecord& record() const noexcept;
 
-  /// The backend with `id`, opened at its first use, once. NotFound names the ids there are.
+  /// The backend with `id`, opened at its first use, once. NotFound names the ids there are. The
+  /// caller has compared `cpu_features` of its record with the CPU, as `BackendRegistry` does.
   [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> backend(std::string_view id);
 
  private:

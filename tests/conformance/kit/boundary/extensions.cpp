@@ -4,9 +4,34 @@
 #include <cstdint>
 #include <utility>
 
+#include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance::detail {
+
+/// The sink of a host behind one that judges each use of memory by `rule`.
+struct SeenUses {
+  Watch& watch;
+  const char* rule;
+  const char* function;
+  tenon_memory_sink sink;
+  void* context;
+
+  static void take(void* self, const tenon_memory_use* use) noexcept {
+    const OutsidePlugin outside;
+    const auto& seen = *static_cast<const SeenUses*>(self);
+    if (!use) return seen.watch.violated(seen.rule, seen.function, " gave its sink NULL");
+    const char* const kind = host::complete_table<tenon_memory_use>(use).kind;
+    if (!kind || *kind == '\0') {
+      seen.watch.violated(seen.rule, seen.function, " gave its sink a use of ", use->nbytes,
+                          " bytes without a kind");
+    } else if (const Status text = host::detail::check_text(kind, "its kind"); !text.ok()) {
+      seen.watch.violated(seen.rule, seen.function, " gave its sink a use of ", use->nbytes,
+                          " bytes: ", text.text());
+    }
+    seen.sink(seen.context, use);
+  }
+};
 
 /// The functions of these tables.
 struct ExtensionCalls {
@@ -71,9 +96,10 @@ struct ExtensionCalls {
     tenon_buffer* processed = context->processed;
     const void* data = processed ? processed->data : nullptr;
     const tenon_init_context shown_context = self.context_for(lent, *context);
+    SeenUses seen{self.watch(), "TN-EST-1", "estimate", sink, sink_context};
     const tenon_status status = self.watch().status_of("estimate", 0, [&] {
       return self.with_context(lent, shown_context, *context, [&](tenon_init_context* shown) {
-        return self.extensions().estimate.estimate(self.opened(), shown, sink, sink_context);
+        return self.extensions().estimate.estimate(self.opened(), shown, &SeenUses::take, &seen);
       });
     });
     if (lent.bytes.was_released() || (processed && processed->data != data)) {
@@ -88,9 +114,10 @@ struct ExtensionCalls {
     WatchedBackend& self = WatchedBackend::of(backend);
     const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
     if (watched && !watched->theirs) return TENON_STATUS_OK;
+    SeenUses seen{self.watch(), "TN-MEM-1", "memory_info", sink, sink_context};
     return self.watch().status_of("memory_info", watched ? watched->number : 0, [&] {
       return self.extensions().memory_info.memory_info(
-          self.opened(), watched ? watched->theirs : nullptr, sink, sink_context);
+          self.opened(), watched ? watched->theirs : nullptr, &SeenUses::take, &seen);
     });
   }
 

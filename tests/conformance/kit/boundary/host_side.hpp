@@ -26,19 +26,19 @@ namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace detail {
 
-/// A struct of the boundary of `size` bytes and `unknown` more, before a forbidden page, with a
-/// pointer to `Owner` in front of it.
+/// A struct of the boundary with `unknown` bytes more, before a forbidden page, with a pointer to
+/// `Owner` in front of it.
 template <class Struct, class Owner>
 class GuardedStruct {
  public:
   GuardedStruct() = default;
-  GuardedStruct(const Struct& from, std::uint32_t size, std::uint32_t unknown, Owner* owner)
-      : memory_(before + size + unknown, alignof(Struct),
+  GuardedStruct(const Struct& from, std::uint32_t unknown, Owner* owner)
+      : memory_(before + sizeof from + unknown, alignof(Struct),
                 {"TN-HST-1", "behind a struct of the host"}) {
     std::memcpy(memory_.data(), &owner, sizeof owner);
-    std::memcpy(memory_.data() + before, &from, std::min<std::size_t>(size, sizeof from));
-    std::memset(memory_.data() + before + size, 0xA5, unknown);
-    const std::uint32_t stated = size + unknown;
+    std::memcpy(memory_.data() + before, &from, sizeof from);
+    std::memset(memory_.data() + before + sizeof from, 0xA5, unknown);
+    const auto stated = static_cast<std::uint32_t>(sizeof from + unknown);
     std::memcpy(memory_.data() + before, &stated, sizeof stated);
   }
   [[nodiscard]] Struct* get() const noexcept {
@@ -91,6 +91,7 @@ class GuardedBytes {
     const OutsidePlugin outside;
     auto* bytes = static_cast<GuardedBytes*>(seen->owner);
     seen->data = nullptr;
+    seen->nbytes = 0;
     if (std::exchange(bytes->released_, true)) return;
     if (bytes->copy_.data()) bytes->copy_.forbid({"TN-BUF-1", "bytes that were released"});
     if (bytes->original_->release) bytes->original_->release(bytes->original_);
@@ -205,7 +206,7 @@ class GuardedHost {
     table.log = &log;
     table.resize_tensor = &resize_tensor;
     table.get_extension = shape.host_extensions ? &get_extension : &no_extension;
-    seen_ = {table, shape.host_size, shape.unknown_bytes, this};
+    seen_ = {table, shape.unknown_bytes, this};
   }
   GuardedHost(const GuardedHost&) = delete;
   GuardedHost& operator=(const GuardedHost&) = delete;

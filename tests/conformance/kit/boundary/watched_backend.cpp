@@ -27,8 +27,7 @@ const tenon_execution_context* WatchedBackend::execution_context_for(
     shown.host = host_->get();
     shown.temp_allocator = delegate.temp_allocator->table();
     if (!shape.tracer) shown.tracer = nullptr;
-    delegate.execution_context = {shown, shape.execution_context_size, shape.unknown_bytes,
-                                  &delegate};
+    delegate.execution_context = {shown, shape.unknown_bytes, &delegate};
   }
   return delegate.execution_context.get();
 }
@@ -50,7 +49,7 @@ tenon_init_context WatchedBackend::context_for(WatchedDelegate& delegate,
 void WatchedBackend::show_context(WatchedDelegate& delegate, const tenon_init_context& context,
                                   const tenon_init_context& original) {
   const OutsidePlugin outside;
-  delegate.shown_context = {context, shape.init_context_size, shape.unknown_bytes,
+  delegate.shown_context = {context, shape.unknown_bytes,
                             const_cast<tenon_init_context*>(&original)};
 }
 

@@ -37,6 +37,9 @@ void judge_answer(Context& kit, const TrialBlob& blob, const BlobAnswer& answer)
   kit.expect("TN-BLB-2",
              answer.verdict != TENON_BLOB_INCOMPATIBLE || answer.init != TENON_STATUS_OK, blob.name,
              ": check_blob called it incompatible, and init loaded it");
+  const bool was_judged = !answer.check || *answer.check == TENON_STATUS_OK;
+  kit.expect("TN-BLB-2", was_judged || answer.init != TENON_STATUS_OK, blob.name,
+             ": check_blob failed, and init loaded it: ", answer.check_text);
   // A verdict that is not known counts as usable.
   const bool is_compatible = answer.verdict && *answer.verdict != TENON_BLOB_INCOMPATIBLE;
   // `init` also fails where memory is short or the application refuses the code.
@@ -129,12 +132,12 @@ TENON_CONFORMANCE_TEST("blobs/refuses-invented-blob",
 }
 
 TENON_CONFORMANCE_TEST("blobs/own-blob-is-compatible",
-                       "a blob that was made for the backend is not called incompatible",
+                       "a blob that was made for the backend gets a verdict, and not incompatible",
                        "[blobs][level-5][case][TN-BLB-1][TN-BLB-2][TN-ERR-2]") {
   BlobTrials trials(kit);
   const BlobAnswer answer = trials.load_good();
   if (!answer.asked) kit.blocked("the case cannot be loaded");
-  if (!answer.verdict) kit.not_applicable("the backend has no " TENON_EXTENSION_CHECK_BLOB);
+  if (!answer.check) kit.not_applicable("the backend has no " TENON_EXTENSION_CHECK_BLOB);
   judge_answer(kit, {"the blob of the case", {}}, answer);
 }
 

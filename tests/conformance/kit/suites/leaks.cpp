@@ -62,12 +62,16 @@ class OtherBlob {
     memory_.forbid_writes({"TN-INI-5", "of a damaged blob"});
   }
   [[nodiscard]] tenon_buffer* buffer() noexcept {
-    buffer_ = {sizeof(tenon_buffer), 0,       memory_.data(),
-               memory_.size(),       nullptr, [](tenon_buffer* seen) { seen->data = nullptr; }};
+    buffer_ = {sizeof(tenon_buffer), 0, memory_.data(), memory_.size(), nullptr, &release};
     return &buffer_;
   }
 
  private:
+  static void release(tenon_buffer* seen) {
+    seen->data = nullptr;
+    seen->nbytes = 0;
+  }
+
   GuardedMemory memory_;
   tenon_buffer buffer_{};
 };

@@ -74,7 +74,7 @@ inline constexpr Rule rule_table[] = {
                  "Excepted are libraries of a driver that its author names, and what those hold.",
                  "tenon/abi/backend.h: tenon_backend_api.close"},
     {"TN-BCK-6", "`is_available` MUST report the truth on a machine without the device, and MUST "
-                 "NOT crash there.",
+                 "NOT crash there. `init` MUST fail there, whether or not the host has asked.",
                  "tenon/abi/backend.h: tenon_backend_api.is_available"},
     {"TN-INI-1", "On failure `init` MUST leave nothing behind; `destroy` is not called then.",
                  "tenon/abi/backend.h: tenon_backend_api.init"},
@@ -230,7 +230,8 @@ inline constexpr Rule rule_table[] = {
                  "tenon/abi/extensions/cancel.h: tenon_cancel_v1.cancel"},
     {"TN-BLB-1", "`check_blob` MUST NOT need the device, and MUST NOT release `processed`.",
                  "tenon/abi/extensions/check_blob.h: tenon_check_blob_v1.check_blob"},
-    {"TN-BLB-2", "A blob called INCOMPATIBLE MUST be refused by `init`.",
+    {"TN-BLB-2", "For a blob that `init` loads with the same context, `check_blob` MUST give a "
+                 "verdict other than INCOMPATIBLE.",
                  "tenon/abi/extensions/check_blob.h: tenon_check_blob_v1.check_blob"},
     {"TN-BLB-3", "`check_blob` MUST call INCOMPATIBLE: a blob that `init` refuses with "
                  "DELEGATE_INVALID_COMPATIBILITY, and bytes that were not made for the backend. "
@@ -275,8 +276,9 @@ inline constexpr Rule rule_table[] = {
     {"TN-IDN-1", "The identity of a device MUST be NUL-terminated, the same in each call, and not "
                  "that of another device of the backend, unless it is empty.",
                  "tenon/abi/extensions/devices.h: tenon_device_info"},
-    {"TN-EST-1", "`estimate` MUST NOT need the device, MUST NOT release `processed`, and MUST "
-                 "hold nothing more after it has returned.",
+    {"TN-EST-1", "`estimate` MUST NOT need the device, MUST NOT release `processed`, MUST hold "
+                 "nothing more after it has returned, and MUST give each use a `kind` in UTF-8 "
+                 "without control characters.",
                  "tenon/abi/extensions/estimate.h: tenon_estimate_v1.estimate"},
     {"TN-EST-2", "A delegate MUST NOT hold more memory than was estimated, times the factor that "
                  "its author states.",
@@ -362,16 +364,18 @@ inline constexpr Rule rule_table[] = {
     {"TN-KRN-8", "`destroy_kernel` MUST give back all that `create_kernel` and `run_kernel` took "
                  "for the kernel, also when the last run failed.",
                  "tenon/abi/extensions/kernels.h: tenon_kernels_v1.destroy_kernel"},
-    {"TN-MEM-1", "`memory_info` MUST report memory on TENON_DL_CPU or on devices that the backend "
-                 "lists: on the CPU, of all delegates and of NULL together, no more bytes than "
-                 "the process has mapped; on a device, no more than its `memory_bytes`.",
+    {"TN-MEM-1", "`memory_info` MUST give each use a `kind` in UTF-8 without control characters, "
+                 "and MUST report memory on TENON_DL_CPU or on devices that the backend lists: on "
+                 "the CPU, of all delegates and of NULL together, no more bytes than the process "
+                 "has mapped; on a device, no more than its `memory_bytes`.",
                  "tenon/abi/extensions/memory_info.h: tenon_memory_info_v1.memory_info"},
     {"TN-OPT-3", "An option of one load MUST NOT change another load, or the value that "
                  "`get_option` gives.",
                  "tenon/abi/extensions/options.h: tenon_options_v1"},
-    {"TN-OPT-5", "`set_option` and `init` MUST refuse a value that the option's declaration "
-                 "excludes (`minimum`, `maximum`, `choices`) with INVALID_ARGUMENT and a text "
-                 "that names the key; nothing changes then.",
+    {"TN-OPT-5", "`set_option`, `init` and `create_session` MUST refuse a value that the option's "
+                 "declaration excludes (`minimum`, `maximum`, `choices`) with INVALID_ARGUMENT "
+                 "and a text that names the key; nothing changes then. `create_session` may "
+                 "refuse it with NOT_SUPPORTED instead.",
                  "tenon/abi/extensions/options.h: tenon_options_v1"},
     {"TN-OPT-1", "`set_option` MUST refuse an unknown key with NOT_FOUND, a value of the wrong "
                  "type with INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; "
@@ -403,8 +407,8 @@ inline constexpr Rule rule_table[] = {
     {"TN-SCH-3", "A failure of `set_scheduling` MUST leave the delegate as it was, and values "
                  "that it does not know MUST count as 0.",
                  "tenon/abi/extensions/scheduling.h: tenon_scheduling_v1.set_scheduling"},
-    {"TN-SES-1", "With a `state` of NULL, a new session MUST have the state that `init` gave, "
-                 "whatever ran on the delegate before.",
+    {"TN-SES-1", "A new session MUST have the options of `context` and, with a `state` of NULL, "
+                 "the state that `init` gave, whatever ran on the delegate before.",
                  "tenon/abi/extensions/sessions.h: tenon_sessions_v1.create_session"},
     {"TN-SES-2", "Executing a session MUST NOT change the state of the delegate that it was made "
                  "of, or of another session, nor the other way round.",
@@ -524,7 +528,8 @@ inline constexpr Rule rule_table[] = {
                  "tenon/abi/status.h: tenon_status"},
     {"TN-ERR-2", "A plugin that fails MUST call `tenon_host.set_last_error` first, on the thread "
                  "that was called, with a text that names the argument or field, what was "
-                 "expected and what was found.",
+                 "expected and what was found. It MUST do so, too, when it fails because a "
+                 "function of the host failed, other than `permit_code` (TN-COD-3).",
                  "tenon/abi/status.h: tenon_status"},
     {"TN-TEN-1", "A plugin MUST NOT write to the data of a tensor with TENON_TENSOR_CONSTANT.",
                  "tenon/abi/tensor.h: tenon_tensor"},

@@ -126,6 +126,8 @@ inline constexpr KitTest test_table[] = {
     {"sequence/restore", 5, Scope::of_case, "TN-SEQ-3"},
     {"sequence/separate", 5, Scope::of_case, "TN-SEQ-4"},
     {"sessions/initial-state", 3, Scope::of_case, "TN-SES-1"},
+    {"sessions/own-options", 5, Scope::of_case, "TN-SES-1"},
+    {"sessions/refuses-excluded-option", 5, Scope::of_case, "TN-OPT-5"},
     {"sessions/separate-state", 3, Scope::of_case, "TN-SES-2"},
     {"sessions/copied-state", 3, Scope::of_case, "TN-SES-4"},
     {"sessions/run-concurrently", 9, Scope::of_case, "TN-BCK-9"},

@@ -65,6 +65,7 @@ TEST_CASE("while a run is pending everything that would change the method is ref
   refused(set_floats(*method, 0, one_to_four, four));
   refused(method->set_output(0, bytes));
   refused(method->set_stream("Test", nullptr));
+  refused(method->create_session().status());
   CHECK(queue.tasks.size() == 1);
   queue.run_all();
   CHECK(outcomes.all.size() == 1);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "c_support.hpp"
@@ -49,6 +50,29 @@ class Outcome {
   bool done_ = false;
   tenon_status status_ = TENON_STATUS_OK;
   std::string text_;
+};
+
+/// Runs of one method, of which each starts the next one and the last destroys the method.
+struct Chain {
+  static constexpr int length = 20;
+
+  void start(MethodHandle method) {
+    call(&tenon_method_execute_async, method.release(), &next, static_cast<void*>(this));
+  }
+
+  std::atomic<int> runs = 0;
+  Outcome end;
+
+ private:
+  static void next(void* data, tenon_method* method, tenon_status status, tenon_error* error) {
+    auto& self = *static_cast<Chain*>(data);
+    if (++self.runs < length && status == TENON_STATUS_OK) {
+      tenon_method_execute_async(method, &next, data, nullptr);
+      return;
+    }
+    tenon_method_destroy(method);
+    Outcome::complete(&self.end, nullptr, status, error);
+  }
 };
 
 /// A method with an executor, whose input is set.
@@ -109,6 +133,30 @@ TEST_CASE("an asynchronous run completes on the executor", "[c][threads]") {
   CHECK_THAT(second.text(), ContainsSubstring("failed as it was asked"));
 }
 
+TEST_CASE("runs that are started wait for no thread of the executor", "[c][threads]") {
+  const auto registry = new_registry();
+  call(&tenon_registry_register_plugin, registry.get(), TENON_TEST_LATER,
+       static_cast<const char*>(nullptr));
+  auto executor = threads(1);
+  auto options = sized<tenon_method_options>();
+  options.registry = registry.get();
+  options.executor = executor.get();
+  std::deque<Floats> inputs;
+  std::deque<Chain> chains(4);
+  for (Chain& chain : chains) {
+    auto method = load(program_of("copy a", "Later").get(), options);
+    const tenon_dl_tensor* const input =
+        &inputs.emplace_back(std::array<float, 4>{1, 2, 3, 4}).tensor();
+    call(&tenon_method_set_input, method.get(), std::uint64_t{0}, input);
+    chain.start(std::move(method));
+  }
+  executor.reset();  // Its last holder is destroyed on its own thread.
+  for (Chain& chain : chains) {
+    CHECK(chain.end.wait() == TENON_STATUS_OK);
+    CHECK(chain.runs == Chain::length);
+  }
+}
+
 TEST_CASE("an executor of the application runs, drops or refuses tasks", "[c]") {
   Queue queue;
   auto executor = queue.executor();
@@ -143,27 +191,13 @@ TEST_CASE("an executor of the application runs, drops or refuses tasks", "[c]") 
 }
 
 TEST_CASE("a completion may start the next run, and destroy the method", "[c][threads]") {
-  struct Chain {
-    std::atomic<int> runs = 0;
-    Outcome end;
-    static void next(void* data, tenon_method* method, tenon_status status, tenon_error* error) {
-      auto& self = *static_cast<Chain*>(data);
-      if (++self.runs < 5 && status == TENON_STATUS_OK) {
-        tenon_method_execute_async(method, &next, data, nullptr);
-        return;
-      }
-      tenon_method_destroy(method);
-      Outcome::complete(&self.end, nullptr, status, error);
-    }
-  };
   Chain chain;
   auto executor = threads(1);
   Asynchronous run("count", executor.get());
   executor.reset();  // Its last holder is destroyed on its own thread.
-  tenon_method* const method = run.method.release();
-  call(&tenon_method_execute_async, method, &Chain::next, static_cast<void*>(&chain));
+  chain.start(std::move(run.method));
   CHECK(chain.end.wait() == TENON_STATUS_OK);
-  CHECK(chain.runs == 5);
+  CHECK(chain.runs == Chain::length);
 }
 
 TEST_CASE("a completion inside of others destroys any of their methods", "[c]") {

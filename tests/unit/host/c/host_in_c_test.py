@@ -105,6 +105,20 @@ class Failures(unittest.TestCase):
     def test_an_id_that_the_plugin_lacks(self):
         self.check([in_c, "Add", "--hex", "00"], 4, "backend: expected 'Add', found ScaleBias")
 
+    def test_a_feature_that_the_cpu_lacks(self):
+        # The text of the record is behind its id and its tags, all three in fields of a fixed size.
+        before = b"ScaleBias".ljust(64, b"\0") + b"cpu".ljust(128, b"\0")
+        head, found, rest = pathlib.Path(in_c).read_bytes().partition(before)
+        self.assertTrue(found)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "fast.so"
+            for features in ("no_such", "x86-64-v9,x"):
+                path.write_bytes(head + found + features.encode() + rest[len(features):])
+                self.check(
+                    [str(path), "ScaleBias", "--hex", C_BLOB], 4,
+                    f"cpu_features: expected a CPU with {features}, found one without",
+                )
+
     def test_a_blob_that_is_refused(self):
         newer = (b"SCLB" + struct.pack("<I", 3)).hex()
         self.check(

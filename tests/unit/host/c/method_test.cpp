@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Methods and sessions of the C interface.
+// Methods of the C interface.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -379,29 +379,6 @@ TEST_CASE("an output without memory of the method is given its bytes", "[c]") {
        std::uint64_t{16}, cpu);
   CHECK(run(method.get()) == Vector{2, 3, 4, 5});
   CHECK(bytes == std::array<float, 4>{2, 3, 4, 5});
-}
-
-TEST_CASE("sessions have states of their own, and are kept while they are used", "[c]") {
-  auto method = load("count");
-  CHECK(run(method.get()) == Vector{2, 3, 4, 5});
-  tenon_session* created = nullptr;
-  call(&tenon_method_create_session, method.get(), no_session_options, &created);
-  SessionHandle session(created);
-  call(&tenon_method_use_session, method.get(), session.get());
-  CHECK(run(method.get()) == Vector{2, 3, 4, 5});
-  session.reset();
-  CHECK(run(method.get()) == Vector{3, 4, 5, 6});
-  call(&tenon_method_use_session, method.get(), session.get());
-  CHECK(run(method.get()) == Vector{3, 4, 5, 6});
-
-  const auto other = load("count");
-  call(&tenon_method_create_session, other.get(), no_session_options, &created);
-  session.reset(created);
-  CHECK(failed(&tenon_method_use_session, method.get(), session.get()).status ==
-        TENON_STATUS_INVALID_ARGUMENT);
-  call(&tenon_method_create_session, method.get(), no_session_options, &created);
-  session.reset(created);
-  method.reset();  // Before its session.
 }
 
 TEST_CASE("a method reports its memory", "[c]") {

@@ -274,6 +274,33 @@ TEST_CASE("a struct of a newer header that the library fills is zero behind what
   }
 }
 
+TEST_CASE("a reserved member that is set is refused", "[c]") {
+  World world;
+  tenon_registry* made = nullptr;
+  auto registry = sized<tenon_registry_options>();
+  registry.reserved = 1;
+  const tenon_registry_options* const no_registry = &registry;
+  auto discovery = sized<tenon_discovery_options>();
+  discovery.reserved = 1;
+  const tenon_discovery_options* const no_discovery = &discovery;
+  auto budget = sized<tenon_device_bytes>();
+  budget.reserved = 1;
+  auto method = sized<tenon_method_options>();
+  method.budget = &budget;
+  method.num_budget = 1;
+  tenon_error* error = nullptr;
+  const Failed all[] = {
+      failed(&tenon_registry_create, no_registry, &made),
+      failed(&tenon_registry_discover, world.registry.get(), no_discovery),
+      {world.load_with(method, &error), tenon_error_text(error)},
+  };
+  tenon_error_destroy(error);
+  for (const Failed& each : all) {
+    CHECK(each.status == TENON_STATUS_NOT_SUPPORTED);
+    CHECK_THAT(each.text, ContainsSubstring("reserved is 1, expected 0"));
+  }
+}
+
 TEST_CASE("all structs of an array state one size", "[c]") {
   World world;
   std::array<Longer<tenon_device_bytes>, 2> longer{Longer<tenon_device_bytes>(sizeof longer[0]),

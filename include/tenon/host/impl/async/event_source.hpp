@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,12 @@ class EventSource {
     return event;
   }
   void put_back(tenon_event* event) noexcept { free_.push_back(event); }
+
+  /// Whether the backend says so; false when it fails.
+  [[nodiscard]] bool is_complete(tenon_event* event) const noexcept {
+    std::uint32_t out = 0;
+    return table_.query(backend_.raw(), event, &out) == TENON_STATUS_OK && out != 0;
+  }
 
   /// The failure of a function of the table, on the thread that called it.
   [[nodiscard]] Status check(tenon_status status, std::string_view function) const {

@@ -19,8 +19,19 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 /// The object that runs asynchronously: a method.
 class AsyncOwner {
  public:
-  /// Ends the run that was begun, on the executor's thread. With `so_far` a failure it does nothing
-  /// further but wait for what is under way. When it returns, the next run may begin.
+  /// Does what is left of the run that was begun, on the executor's thread, but the wait for what
+  /// is under way. `end_run` gets the outcome.
+  [[nodiscard]] virtual Status go_on() noexcept = 0;
+
+  /// Whether nothing is left but a wait that needs no thread. True at most once in a run.
+  [[nodiscard]] virtual bool may_park() noexcept = 0;
+
+  /// Has `wake` called once, when the wait is over or a thread is to do it. Another thread then
+  /// ends the run, also before the call returns.
+  virtual void park(Executor::Wake wake) noexcept = 0;
+
+  /// Ends the run, on the executor's thread, after waiting for what is under way. When it returns,
+  /// the next run may begin.
   [[nodiscard]] virtual Status end_run(Status so_far) noexcept = 0;
 
  protected:
@@ -37,11 +48,12 @@ class AsyncOwner {
 /// Threads: any.
 class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
  public:
-  /// Gives the rest of a run to `executor`. Ok: `completion` has been called or will be. Otherwise
-  /// it is never called, and the run has ended with the failure.
+  /// Gives the rest of a run to `executor`, at once or when it need not wait. Ok: `completion` has
+  /// been called or will be. Otherwise it is never called, and the run has ended with the failure.
   [[nodiscard]] Status add(AsyncOwner& owner, const Executor& executor, Completion completion) {
-    auto task = std::make_shared<Task>(shared_from_this(), owner, std::move(completion));
+    auto task = std::make_shared<Task>(shared_from_this(), owner, executor, std::move(completion));
     change(1);
+    if (executor.can_park() && owner.may_park() && task->park()) return ok();
     Status accepted = hand_over(executor, task);
     // An executor that fails after it has run the task has accepted it.
     if (accepted.ok() || !task->claim()) return ok();
@@ -73,10 +85,15 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
     const Frame* outer;
   };
 
-  class Task {
+  /// The rest of a run, or its end, for an executor.
+  class Task : public std::enable_shared_from_this<Task> {
    public:
-    Task(std::shared_ptr<PendingRuns> runs, AsyncOwner& owner, Completion completion) noexcept
-        : runs_(std::move(runs)), owner_(owner), completion_(std::move(completion)) {}
+    Task(std::shared_ptr<PendingRuns> runs, AsyncOwner& owner, const Executor& executor,
+         Completion completion) noexcept
+        : runs_(std::move(runs)),
+          owner_(owner),
+          executor_(executor),
+          completion_(std::move(completion)) {}
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
     ~Task() {
@@ -89,8 +106,21 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
 
     /// True once: the caller is who ends the run.
     [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
+
     void run() {
-      if (claim()) end(ok());
+      if (!claim()) return;
+      Status so_far = owner_.go_on();
+      const bool may_park = so_far.ok() && executor_.can_park() && owner_.may_park();
+      if (!may_park || !leave_the_end()) end(std::move(so_far));
+    }
+
+    /// Has the executor run this task when the owner need not wait. False: it does not keep it.
+    [[nodiscard]] bool park() noexcept {
+      Executor::Wake wake = keep();
+      if (claimed_) return true;  // The executor ran it at once, and has ended the run.
+      if (!wake) return false;
+      owner_.park(std::move(wake));
+      return true;
     }
 
    private:
@@ -100,15 +130,39 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
       completion(owner_.end_run(std::move(so_far)));
     }
 
+    /// Parks a task of its own for the end of the run. False: the caller ends it.
+    [[nodiscard]] bool leave_the_end() noexcept {
+      std::shared_ptr<Task> rest;
+      try {
+        rest = std::make_shared<Task>(runs_, owner_, executor_, std::move(completion_));
+      } catch (const std::bad_alloc&) {  // Before the completion was moved.
+        return false;
+      }
+      if (rest->park() || !rest->claim()) return true;
+      completion_ = std::move(rest->completion_);
+      return false;
+    }
+
+    /// Null when the executor does not keep the task.
+    [[nodiscard]] Executor::Wake keep() noexcept {
+      try {
+        Result<Executor::Wake> kept = executor_.park([self = shared_from_this()] { self->run(); });
+        return kept.ok() ? *std::move(kept) : Executor::Wake();
+      } catch (...) {  // Whatever the reason: a thread waits instead.
+        return {};
+      }
+    }
+
     const std::shared_ptr<PendingRuns> runs_;
     AsyncOwner& owner_;
+    const Executor& executor_;  // The owner's.
     Completion completion_;
     std::atomic<bool> claimed_ = false;
   };
 
   static Status hand_over(const Executor& executor, const std::shared_ptr<Task>& task) {
     try {
-      return executor([task] { task->run(); }).with_context("the executor refused the run");
+      return executor.run([task] { task->run(); }).with_context("the executor refused the run");
     } catch (const std::bad_alloc&) {
       return error(Error::MemoryAllocationFailed, "the executor: out of memory");
     } catch (const std::exception& exception) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/async/event_source.hpp"
 #include "tenon/host/impl/async/memory_use.hpp"
+#include "tenon/host/impl/async/parked_run.hpp"
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
@@ -90,6 +92,31 @@ class StartedRuns {
     active_.push_back(std::move(free_.back()));
     free_.pop_back();
     return ok();
+  }
+
+  /// Whether one of them is not complete whose backend calls a function when it is.
+  [[nodiscard]] bool can_park() const noexcept {
+    return std::any_of(active_.begin(), active_.end(), [](const auto& run) {
+      const EventSource& source = *run->call.source;
+      return source.table().on_complete && !source.is_complete(run->event);
+    });
+  }
+
+  /// Has `wake` called once: when all of them are complete whose backends call functions, or as
+  /// `parked` says. Another thread may then use this object, also before the call returns.
+  void park(ParkedRun& parked, Executor::Wake wake) const noexcept {
+    static_assert(most <= ParkedRun::most);
+    const std::uintptr_t number = parked.expect_calls(active_.size());
+    std::uint32_t refused = 0;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      const EventSource& source = *active_[i]->call.source;
+      const bool will_call = source.table().on_complete &&
+                             source.table().on_complete(
+                                 source.backend().raw(), active_[i]->event, &ParkedRun::function,
+                                 reinterpret_cast<void*>(number + i)) == TENON_STATUS_OK;
+      if (!will_call) refused |= ParkedRun::bit(i);
+    }
+    parked.wake_when_called(refused, std::move(wake));
   }
 
   /// Waits for all of them; std::bad_alloc leaves fewer to wait for. The failure of the first one,

@@ -37,7 +37,7 @@ ThreadExecutor::~ThreadExecutor() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-Status ThreadExecutor::add(std::function<void()> task) {
+Status ThreadExecutor::add(Executor::Task task) {
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= max_waiting_) {
@@ -50,13 +50,25 @@ Status ThreadExecutor::add(std::function<void()> task) {
   return ok();
 }
 
+Result<Executor::Wake> ThreadExecutor::park(Executor::Task task) {
+  // Its place in the queue is made here, so that waking cannot fail.
+  const auto place = std::make_shared<std::list<Executor::Task>>();
+  place->push_back(std::move(task));
+  return Executor::Wake([this, place] {
+    const std::lock_guard lock(mutex_);
+    waiting_.splice(waiting_.end(), *place);
+    // Under the lock, because the task may be run and the executor destroyed once it is released.
+    changed_.notify_one();
+  });
+}
+
 void ThreadExecutor::run_tasks() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     {
-      const std::function<void()> task = std::move(waiting_.front());
+      const Executor::Task task = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
       task();

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <thread>
@@ -16,20 +15,26 @@
 #include "tenon/host/impl/c/outcome.hpp"
 
 struct tenon_task {
-  std::function<void()> task;
+  tenon::host::Executor::Task task;
 };
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// An executor as methods hold it.
-class SharedExecutor {
+class SharedExecutor : public std::enable_shared_from_this<SharedExecutor> {
  public:
   SharedExecutor() = default;
   SharedExecutor(const SharedExecutor&) = delete;
   SharedExecutor& operator=(const SharedExecutor&) = delete;
   virtual ~SharedExecutor() = default;
 
-  [[nodiscard]] virtual Status submit(std::function<void()> task) = 0;
+  [[nodiscard]] virtual Status submit(Executor::Task task) = 0;
+
+  /// Keeps this object.
+  [[nodiscard]] virtual Executor executor() {
+    return
+        [self = shared_from_this()](Executor::Task task) { return self->submit(std::move(task)); };
+  }
 };
 
 /// Threads of the library's own. The last one to hold it may be one of its own tasks.
@@ -41,17 +46,30 @@ class OwnThreads final : public SharedExecutor {
     return std::shared_ptr<SharedExecutor>(new OwnThreads(std::move(threads)), &destroy);
   }
 
-  [[nodiscard]] Status submit(std::function<void()> task) override {
-    return executor_([this, task = std::move(task)] {
-      current_ = this;
-      task();  // May release the last reference to this.
-      current_ = nullptr;
-    });
+  [[nodiscard]] Status submit(Executor::Task task) override {
+    return executor_.run(marked(std::move(task)));
+  }
+
+  [[nodiscard]] Executor executor() override {
+    auto self = std::static_pointer_cast<OwnThreads>(shared_from_this());
+    return {[self](Executor::Task task) { return self->submit(std::move(task)); },
+            [self](Executor::Task task) {
+              return self->executor_.park(self->marked(std::move(task)));
+            }};
   }
 
  private:
   explicit OwnThreads(std::unique_ptr<ThreadExecutor> threads)
       : executor_(threads->executor()), threads_(std::move(threads)) {}
+
+  /// `task`, during which `current_` is this.
+  [[nodiscard]] Executor::Task marked(Executor::Task task) {
+    return [this, task = std::move(task)] {
+      current_ = this;
+      task();  // May release the last reference to this.
+      current_ = nullptr;
+    };
+  }
 
   /// A thread cannot wait for its own end.
   static void destroy(SharedExecutor* executor) {
@@ -79,7 +97,7 @@ class CustomExecutor final : public SharedExecutor {
     if (release_) release_(data_);
   }
 
-  [[nodiscard]] Status submit(std::function<void()> task) override {
+  [[nodiscard]] Status submit(Executor::Task task) override {
     auto owned = std::make_unique<tenon_task>(tenon_task{std::move(task)});
     const tenon_status outcome = submit_(data_, owned.get());
     if (outcome == TENON_STATUS_OK) {

@@ -114,26 +114,27 @@ class HeldMethod {
 }
 
 [[nodiscard]] inline Status read_backend_options(std::string_view function,
-                                                 const tenon_method_options& from,
-                                                 MethodOptions& to) {
+                                                 const tenon_backend_options* all,
+                                                 std::uint32_t count,
+                                                 std::vector<BackendOption>& to) {
   const auto read = [&](const tenon_backend_options& backend) -> Status {
     TENON_RETURN_IF_ERROR(expect_given(function, given("backend_id", backend.backend_id)));
     const auto read_one = [&](const tenon_option& option) -> Status {
       TENON_RETURN_IF_ERROR(expect_given(function, given("key", option.key)));
       TENON_TRY(auto value, read_option(option));
-      to.backend_options.push_back({backend.backend_id, option.key, std::move(value)});
+      to.push_back({backend.backend_id, option.key, std::move(value)});
       return ok();
     };
     return read_structs(concat(function, ": options"), backend.options, backend.num_options,
                         read_one);
   };
-  return read_structs(concat(function, ": backend_options"), from.backend_options,
-                      from.num_backend_options, read);
+  return read_structs(concat(function, ": backend_options"), all, count, read);
 }
 
 [[nodiscard]] inline Status read_budget(std::string_view function, const tenon_method_options& from,
                                         MethodOptions& to) {
-  const auto read = [&](const tenon_device_bytes& bytes) {
+  const auto read = [&](const tenon_device_bytes& bytes) -> Status {
+    TENON_RETURN_IF_ERROR(expect_unset(function, bytes.reserved));
     to.budget.push_back({bytes.device, bytes.nbytes});
     return ok();
   };
@@ -157,12 +158,9 @@ class HeldMethod {
   TENON_RETURN_IF_ERROR(expect_flags(function, from.flags, TENON_METHOD_CANCELLABLE));
   to.cancellable = (from.flags & TENON_METHOD_CANCELLABLE) != 0;
   if (from.registry) to.registry = from.registry->registry.get();
-  if (from.executor) {
-    to.executor = [executor = from.executor->executor](std::function<void()> task) {
-      return executor->submit(std::move(task));
-    };
-  }
-  TENON_RETURN_IF_ERROR(read_backend_options(function, from, to));
+  if (from.executor) to.executor = from.executor->executor->executor();
+  TENON_RETURN_IF_ERROR(read_backend_options(function, from.backend_options,
+                                             from.num_backend_options, to.backend_options));
   TENON_RETURN_IF_ERROR(read_budget(function, from, to));
   TENON_RETURN_IF_ERROR(read_limits(function, from.limits, from.num_limits, to.limits));
   TENON_TRY(const auto files,
@@ -177,6 +175,31 @@ class HeldMethod {
     to.embedded_code = std::move(policy);
   }
   TENON_TRY(to.scheduling, read_scheduling(function, from.scheduling));
+  return to;
+}
+
+/// InvalidArgument for a session that another method made. Null passes.
+[[nodiscard]] inline Status expect_own(std::string_view function, const tenon_session* session,
+                                       const tenon_method* method) {
+  if (!session || session->method == method) return ok();
+  return error(Error::InvalidArgument, function,
+               ": expected a session that the method created, found one of another");
+}
+
+[[nodiscard]] inline Result<SessionOptions> read_options(std::string_view function,
+                                                         const tenon_session_options& from,
+                                                         const tenon_method* method) {
+  SessionOptions to;
+  TENON_RETURN_IF_ERROR(expect_flags(function, from.flags, TENON_SESSION_COPY_OWN_STATE));
+  TENON_RETURN_IF_ERROR(expect_unset(function, from.reserved));
+  to.copies_own_state = (from.flags & TENON_SESSION_COPY_OWN_STATE) != 0;
+  TENON_RETURN_IF_ERROR(read_backend_options(function, from.backend_options,
+                                             from.num_backend_options, to.backend_options));
+  if (from.scheduling) {
+    TENON_TRY(to.scheduling, read_scheduling(function, from.scheduling));
+  }
+  TENON_RETURN_IF_ERROR(expect_own(function, from.state, method));
+  if (from.state) to.state = from.state->session.get();
   return to;
 }
 
@@ -358,10 +381,10 @@ tenon_status TENON_CALL tenon_method_create_session(tenon_method* method,
     TENON_RETURN_IF_ERROR(expect_given(function, given("method", method), given("out", out)));
     tenon_session_options from{};
     if (options) TENON_RETURN_IF_ERROR(read_struct(function, *options, from));
-    TENON_RETURN_IF_ERROR(expect_flags(function, from.flags, 0));
+    TENON_TRY(const auto to, read_options(function, from, method));
     if (method->is_running) return run_is_pending(function);
     method->free_sessions();
-    TENON_TRY(std::shared_ptr<tenon::host::Session> session, method->method->create_session());
+    TENON_TRY(std::shared_ptr<tenon::host::Session> session, method->method->create_session(to));
     *out = new tenon_session{method, std::move(session)};
     method->hold();
     return tenon::ok();
@@ -374,10 +397,7 @@ tenon_status TENON_CALL tenon_method_use_session(tenon_method* method, tenon_ses
   constexpr std::string_view function = "tenon_method_use_session";
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given(function, given("method", method)));
-    if (session && session->method != method) {
-      return tenon::error(tenon::Error::InvalidArgument, function,
-                          ": expected a session that the method created, found one of another");
-    }
+    TENON_RETURN_IF_ERROR(expect_own(function, session, method));
     if (method->is_running) return run_is_pending(function);
     method->method->use_session(session ? session->session.get() : nullptr);
     method->session = session ? session->session : nullptr;

@@ -86,6 +86,12 @@ static_assert(static_cast<int>(BackendState::refused) == TENON_BACKEND_STATE_REF
                " is unknown");
 }
 
+/// NotSupported for a member that has no meaning yet, so that none is ignored.
+[[nodiscard]] inline Status expect_unset(std::string_view function, std::uint32_t reserved) {
+  if (reserved == 0) return ok();
+  return error(Error::NotSupported, function, ": reserved is ", reserved, ", expected 0");
+}
+
 /// The texts of an array of `count`.
 [[nodiscard]] inline Result<std::vector<std::string_view>> read_texts(std::string_view function,
                                                                       std::string_view name,
@@ -122,6 +128,7 @@ tenon_status TENON_CALL tenon_registry_create(const tenon_registry_options* opti
     if (options) {
       TENON_RETURN_IF_ERROR(read_struct("tenon_registry_create", *options, given_options));
     }
+    TENON_RETURN_IF_ERROR(expect_unset("tenon_registry_create", given_options.reserved));
     *out = new tenon_registry{
         std::make_shared<tenon::host::BackendRegistry>(to_host_info(given_options))};
     return tenon::ok();
@@ -141,6 +148,7 @@ tenon_status TENON_CALL tenon_registry_discover(tenon_registry* registry,
     if (options) TENON_RETURN_IF_ERROR(read_struct(function, *options, from));
     TENON_RETURN_IF_ERROR(expect_flags(
         function, from.flags, TENON_DISCOVERY_NO_ENVIRONMENT | TENON_DISCOVERY_NO_INSTALLED));
+    TENON_RETURN_IF_ERROR(expect_unset(function, from.reserved));
     TENON_TRY(const auto paths, read_texts(function, "paths", from.paths, from.num_paths));
     tenon::host::DiscoveryOptions to;
     for (const std::string_view path : paths) to.paths.push_back(tenon::host::path_of(path));

@@ -18,8 +18,10 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/impl/async/async_runs.hpp"
 #include "tenon/host/impl/async/event_source.hpp"
 #include "tenon/host/impl/async/memory_use.hpp"
+#include "tenon/host/impl/async/parked_run.hpp"
 #include "tenon/host/impl/async/pending_runs.hpp"
 #include "tenon/host/impl/async/started_runs.hpp"
 #include "tenon/host/impl/method/instructions.hpp"
@@ -57,20 +59,43 @@ class AsyncRun {
   /// Begins a run and starts what can be started without waiting: up to the first instruction that
   /// waits, or computes on the calling thread.
   void begin() {
+    parked_.reset();
+    was_asked_to_park_ = false;
+    has_stopped_ = true;
     budget_.emplace(method_.options_.limits, method_.control_.get());
     position_ = {0, 0, budget_->next_slice()};
     status_ = {};
     walk(false);
   }
 
-  /// Runs the rest, unless `so_far` is a failure, and waits for all that was started.
-  [[nodiscard]] Status end(Status so_far) {
+  /// Runs the rest.
+  [[nodiscard]] Status go_on() {
     try {
-      if (so_far.ok()) walk(true);
+      walk(true);
     } catch (const std::bad_alloc&) {
-      so_far = method_.errors().no_memory_for_run();
+      return method_.errors().no_memory_for_run();
     }
+    return ok();
+  }
+
+  /// Whether every call is started, one of them is not complete, and its backend says when it is.
+  /// True at most once in a run. False in a run that is cancelled: a thread waits for it, because
+  /// it must end also when the backend says nothing.
+  [[nodiscard]] bool may_park() noexcept {
+    const bool is_cancelled = method_.control_ && method_.control_->is_cancelled();
+    if (was_asked_to_park_ || !is_over() || is_cancelled || !parked_.may_park()) return false;
+    was_asked_to_park_ = runs_.can_park();
+    return was_asked_to_park_;
+  }
+  void park(Executor::Wake wake) noexcept { runs_.park(parked_, std::move(wake)); }
+
+  /// Wakes a run that is parked; with `for_good` none is parked any more. From any thread.
+  void hurry(bool for_good) noexcept { for_good ? parked_.stop() : parked_.hurry(); }
+
+  /// Waits for all that was started.
+  [[nodiscard]] Status end(Status so_far) {
     Status started = wait_for_all();
+    parked_.end();
     if (!so_far.ok()) return so_far;
     return started.ok() ? std::move(status_) : std::move(started);
   }
@@ -186,10 +211,15 @@ class AsyncRun {
     use_.finish();
   }
 
+  /// Whether no instruction is left to run.
+  [[nodiscard]] bool is_over() const noexcept {
+    return !has_stopped_ || !status_.ok() || runs_.has_failed();
+  }
+
   /// Runs instructions until the end, a failure, which is in `status_` or found by `runs_`, or,
   /// without `may_wait`, one that has to wait or computes here.
   void walk(bool may_wait) {
-    if (!status_.ok() || runs_.has_failed()) return;
+    if (is_over()) return;
     may_wait_ = may_wait;
     has_stopped_ = false;
     Status outcome = method_.interpret(*budget_, position_, *this);
@@ -265,6 +295,8 @@ class AsyncRun {
   Status status_;
   MemoryUse use_;
   StartedRuns runs_;  // Destroyed before the sources of its events.
+  ParkedRun parked_;
+  bool was_asked_to_park_ = false;
 };
 
 /// The state that a method needs for `execute_async`, made by its first call.
@@ -272,7 +304,11 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
  public:
   explicit MethodAsyncRuns(LoadedMethod& method) : method_(method), run_(method) {}
 
-  void wait() override { pending_->wait(); }
+  void wait() override {
+    run_.hurry(true);  // A destructor must not depend on a plugin that says when a run is over.
+    pending_->wait();
+  }
+  void hurry() noexcept override { run_.hurry(false); }
 
   [[nodiscard]] static Status start(LoadedMethod& method, Completion completion) {
     if (!method.may_run()) return method.refuse_run();
@@ -283,7 +319,10 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
     }
     if (!method.begin_async_run()) return method.run_is_pending();
     try {
-      if (!method.async_runs_) method.async_runs_ = std::make_unique<MethodAsyncRuns>(method);
+      if (!method.async_runs_) {
+        method.async_runs_ = std::make_unique<MethodAsyncRuns>(method);
+        method.hurried_runs_.store(method.async_runs_.get(), std::memory_order_release);
+      }
     } catch (const std::bad_alloc&) {
       return method.end_async_run(method.errors().no_memory_for_run());
     }
@@ -300,7 +339,10 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
     }
   }
 
-  /// The rest of a run, on the executor's thread.
+  Status go_on() noexcept override { return starts_delegates() ? run_.go_on() : ok(); }
+  bool may_park() noexcept override { return starts_delegates() && run_.may_park(); }
+  void park(Executor::Wake wake) noexcept override { run_.park(std::move(wake)); }
+
   Status end_run(Status so_far) noexcept override {
     Status outcome;
     try {

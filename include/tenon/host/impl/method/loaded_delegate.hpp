@@ -152,9 +152,8 @@ struct LoadedDelegate {
     backend.api().destroy(backend.raw(), of_this_backend);
   }
 
-  /// Another delegate of the same blob, in the state that `init` gave and with the options and
-  /// hints of the load (extension "tenon.sessions/1"). `memory` must outlive it.
-  [[nodiscard]] Result<tenon_delegate*> create_session(tenon_allocator* memory) const {
+  /// Another delegate of the same blob (extension "tenon.sessions/1").
+  [[nodiscard]] Result<tenon_delegate*> create_session(const tenon_session_context& context) const {
     const LoadedBackend& backend = *use->backend;
     const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
     if (!table || !table->create_session) {
@@ -162,7 +161,6 @@ struct LoadedDelegate {
                    " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
     }
     tenon_delegate* out = nullptr;
-    const tenon_session_context context = {sizeof context, 0, nullptr, nullptr, memory, nullptr};
     const tenon_status status = table->create_session(backend.raw(), own.handle, &context, &out);
     if (status == TENON_STATUS_OK) return out;
     return take_last_error(backend.host(), status).with_context("create_session");
@@ -245,6 +243,40 @@ inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Aren
   return ok();
 }
 
+/// The options for backend `id`, as the boundary has them. They refer to `options`.
+[[nodiscard]] inline std::vector<tenon_option> runtime_specs_of(
+    std::span<const BackendOption> options, std::string_view id) {
+  std::vector<tenon_option> out;
+  for (const BackendOption& option : options) {
+    if (option.backend_id != id) continue;
+    out.push_back(write_option(option.key.c_str(), option.value));
+  }
+  return out;
+}
+
+/// Fails when an option is for a backend that no delegate uses, in no variant of `method`.
+[[nodiscard]] inline Status check_backends_used(std::span<const BackendOption> options,
+                                                const Program& program,
+                                                const schema::ExecutionPlan& plan,
+                                                std::string_view method) {
+  for (const BackendOption& option : options) {
+    bool used = false;
+    for (const auto* delegate : *plan.delegates()) {
+      used = used || delegate->id()->string_view() == option.backend_id;
+    }
+    for (const ProgramVariant& variant : program.variants(method)) {
+      for (const VariantNeed& need : variant.needs) {
+        used = used || need.backend_id == option.backend_id;
+      }
+    }
+    if (!used) {
+      return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
+                   ": no delegate of the method uses that backend");
+    }
+  }
+  return ok();
+}
+
 /// The common inputs of loading the delegates of a method, by name.
 struct DelegateLoader {
   const Program& program;
@@ -264,26 +296,6 @@ struct DelegateLoader {
   const tenon_scheduling* scheduling;  ///< Null without hints.
   const PreparedStore* prepared;       ///< Null when nothing is kept.
   BackendUses& uses;
-
-  /// Fails when an option is for a backend that no delegate uses, in no variant of the method.
-  [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
-    for (const BackendOption& option : options) {
-      bool used = false;
-      for (const auto* delegate : *plan.delegates()) {
-        used = used || delegate->id()->string_view() == option.backend_id;
-      }
-      for (const ProgramVariant& variant : program.variants(method_name)) {
-        for (const VariantNeed& need : variant.needs) {
-          used = used || need.backend_id == option.backend_id;
-        }
-      }
-      if (!used) {
-        return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
-                     ": no delegate of the method uses that backend");
-      }
-    }
-    return ok();
-  }
 
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
@@ -367,10 +379,7 @@ struct DelegateLoader {
       if (table) use->cancel = table->cancel;
     }
     use->backend = std::move(backend);
-    for (const BackendOption& option : options) {
-      if (option.backend_id != id) continue;
-      use->runtime_specs.push_back(write_option(option.key.c_str(), option.value));
-    }
+    use->runtime_specs = runtime_specs_of(options, id);
     return use;
   }
 };

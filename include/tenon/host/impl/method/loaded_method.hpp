@@ -9,6 +9,7 @@
 
 #include "tenon/host/async/thread_pool.hpp"
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/impl/async/async_runs.hpp"
 #include "tenon/host/impl/method/allocate_planned.hpp"
 #include "tenon/host/impl/method/bind_inputs.hpp"
 #include "tenon/host/impl/method/copy_kernels.hpp"
@@ -38,19 +39,6 @@
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::inline TENON_RELEASE::host::detail {
-
-/// The asynchronous runs of one method, from its first one on. Only programs that include
-/// <tenon/host/async.hpp> compile what is behind it.
-class AsyncRuns {
- public:
-  /// Waits for all runs and their completions, except those that the calling thread is in.
-  virtual void wait() = 0;
-
-  AsyncRuns() = default;
-  AsyncRuns(const AsyncRuns&) = delete;
-  AsyncRuns& operator=(const AsyncRuns&) = delete;
-  virtual ~AsyncRuns() = default;
-};
 
 /// The state of a method. `Method` shows it to applications without its types.
 class LoadedMethod final : public Method {
@@ -117,7 +105,7 @@ class LoadedMethod final : public Method {
                           .scheduling = options_.scheduling == Scheduling() ? nullptr : &scheduling,
                           .prepared = options_.prepared,
                           .uses = uses_};
-    TENON_RETURN_IF_ERROR(loader.check_options(plan_));
+    TENON_RETURN_IF_ERROR(check_used(options_.backend_options));
     if (!options_.budget.empty()) TENON_RETURN_IF_ERROR(take_budget(loader));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
     TENON_RETURN_IF_ERROR(allocate_planned(plan_, loader, devices_, options_.limits.planned_bytes,
@@ -210,8 +198,9 @@ class LoadedMethod final : public Method {
     return run_is_pending();
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
-    return LoadedSession::create(delegates_, budget_.get());
+  [[nodiscard]] Result<std::unique_ptr<Session>> make_session(const SessionOptions& options) {
+    TENON_RETURN_IF_ERROR(check_used(options.backend_options));
+    return LoadedSession::create(delegates_, options, budget_.get());
   }
 
   void use(const Session* session) noexcept {
@@ -323,6 +312,7 @@ class LoadedMethod final : public Method {
     try {
       return std::make_unique<RunControl>(options_.limits.run_milliseconds, [this] {
         for (const LoadedDelegate& delegate : delegates_) delegate.cancel();
+        if (AsyncRuns* const runs = hurried_runs_.load(std::memory_order_acquire)) runs->hurry();
       });
     } catch (const std::system_error& failure) {
       return error(Error::OutOfResources,
@@ -517,6 +507,10 @@ class LoadedMethod final : public Method {
     return ok();
   }
 
+  [[nodiscard]] Status check_used(std::span<const BackendOption> options) const {
+    return check_backends_used(options, *program_, plan_, public_name());
+  }
+
   [[nodiscard]] const tenon_thread_pool* threads() const noexcept {
     return options_.threads ? options_.threads->table() : nullptr;
   }
@@ -580,6 +574,7 @@ class LoadedMethod final : public Method {
   bool is_plain_ = true;  ///< Runs are not observed: no trace, record, budget, limit, cancelling.
   std::unique_ptr<MethodRecorder> recorder_;  ///< Null until intermediates are asked for.
   std::unique_ptr<AsyncRuns> async_runs_;
+  std::atomic<AsyncRuns*> hurried_runs_ = nullptr;  ///< The same, for a thread that cancels.
 };
 
 [[nodiscard]] inline LoadedMethod& loaded(Method& method) noexcept {

@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
@@ -23,13 +26,25 @@ class LoadedSession final : public Session {
   /// One state for each delegate, or the first failure.
   /// OutOfResources when `budget`, which may be null and is borrowed, does not suffice.
   [[nodiscard]] static Result<std::unique_ptr<Session>> create(std::span<LoadedDelegate> delegates,
+                                                               const SessionOptions& options,
                                                                MethodBudget* budget) {
+    const auto* const from = static_cast<const LoadedSession*>(options.state);
+    if (from && options.copies_own_state) {
+      return error(
+          Error::InvalidArgument,
+          "create_session: expected one state to copy, found a session and the method's own");
+    }
+    if (from && from->delegates_.data() != delegates.data()) {
+      return error(
+          Error::InvalidArgument,
+          "create_session: expected a state that the method created, found one of another");
+    }
     std::unique_ptr<LoadedSession> out(new LoadedSession(delegates));
     if (budget) {
       TENON_RETURN_IF_ERROR(budget->begin_session(out->lent_));
       out->budget_ = budget;
     }
-    Status created = out->create_states();
+    Status created = out->create_states(options, from);
     if (budget) {
       out->beyond_statement_ = budget->end_session();
       created = budget->explain(std::move(created));
@@ -55,9 +70,21 @@ class LoadedSession final : public Session {
   explicit LoadedSession(std::span<LoadedDelegate> delegates)
       : delegates_(delegates), states_(new DelegateState[delegates.size()]) {}
 
-  Status create_states() {
+  /// `from` has the states to copy, unless it is null.
+  Status create_states(const SessionOptions& options, const LoadedSession* from) {
+    std::optional<tenon_scheduling> hints;
+    if (options.scheduling) hints = tenon::detail::to_abi(*options.scheduling);
     for (std::size_t i = 0; i < delegates_.size(); ++i) {
-      auto handle = delegates_[i].create_session(lent_.table());
+      const LoadedDelegate& delegate = delegates_[i];
+      const auto specs = runtime_specs_of(options.backend_options, delegate.use->id);
+      tenon_delegate* const own = options.copies_own_state ? delegate.own.handle : nullptr;
+      const tenon_session_context context = {sizeof context,
+                                             static_cast<std::uint32_t>(specs.size()),
+                                             specs.empty() ? nullptr : specs.data(),
+                                             hints ? &*hints : nullptr,
+                                             lent_.table(),
+                                             from ? from->states_[i].handle : own};
+      auto handle = delegate.create_session(context);
       if (!handle.ok()) return std::move(handle).status().with_context(concat("delegate ", i));
       states_[num_states_++].handle = *handle;
     }

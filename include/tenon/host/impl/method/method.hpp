@@ -172,8 +172,9 @@ std::span<const IntermediateTensor> Method::recorded_intermediates() const noexc
 }
 Result<MethodMemory> Method::memory_info() const { return detail::loaded(*this).memory(); }
 
-Result<std::unique_ptr<Session>> Method::create_session() {
-  return detail::loaded(*this).make_session();
+Result<std::unique_ptr<Session>> Method::create_session(const SessionOptions& options) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
+  return detail::loaded(*this).make_session(options);
 }
 
 void Method::use_session(const Session* session) noexcept { detail::loaded(*this).use(session); }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,39 +25,6 @@ namespace tenon::inline TENON_RELEASE::conformance {
 TENON_KIT_SUITE(options)
 
 namespace {
-
-/// Values near `value`, of its type, some of which a backend may well refuse.
-[[nodiscard]] std::vector<OptionValue> other_values(const OptionValue& value) {
-  if (const auto boolean = value.get<bool>()) return {!*boolean};
-  if (const auto number = value.get<std::int64_t>()) {
-    using Limits = std::numeric_limits<std::int64_t>;
-    return {*number == Limits::max() ? *number - 1 : *number + 1,
-            std::int64_t{1},
-            std::int64_t{0},
-            std::int64_t{-1},
-            Limits::min(),
-            Limits::max()};
-  }
-  if (value.get<double>()) return {0.5, 0.0, -1.0, 1e300};
-  if (const auto text = value.get<std::string>()) {
-    return {std::string(), *text + "x", std::string("a\0b", 3), std::string(5000, 'y')};
-  }
-  return {std::vector<std::byte>(), std::vector<std::byte>(3, std::byte{7})};
-}
-
-/// Another value of the option, which loads are given: none that could ask for much.
-[[nodiscard]] OptionValue next_value(const host::OptionDeclaration& option,
-                                     const OptionValue& value) {
-  for (const std::string& choice : option.choices) {
-    if (value != OptionValue(choice)) return choice;
-  }
-  const auto number = value.get<std::int64_t>();
-  if (!number) return other_values(value).front();
-  for (const auto& limit : {option.minimum, option.maximum}) {
-    if (limit && *limit != value) return *limit;
-  }
-  return *number == 1 ? 2 : 1;
-}
 
 /// The outputs of the case's runs with a method loaded now; a failure ends the test as `blocked`.
 [[nodiscard]] std::vector<std::vector<std::byte>> outputs_of_new(LiveCase& live) {

@@ -2,16 +2,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
+#include "kit/fixtures/checked_options.hpp"
 #include "kit/fixtures/in_threads.hpp"
 #include "kit/fixtures/live_case.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/core/options.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
 
 /// Suite "sessions": several states over one blob (extension "tenon.sessions/1"). A session has no
@@ -41,17 +44,14 @@ class SessionCase {
     };
     parent_ = live_.load();
     num_delegates_ = delegates_.size();
+    if (num_delegates_ == 0) kit.not_applicable("the method of the case does not use the backend");
   }
   SessionCase(const SessionCase&) = delete;
   SessionCase& operator=(const SessionCase&) = delete;
   ~SessionCase() {
     // A session keeps the arguments of its carrier until it is destroyed (TN-TEN-3), and uses its
     // parent until then (TN-SES-3).
-    for (const auto& [carried, session] : sessions_) {
-      live_.boundary().watched().watch().nothing_of("destroy", 0, [&, destroyed = session] {
-        live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
-      });
-    }
+    for (const auto& [carried, session] : sessions_) destroy(session);
     carriers_.clear();
     parent_.reset();
   }
@@ -90,6 +90,20 @@ class SessionCase {
     return status == TENON_STATUS_OK ? &carrier : nullptr;
   }
 
+  /// A method whose delegates are sessions with `option`. Null when the backend refuses it.
+  CaseMethod* session_with(const tenon_option& option) {
+    CaseMethod& carrier = *carriers_.emplace_back(live_.load());
+    return create(nullptr, &option) == TENON_STATUS_OK ? &carrier : nullptr;
+  }
+
+  /// The result of `create_session` with `option`. A session that it gives is destroyed.
+  tenon_status try_option(const tenon_option& option) {
+    tenon_delegate* session = nullptr;
+    const tenon_status status = create_one(0, nullptr, &option, session);
+    if (status == TENON_STATUS_OK) destroy(session);
+    return status;
+  }
+
   /// The outputs of `method` for `run`.
   std::vector<std::byte> outputs(CaseMethod& method, const CaseRun& run) {
     kit_.need(method.execute(run), "the case does not run");
@@ -97,24 +111,37 @@ class SessionCase {
   }
 
  private:
-  /// Makes sessions for the latest carrier, with these states or those that `init` gave.
-  tenon_status create(const std::vector<tenon_delegate*>* states) {
-    Boundary& boundary = live_.boundary();
+  /// Makes sessions for the latest carrier, with these states or those that `init` gave, and with
+  /// `option`, which may be null.
+  tenon_status create(const std::vector<tenon_delegate*>* states,
+                      const tenon_option* option = nullptr) {
     for (std::size_t i = 0; i < num_delegates_; ++i) {
       const WatchedDelegate* carried = delegates_[delegates_.size() - num_delegates_ + i];
-      const tenon_session_context context = {
-          sizeof context, 0, nullptr, nullptr, memory_.table(), states ? (*states)[i] : nullptr};
       tenon_delegate* session = nullptr;
-      const tenon_status status =
-          boundary.watched().watch().status_of("create_session", delegates_[i]->number, [&] {
-            return boundary.watched().extensions().sessions.create_session(
-                boundary.opened(), delegates_[i]->theirs, &context, &session);
-          });
+      const tenon_status status = create_one(i, states ? (*states)[i] : nullptr, option, session);
       if (status != TENON_STATUS_OK) return status;
       sessions_.emplace_back(carried, session);
     }
-    boundary.on_execute = [this](WatchedExecute& call) { return execute(call); };
+    live_.boundary().on_execute = [this](WatchedExecute& call) { return execute(call); };
     return TENON_STATUS_OK;
+  }
+
+  /// Makes a session of the parent's delegate `index`.
+  tenon_status create_one(std::size_t index, tenon_delegate* state, const tenon_option* option,
+                          tenon_delegate*& out) {
+    Boundary& boundary = live_.boundary();
+    const tenon_session_context context = {sizeof context, option ? 1U : 0U, option,
+                                           nullptr,        memory_.table(),  state};
+    return boundary.watched().watch().status_of("create_session", delegates_[index]->number, [&] {
+      return boundary.watched().extensions().sessions.create_session(
+          boundary.opened(), delegates_[index]->theirs, &context, &out);
+    });
+  }
+
+  void destroy(tenon_delegate* session) {
+    Boundary& boundary = live_.boundary();
+    boundary.watched().watch().nothing_of(
+        "destroy", 0, [&] { boundary.theirs().destroy(boundary.opened(), session); });
   }
 
   tenon_status execute(WatchedExecute& call) {
@@ -155,6 +182,18 @@ std::vector<std::vector<std::byte>> outputs_alone(Context& kit, SessionCase& ses
   return first;
 }
 
+/// The outputs of a load with one option more, for `run`; nothing when the load or its run fails.
+std::optional<std::vector<std::byte>> outputs_with(Context& kit, LiveCase& live, const CaseRun& run,
+                                                   const std::string& key,
+                                                   const OptionValue& value) {
+  SubjectBackend declared = kit.backend();
+  declared.runtime_specs.emplace_back(key, value);
+  const auto method = CaseMethod::load(live.program(), live.backend(), declared);
+  if (!method.ok() || !(*method)->execute(run).ok()) return std::nullopt;
+  auto outputs = (*method)->output_bytes();
+  return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
+}
+
 /// Describes a state that a delegate and its two sessions share; empty when they share none.
 std::string shared_state(SessionCase& sessions, const std::vector<std::vector<std::byte>>& alone) {
   const CaseRun& run = sessions.parent().runs().front();
@@ -185,6 +224,50 @@ TENON_CONFORMANCE_TEST("sessions/initial-state", "a new session has the state th
   kit.expect("TN-SES-1", sessions.outputs(sessions.new_session(), run) == alone[0],
              "the first run of a session that was made after two runs of its delegate gives other "
              "outputs than the delegate's first run");
+}
+
+TENON_CONFORMANCE_TEST("sessions/own-options",
+                       "an option of a session has the effect that it has in a load, or is refused",
+                       "[sessions][level-5][case][TN-SES-1]") {
+  SessionCase sessions(kit);
+  LiveCase& live = sessions.live();
+  CheckedOptions options(kit, live.backend());
+  const CaseRun& run = sessions.parent().runs().front();
+  const std::vector<std::byte> without = outputs_alone(kit, sessions, 1).front();
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_load) continue;
+    const OptionValue value = next_value(option, options.need(option.key));
+    const auto with = outputs_with(kit, live, run, option.key, value);
+    // Those of a session show no effect either.
+    if (!with || *with == without) continue;
+    any = true;
+    CaseMethod* const session = sessions.session_with(write_option(option.key.c_str(), value));
+    if (!session) continue;
+    kit.expect("TN-SES-1", sessions.outputs(*session, run) != without, "a session with another '",
+               option.key, "' than its delegate gives the same outputs, and a load with it others");
+  }
+  if (!any) kit.not_applicable("no option for a load changes the outputs of the case");
+}
+
+TENON_CONFORMANCE_TEST("sessions/refuses-excluded-option",
+                       "a session with a value that the declaration excludes is refused",
+                       "[sessions][level-5][case][TN-OPT-5]") {
+  SessionCase sessions(kit);
+  CheckedOptions options(kit, sessions.live().backend());
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_load) continue;
+    for (const OptionValue& value : excluded_values(option)) {
+      any = true;
+      const tenon_status status = sessions.try_option(write_option(option.key.c_str(), value));
+      if (status == TENON_STATUS_NOT_SUPPORTED) continue;
+      options.judge_refusal(status, TENON_STATUS_INVALID_ARGUMENT, option.key,
+                            concat("'", option.key, "' and a value outside of ", option.range()),
+                            "TN-OPT-5", "create_session");
+    }
+  }
+  if (!any) kit.not_applicable("no option of the backend for a load has limits");
 }
 
 TENON_CONFORMANCE_TEST("sessions/separate-state",

@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: MIT
-// expect: ignoring return
-#include <tenon/tenon.hpp>
-
-tenon::Status run();
-void call() { run(); }
