@@ -12,7 +12,7 @@ import re
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAME = re.compile(r"[0-9]+\.[0-9]+/(?:x86_64|aarch64|data)/[\w.+-]+")
-LARGEST = 4 << 20  # Bytes of all packed files of one version.
+LARGEST = 6 << 20  # Bytes of all packed files of one version.
 
 
 class Refused(Exception):

@@ -34,7 +34,7 @@ BUILT = {
     "tenon-run": "examples/programs/tenon-run/tenon-run",
     "tenon-conformance": "tests/conformance/tenon-conformance",
 }
-LIBRARY = "include/tenon/host/libtenon.so.1"
+LIBRARY = "include/tenon/host/libtenon.so.1.0.0"
 # Of the templates. The one for Python has the source of the minimal one.
 PLUGINS = {
     "minimal.so": "templates/minimal/my_npu.cpp",
@@ -89,7 +89,9 @@ def tools(machine):
     if machine == "x86_64":
         return ["g++"], ["strip"], []
     root, here = sysroot_of_arm64()
-    # Without the path of this machine's dynamic linker, which tests/cross/arm64.ini has.
+    # The programs name the dynamic linker of a system, not that of tests/cross/arm64.ini, which is a path of this machine.
+    # So the emulator has to find it, when Meson runs what it compiled.
+    os.environ["QEMU_LD_PREFIX"] = root
     words = ["--cross-file", str(here), "--cross-file", str(ROOT / "tests/cross/arm64.ini"),
              f"-Dcpp_link_args=--sysroot={root}", f"-Dc_link_args=--sysroot={root}"]
     return ["aarch64-linux-gnu-g++", f"--sysroot={root}"], ["aarch64-linux-gnu-strip"], words
