@@ -19,9 +19,10 @@ import subprocess
 import sys
 import urllib.parse
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent / each) for each in (".", "pictures")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent / each) for each in (".", "pictures", "../aoti")]
 
 import check_site  # noqa: E402
+import operator_table  # noqa: E402
 import rules  # noqa: E402
 import svg  # noqa: E402
 
@@ -157,7 +158,7 @@ class Stage:
 
 
 def generated_pages(root):
-    return {rules.PAGE: rules.page(root)}
+    return {rules.PAGE: rules.page(root), operator_table.PAGE: operator_table.page(root)}
 
 
 def version(root):

@@ -10,6 +10,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/sanitizer.hpp"
+#include "tenon/core/status.hpp"
 
 namespace tenon::aoti_common {
 
@@ -75,6 +76,21 @@ inline std::string missing_text(const IsolatedLibrary& library, std::string_view
   const char* const reason = ::dlerror();
   return concat(product, " is needed (Debian: ", package,
                 "): ", std::string_view(reason ? reason : "it cannot be loaded"));
+}
+
+/// The functions of a library, found once in the process: the constructor of `Functions` looks them
+/// up, and puts into `problem` why some are missing. Threads: any.
+template <class Functions>
+const Functions& found_once() {
+  static const Functions only;
+  return only;
+}
+
+/// Success when none of them is missing. errors: NotFound.
+template <class Functions>
+Status find_once() {
+  const std::string& problem = found_once<Functions>().problem;
+  return problem.empty() ? ok() : error(Error::NotFound, std::string_view(problem));
 }
 
 }  // namespace tenon::aoti_common

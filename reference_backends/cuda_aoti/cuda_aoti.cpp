@@ -21,11 +21,9 @@
 
 #include "common/instruction_decoder.hpp"
 #include "device_list.hpp"
-#include "driver/caller_stream.hpp"
 #include "driver/device.hpp"
-#include "driver/event.hpp"
-#include "driver/imported_memory.hpp"
 #include "driver/kernel_images.hpp"
+#include "driver/of_application.hpp"
 #include "graph.hpp"
 #include "planned_memory.hpp"
 #include "products.hpp"

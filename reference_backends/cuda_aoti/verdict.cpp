@@ -50,8 +50,7 @@ Result<std::string_view> own_function_in(Bytes library, std::string_view suffix)
   // The editor needs bytes that it could change; it changes nothing here.
   std::vector<std::byte> copy(library.begin(), library.end());
   TENON_TRY(const aoti::ElfEditor elf, aoti::ElfEditor::open(copy));
-  TENON_TRY(const auto symbols, elf.symbols());
-  for (const auto& symbol : symbols) {
+  for (const auto& symbol : elf.symbols()) {
     if (!symbol.is_undefined) continue;
     for (const std::string_view name : names) {
       if (aoti::shim_name(symbol.name) == name && name.ends_with(suffix)) return name;

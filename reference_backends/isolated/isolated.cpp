@@ -6,17 +6,23 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "application/description.hpp"
 #include "application/isolated_backend.hpp"
+#include "boundary/extension_bits.hpp"
 #include "isolated_object.hpp"
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/version.h"
 #include "tenon/backend/guard.hpp"
+#include "tenon/core/extensions.hpp"
 
 extern "C" {
 TENON_EXPORT extern const tenon::isolated::IsolatedObject tenon_plugin_v1;
@@ -58,231 +64,209 @@ tenon_status guard(tenon_backend* backend, const Call& call) {
   return guard(of(backend).host(), [&] { return call(of(backend)); });
 }
 
-// The tables of extensions.
+/// The answer of IsolatedBackend to a function of a table; null for one that is not offered.
+template <auto Member>
+constexpr auto answer = nullptr;
 
-tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
-                        std::uint32_t* verdict) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.check_blob(context, verdict); });
-}
-tenon_status list_devices(tenon_backend* backend, tenon_device_sink sink, void* context) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.list_devices(sink, context); });
-}
-tenon_status estimate(tenon_backend* backend, const tenon_init_context* context,
-                      tenon_memory_sink sink, void* sink_context) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.estimate(context, sink, sink_context); });
-}
-tenon_status free_memory(tenon_backend* backend, tenon_dl_device device, std::uint64_t* nbytes) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.free_memory(device, nbytes); });
-}
-tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate, tenon_memory_sink sink,
-                         void* sink_context) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.memory_info(delegate ? &of(delegate) : nullptr, sink, sink_context);
-  });
-}
-tenon_status set_option(tenon_backend* backend, const tenon_option* option) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.set_option(option); });
-}
-tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
-                        void* context) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.get_option(key, sink, context); });
-}
-void cancel(tenon_backend* backend, tenon_delegate* delegate) {
-  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
-    self.cancel(of(delegate));
-    return TENON_STATUS_OK;
-  }));
-}
-tenon_status set_scheduling(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_scheduling* scheduling) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.set_scheduling(of(delegate), scheduling);
-  });
-}
-tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_session_context* context, tenon_delegate** out) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.create_session(of(delegate), *context, out);
-  });
-}
-tenon_status list_state(tenon_backend* backend, tenon_delegate* delegate,
-                        const tenon_state_list* to) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.list_state(of(delegate), to); });
-}
-tenon_status read_state(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                        std::uint64_t offset, std::uint64_t nbytes, void* to) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.read_state(of(delegate), part, offset, nbytes, to);
-  });
-}
-tenon_status write_state(tenon_backend* backend, tenon_delegate* delegate, std::uint64_t part,
-                         std::uint64_t offset, std::uint64_t nbytes, const void* from) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.write_state(of(delegate), part, offset, nbytes, from);
-  });
-}
-tenon_status state_written(tenon_backend* backend, tenon_delegate* delegate) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.state_written(of(delegate)); });
-}
+template <>
+constexpr auto answer<&tenon_check_blob_v1::check_blob> = &IsolatedBackend::check_blob;
+template <>
+constexpr auto answer<&tenon_devices_v1::list_devices> = &IsolatedBackend::list_devices;
+template <>
+constexpr auto answer<&tenon_estimate_v1::estimate> = &IsolatedBackend::estimate;
+template <>
+constexpr auto answer<&tenon_estimate_v1::free_memory> = &IsolatedBackend::free_memory;
+template <>
+constexpr auto answer<&tenon_memory_info_v1::memory_info> = &IsolatedBackend::memory_info;
+template <>
+constexpr auto answer<&tenon_options_v1::set_option> = &IsolatedBackend::set_option;
+template <>
+constexpr auto answer<&tenon_options_v1::get_option> = &IsolatedBackend::get_option;
+template <>
+constexpr auto answer<&tenon_cancel_v1::cancel> = &IsolatedBackend::cancel;
+template <>
+constexpr auto answer<&tenon_scheduling_v1::set_scheduling> = &IsolatedBackend::set_scheduling;
+template <>
+constexpr auto answer<&tenon_sessions_v1::create_session> =
+    [](IsolatedBackend& self, const IsolatedDelegate& delegate,
+       const tenon_session_context* context,
+       tenon_delegate** out) { return self.create_session(delegate, *context, out); };
+template <>
+constexpr auto answer<&tenon_sequence_v1::list> = &IsolatedBackend::list_state;
+template <>
+constexpr auto answer<&tenon_sequence_v1::read> = &IsolatedBackend::read_state;
+template <>
+constexpr auto answer<&tenon_sequence_v1::write> = &IsolatedBackend::write_state;
+template <>
+constexpr auto answer<&tenon_sequence_v1::written> = &IsolatedBackend::state_written;
+template <>
+constexpr auto answer<&tenon_device_memory_v1::allocate> = &IsolatedBackend::allocate;
+template <>
+constexpr auto answer<&tenon_device_memory_v1::free> =
+    [](IsolatedBackend& self, tenon_dl_device, void* block) { self.free_block(block); };
+template <>
+constexpr auto answer<&tenon_device_memory_v1::copy_to_device> =
+    [](IsolatedBackend& self, tenon_dl_device, void* to, const void* from, std::uint64_t nbytes) {
+      return self.copy_to_device(to, from, nbytes);
+    };
+template <>
+constexpr auto answer<&tenon_device_memory_v1::copy_to_host> =
+    [](IsolatedBackend& self, tenon_dl_device, void* to, const void* from, std::uint64_t nbytes) {
+      return self.copy_to_host(to, from, nbytes);
+    };
+template <>
+constexpr auto answer<&tenon_device_memory_v1::copy_on> =
+    [](IsolatedBackend& self, void* stream, tenon_dl_device, void* to, tenon_dl_device,
+       const void* from, std::uint64_t nbytes) { return self.copy_on(stream, to, from, nbytes); };
+template <>
+constexpr auto answer<&tenon_external_memory_v1::import_memory> = &IsolatedBackend::import_memory;
+template <>
+constexpr auto answer<&tenon_external_memory_v1::release_memory> = &IsolatedBackend::release_memory;
+template <>
+constexpr auto answer<&tenon_external_memory_v1::wait_fence> =
+    [](IsolatedBackend& self, IsolatedDelegate& delegate, const tenon_external_fence* fence) {
+      return self.pass_fence(delegate, Call::wait_fence, fence);
+    };
+template <>
+constexpr auto answer<&tenon_external_memory_v1::signal_fence> =
+    [](IsolatedBackend& self, IsolatedDelegate& delegate, const tenon_external_fence* fence) {
+      return self.pass_fence(delegate, Call::signal_fence, fence);
+    };
+template <>
+constexpr auto answer<&tenon_kernels_v1::list_operators> = &IsolatedBackend::list_operators;
+template <>
+constexpr auto answer<&tenon_kernels_v1::create_kernel> =
+    [](IsolatedBackend& self, const tenon_kernel_context* context, tenon_kernel** out) {
+      return self.create_kernel(context->op, context->args, context->num_args, out);
+    };
+template <>
+constexpr auto answer<&tenon_kernels_v1::run_kernel> = &IsolatedBackend::run_kernel;
+template <>
+constexpr auto answer<&tenon_kernels_v1::destroy_kernel> = &IsolatedBackend::destroy_kernel;
+template <>
+constexpr auto answer<&tenon_intermediates_v1::list> = &IsolatedBackend::list_intermediates;
+template <>
+constexpr auto answer<&tenon_intermediates_v1::record> = &IsolatedBackend::record;
 
-tenon_status allocate(tenon_backend* backend, tenon_dl_device device, std::uint64_t nbytes,
-                      std::uint64_t alignment, void** out) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.allocate(device, nbytes, alignment, out);
-  });
+/// A delegate as an argument, which may be null where a pointer is taken.
+struct DelegateArgument {
+  tenon_delegate* delegate;
+
+  operator IsolatedDelegate&() const noexcept { return of(delegate); }
+  operator IsolatedDelegate*() const noexcept {
+    return reinterpret_cast<IsolatedDelegate*>(delegate);
+  }
+};
+/// An argument of a table's function, as `answer` takes it.
+template <class Type>
+Type unwrapped(Type argument) noexcept {
+  return argument;
 }
-void free_block(tenon_backend* backend, tenon_dl_device, void* block) {
-  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
-    self.free_block(block);
-    return TENON_STATUS_OK;
-  }));
-}
-tenon_status copy_to_device(tenon_backend* backend, tenon_dl_device, void* to, const void* from,
-                            std::uint64_t nbytes) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.copy_to_device(to, from, nbytes); });
-}
-tenon_status copy_to_host(tenon_backend* backend, tenon_dl_device, void* to, const void* from,
-                          std::uint64_t nbytes) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.copy_to_host(to, from, nbytes); });
-}
-tenon_status copy_on(tenon_backend* backend, void* stream, tenon_dl_device, void* to,
-                     tenon_dl_device, const void* from, std::uint64_t nbytes) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.copy_on(stream, to, from, nbytes); });
-}
-tenon_status import_memory(tenon_backend* backend, const tenon_external_memory* memory,
-                           tenon_imported_memory** out, void** address) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.import_memory(memory, out, address); });
-}
-void release_memory(tenon_backend* backend, tenon_imported_memory* memory) {
-  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
-    self.release_memory(memory);
-    return TENON_STATUS_OK;
-  }));
-}
-tenon_status wait_fence(tenon_backend* backend, tenon_delegate* delegate,
-                        const tenon_external_fence* fence) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.pass_fence(of(delegate), Call::wait_fence, fence);
-  });
-}
-tenon_status signal_fence(tenon_backend* backend, tenon_delegate* delegate,
-                          const tenon_external_fence* fence) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.pass_fence(of(delegate), Call::signal_fence, fence);
-  });
-}
-tenon_status list_operators(tenon_backend* backend, tenon_operator_sink sink, void* context) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.list_operators(sink, context); });
-}
-tenon_status create_kernel(tenon_backend* backend, const tenon_kernel_context* context,
-                           tenon_kernel** out) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.create_kernel(context->op, context->args, context->num_args, out);
-  });
-}
-tenon_status run_kernel(tenon_kernel* kernel, const tenon_execution_context* context) {
-  auto& it = *reinterpret_cast<IsolatedKernel*>(kernel);
-  return guard(it.backend->host(), [&] { return it.backend->run_kernel(it, context); });
-}
-void destroy_kernel(tenon_backend* backend, tenon_kernel* kernel) {
-  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
-    self.destroy_kernel(reinterpret_cast<IsolatedKernel*>(kernel));
-    return TENON_STATUS_OK;
-  }));
+DelegateArgument unwrapped(tenon_delegate* delegate) noexcept { return {delegate}; }
+IsolatedKernel* unwrapped(tenon_kernel* kernel) noexcept {
+  return reinterpret_cast<IsolatedKernel*>(kernel);
 }
 
-tenon_status list_intermediates(tenon_backend* backend, tenon_delegate* delegate,
-                                const tenon_intermediate_list* to) {
-  return guard(backend,
-               [&](IsolatedBackend& self) { return self.list_intermediates(of(delegate), to); });
-}
-tenon_status record(tenon_backend* backend, tenon_delegate* delegate, const std::int64_t* handles,
-                    std::uint64_t num_handles, const tenon_intermediate_sink* sink) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.record(of(delegate), handles, num_handles, sink);
-  });
-}
+/// The function of a table that a host calls.
+template <class Function, class Type = typename Function::Type>
+struct Entry;
 
-constexpr tenon_cancel_v1 cancel_table = {sizeof(tenon_cancel_v1), 0, &cancel};
-constexpr tenon_check_blob_v1 check_blob_table = {sizeof(tenon_check_blob_v1), 0, &check_blob};
-constexpr tenon_devices_v1 devices_table = {sizeof(tenon_devices_v1), 0, &list_devices};
-constexpr tenon_intermediates_v1 intermediates_table = {sizeof(tenon_intermediates_v1), 0,
-                                                        &list_intermediates, &record};
-constexpr tenon_kernels_v1 kernels_table = {sizeof(tenon_kernels_v1), 0,           &list_operators,
-                                            &create_kernel,           &run_kernel, &destroy_kernel};
-constexpr tenon_memory_info_v1 memory_info_table = {sizeof(tenon_memory_info_v1), 0, &memory_info};
-constexpr tenon_sessions_v1 sessions_table = {sizeof(tenon_sessions_v1), 0, &create_session};
+template <class Function, class... Arguments>
+struct Entry<Function, tenon_status(TENON_CALL*)(tenon_backend*, Arguments...)> {
+  static tenon_status call(tenon_backend* backend, Arguments... arguments) {
+    return guard(backend, [&](IsolatedBackend& self) {
+      return std::invoke(answer<Function::member>, self, unwrapped(arguments)...);
+    });
+  }
+};
+template <class Function, class... Arguments>
+struct Entry<Function, void(TENON_CALL*)(tenon_backend*, Arguments...)> {
+  static void call(tenon_backend* backend, Arguments... arguments) {
+    static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
+      std::invoke(answer<Function::member>, self, unwrapped(arguments)...);
+      return TENON_STATUS_OK;
+    }));
+  }
+};
+template <class Function>
+struct Entry<Function, decltype(tenon_kernels_v1::run_kernel)> {
+  static tenon_status call(tenon_kernel* kernel, const tenon_execution_context* context) {
+    IsolatedKernel& it = *unwrapped(kernel);
+    return guard(it.backend->host(),
+                 [&] { return std::invoke(answer<Function::member>, *it.backend, it, context); });
+  }
+};
+
+template <class Function>
+constexpr bool has_answer =
+    !std::is_null_pointer_v<std::remove_cvref_t<decltype(answer<Function::member>)>>;
+
+/// Whether an isolated plugin has the extension although its plugin may not.
+template <class Table>
+constexpr bool is_always_there = false;
+template <>
+constexpr bool is_always_there<tenon_options_v1> = true;
+template <>
+constexpr bool is_always_there<tenon_external_memory_v1> = true;
 
 /// The answers of `get_extension` for one backend of the plugin: from its first `open` until
 /// unload.
-struct Tables {
-  std::unique_ptr<Description> description;
-  tenon_device_memory_v1 device_memory{};
-  tenon_estimate_v1 estimate{};
-  tenon_external_memory_v1 external_memory{};
-  tenon_options_v1 options{};
-  tenon_scheduling_v1 scheduling{};
-  tenon_sequence_v1 sequence{};
-
-  explicit Tables(std::unique_ptr<Description> of_worker) : description(std::move(of_worker)) {
-    const Description& it = *description;
-    estimate = {sizeof estimate, 0, &::estimate, it.has(has_free_memory) ? &free_memory : nullptr};
-    device_memory = {sizeof device_memory,
-                     0,
-                     &allocate,
-                     &free_block,
-                     &copy_to_device,
-                     &copy_to_host,
-                     it.has(has_copy_on) ? &copy_on : nullptr};
-    const bool has_fences = !it.fence_kinds().empty();
-    external_memory = {sizeof external_memory,
-                       0,
-                       static_cast<std::uint32_t>(it.memory_kinds().size()),
-                       static_cast<std::uint32_t>(it.fence_kinds().size()),
-                       it.memory_kinds().data(),
-                       it.fence_kinds().data(),
-                       &import_memory,
-                       &release_memory,
-                       has_fences ? &wait_fence : nullptr,
-                       has_fences ? &signal_fence : nullptr};
-    options = {sizeof options, static_cast<std::uint32_t>(it.specs().size()), it.specs().data(),
-               &set_option, &get_option};
-    scheduling = it.scheduling();
-    scheduling.struct_size = sizeof scheduling;
-    scheduling.set_scheduling = it.has(has_set_scheduling) ? &set_scheduling : nullptr;
-    sequence = {sizeof sequence, 0,
-                &list_state,     &read_state,
-                &write_state,    it.has(has_sequence_written) ? &state_written : nullptr};
+class Tables {
+ public:
+  explicit Tables(std::unique_ptr<Description> of_worker) : description_(std::move(of_worker)) {
+    std::apply([&](auto&... table) { (fill(table), ...); }, tables_);
+    const Description& it = *description_;
+    auto& external = std::get<tenon_external_memory_v1>(tables_);
+    external.num_memory_kinds = static_cast<std::uint32_t>(it.memory_kinds().size());
+    external.num_fence_kinds = static_cast<std::uint32_t>(it.fence_kinds().size());
+    external.memory_kinds = it.memory_kinds().data();
+    external.fence_kinds = it.fence_kinds().data();
+    if (it.fence_kinds().empty()) external.wait_fence = nullptr;
+    if (it.fence_kinds().empty()) external.signal_fence = nullptr;
+    auto& options = std::get<tenon_options_v1>(tables_);
+    options.num_specs = static_cast<std::uint32_t>(it.specs().size());
+    options.specs = it.specs().data();
+    auto& scheduling = std::get<tenon_scheduling_v1>(tables_);
+    scheduling.priority = it.scheduling().priority;
+    scheduling.goal = it.scheduling().goal;
+    scheduling.power = it.scheduling().power;
   }
 
   [[nodiscard]] const void* find(std::string_view id) const noexcept {
-    const struct {
-      std::string_view id;
-      bool is_there;
-      const void* table;
-    } all[] = {
-        {TENON_EXTENSION_CANCEL, description->has(has_cancel), &cancel_table},
-        {TENON_EXTENSION_CHECK_BLOB, description->has(has_check_blob), &check_blob_table},
-        {TENON_EXTENSION_DEVICE_MEMORY, description->has(has_device_memory), &device_memory},
-        {TENON_EXTENSION_DEVICES, description->has(has_devices), &devices_table},
-        {TENON_EXTENSION_ESTIMATE, description->has(has_estimate), &estimate},
-        {TENON_EXTENSION_EXTERNAL_MEMORY, true, &external_memory},
-        {TENON_EXTENSION_INTERMEDIATES, description->has(has_intermediates), &intermediates_table},
-        {TENON_EXTENSION_KERNELS, description->has(has_kernels), &kernels_table},
-        {TENON_EXTENSION_MEMORY_INFO, description->has(has_memory_info), &memory_info_table},
-        {TENON_EXTENSION_OPTIONS, true, &options},
-        {TENON_EXTENSION_SCHEDULING, description->has(has_scheduling), &scheduling},
-        {TENON_EXTENSION_SEQUENCE, description->has(has_sequence), &sequence},
-        {TENON_EXTENSION_SESSIONS, description->has(has_sessions), &sessions_table}};
-    for (const auto& one : all) {
-      if (one.id == id) return one.is_there ? one.table : nullptr;
-    }
-    return nullptr;
+    const void* out = nullptr;
+    const auto find_in = [&]<class Table>(const Table& table) {
+      // A table has a size when its functions have answers.
+      const bool is_there = is_always_there<Table> || description_->has(extension_bit<Table>);
+      if (id == BackendExtension<Table>::id && table.struct_size != 0 && is_there) out = &table;
+    };
+    std::apply([&](const auto&... table) { (find_in(table), ...); }, tables_);
+    return out;
   }
+
+ private:
+  template <class Table>
+  void fill(Table& table) const {
+    fill(table, typename BackendExtension<Table>::Functions());
+  }
+  template <class Table, class... Functions>
+  void fill(Table& table, TypeList<Functions...>) const {
+    constexpr bool is_whole = ((has_answer<Functions> || Functions::may_be_null) && ...);
+    if constexpr (is_whole && (has_answer<Functions> || ...)) {
+      table.struct_size = sizeof table;
+      (put<Functions>(table), ...);
+    }
+  }
+  template <class Function, class Table>
+  void put(Table& table) const {
+    if constexpr (has_answer<Function>) {
+      constexpr std::uint32_t bit = function_bit<Function::member>;
+      if (bit != 0 && !description_->has(bit)) return;
+      table.*Function::member = &Entry<Function>::call;
+    }
+  }
+
+  std::unique_ptr<Description> description_;
+  ListTo<std::tuple, BackendExtensions> tables_;
 };
 
 /// The tables of each backend. Destroyed with the library.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "allocations.hpp"
+#include "harness.hpp"
 
 #include <cerrno>
 #include <cstddef>

@@ -11,14 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "allocations.hpp"
 #include "floor.hpp"
 #include "ours.hpp"
-#include "rows/bridge_rows.hpp"
-#include "rows/decode_rows.hpp"
-#include "rows/growth_rows.hpp"
-#include "rows/plugin_rows.hpp"
-#include "rows/process_rows.hpp"
 #include "scratch.hpp"
 #include "stock/stock.hpp"
 #include "turns.hpp"

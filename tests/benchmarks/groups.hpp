@@ -34,6 +34,31 @@ struct Group {
   bool has_stock = true;  ///< Whether the stock runtime has a side in it.
 };
 
+// The rows of groups that are defined in rows/.
+
+/// The group "adapter": the stock runtime calls a backend of its own, and ours through the adapter.
+[[nodiscard]] std::vector<Row> adapter_rows(const Setup& setup);
+
+/// The group "bridge": backends and kernels of the wheel in the stock runtime, and in our host
+/// through plugins.
+[[nodiscard]] std::vector<Row> bridge_rows(const Setup& setup);
+
+/// The cost of finding the CPU features that a model's library needs, compared with a bare loop of
+/// the decoder over the same bytes. Empty where Zydis is not installed. The stock runtime has
+/// nothing like it.
+[[nodiscard]] std::vector<Row> decode_rows(const Setup& setup);
+
+/// What a call costs in methods of more and more delegates and kernels, and when more and more
+/// threads run methods of one program at the same time.
+[[nodiscard]] std::vector<Row> growth_rows(const Setup& setup);
+
+/// The cost of listing plugins, compared with opening their libraries. The stock runtime has
+/// nothing like it.
+[[nodiscard]] std::vector<Row> plugin_rows(const Setup& setup);
+
+/// Whole processes, from their start to their end, with the output of one run of a program.
+[[nodiscard]] std::vector<Row> process_rows(const Setup& setup);
+
 /// All groups, in the order of the table.
 [[nodiscard]] const std::vector<Group>& all_groups();
 

@@ -54,18 +54,17 @@ Report run(const Setup& setup, const std::vector<std::string>& only, int core) {
 int main(int argc, char** argv) {
   CLI::App app("Measures our host and the runtime of the stock ExecuTorch wheel side by side.",
                "tenon-bench");
-  Setup setup;
-  setup.programs = TENON_BENCH_PROGRAMS;
-  setup.plugin = TENON_BENCH_PLUGIN;
-  setup.sdk_plugin = TENON_BENCH_SDK_PLUGIN;
-  setup.open_all = TENON_BENCH_OPEN_ALL;
-  setup.tenon_list = TENON_BENCH_LIST;
-  setup.map_and_open = TENON_BENCH_MAP_AND_OPEN;
-  setup.tenon_run = TENON_BENCH_RUN;
-  setup.hello = TENON_BENCH_HELLO;
-  setup.model = TENON_BENCH_MODEL;
-  setup.fixtures = TENON_BENCH_FIXTURES;
-  setup.bridges = {TENON_BENCH_BRIDGES};
+  Setup setup{.programs = TENON_BENCH_PROGRAMS,
+              .plugin = TENON_BENCH_PLUGIN,
+              .sdk_plugin = TENON_BENCH_SDK_PLUGIN,
+              .open_all = TENON_BENCH_OPEN_ALL,
+              .tenon_list = TENON_BENCH_LIST,
+              .map_and_open = TENON_BENCH_MAP_AND_OPEN,
+              .tenon_run = TENON_BENCH_RUN,
+              .hello = TENON_BENCH_HELLO,
+              .model = TENON_BENCH_MODEL,
+              .fixtures = TENON_BENCH_FIXTURES,
+              .bridges = {TENON_BENCH_BRIDGES}};
   std::string side = "both";
   std::vector<std::string> only;
   std::string json;

@@ -4,11 +4,16 @@
 // [include]
 #include <tenon/conformance/suites.hpp>
 // [include]
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <tenon/conformance/case_runner.hpp>
 #include <tenon/conformance/opened_backend.hpp>
 #include <utility>
 #include <vector>
+
+#include "kit/verdict/complete.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace {
 
@@ -105,4 +110,19 @@ TEST_CASE("the declarations of the subject decide whether a test of Catch2 fails
         std::vector<std::string>{"passed, but expected_failure[0] says that it fails: ACME-231"});
 }
 
-TEST_CASE("the suites are linked", "[embedded]") { CHECK(all_tests().size() > 80); }
+TEST_CASE("readers of reports know the tests that the suites register", "[embedded]") {
+  const auto known = kit_tests();
+  CHECK(known.size() > 80);
+  std::size_t registered = 0;
+  for (const TestInfo& test : all_tests()) {
+    if (test.id.starts_with("embedded/")) continue;
+    ++registered;
+    CAPTURE(test.id);
+    const auto found = std::ranges::find(known, test.id, &KitTest::id);
+    REQUIRE(found != known.end());
+    CHECK(found->level == test.level);
+    CHECK(found->scope == test.scope);
+    CHECK(found->rules == join(test.rules, " "));
+  }
+  CHECK(registered == known.size());
+}

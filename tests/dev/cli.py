@@ -96,8 +96,6 @@ COMMANDS = {
                      "compilers, and runs what runs here; `all` of them, `quick` a part (docs/platforms.md)", cross.__doc__,
                      arguments=cross.add_arguments),
     "format": Command(sources.write, "rewrite the sources in the project's style"),
-    "rules": Command(pages.rules, "write the kit's table of rules and the list of its tests' ids, after a change of a "
-                     "rule or a test"),
     "docs": Command(pages.docs, "draw the pictures; build the site of the pages with the API reference, and check it",
                     "With search, in build/docs/site; TENON_REPOSITORY is the address of its link to the repository."),
     "tidy": Command(sources.tidy, "clang-tidy on the headers of include/tenon/core, or on FILE (.clang-tidy)",

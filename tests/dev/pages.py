@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is made of the sources and not compiled: the rules, the site of the pages, the wheel for Python."""
+"""What is made of the sources and not compiled: the site of the pages, the wheel for Python."""
 
 import filecmp
 import os
@@ -8,17 +8,6 @@ import shutil
 from dev import builds, packages
 
 SKIPPED = 77
-
-
-def rules(part):
-    """The kit's table of rules, the list of the ids of its tests, and the pictures that count rules."""
-    packages.setup(part)
-    if not builds.is_configured(builds.TEST.folder):
-        builds.configure(part, builds.TEST)
-    program = "tests/conformance/rules/tenon-rules"
-    builds.compile_in(part, builds.TEST.folder, [program])
-    part.run([f"{builds.TEST.folder}/{program}", ".", "write"])
-    return part.call(["python3", "docs/site/pictures/draw.py", ".", "write"])
 
 
 def docs(part):

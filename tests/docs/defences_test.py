@@ -10,10 +10,10 @@ import re
 import sys
 
 TABLE = re.compile(r"^\| promise \| how \| tests \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", re.M)
-# A Catch2 case or a test of Meson; the name may begin on the line behind.
+# A Catch2 case, or a test of Meson or a row of a table of such; the name may begin on the line behind.
 CASE = re.compile(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
-MESON = re.compile(r"\btest\(\s*'((?:[^'\\]|\\.)*)'")
+MESON = re.compile(r"(?:\btest\(\s*|\n  )'((?:[^'\\]|\\.)* (?:[^'\\]|\\.)*)'(?=[:,])")
 
 
 def find_tests(root):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The models of tests/fixtures/cuda_* and tests/gpu/programs, but for the decoder layers, in eager PyTorch, for
-bench_libtorch.py: tests/live/exporters/export_cuda_models.py and the sources of the older two have the same. Weights have
-other values: they do not change what a run costs.
+"""The models of tests/fixtures/cuda_* and tests/gpu/programs, but for the decoder layers, in eager PyTorch.
+tests/live/exporters/export_cuda_models.py exports them, and bench_libtorch.py measures them, with weights of other values:
+they do not change what a run costs. This module needs PyTorch alone, as a machine with a GPU may have no ExecuTorch.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ class Embedding(nn.Module):
 
 
 class Stateful(nn.Module):
-    """A cache that each run writes a row of."""
+    """A cache that each run writes a row of, and a table that it does not write to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Stateful(nn.Module):
 
 
 class ScaledSum(nn.Module):
-    """One kernel over two tables."""
+    """One kernel over two tables: for a program with a library for each of several devices."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,30 +67,26 @@ class ScaledSum(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The first of the two methods."""
+    """Half of two methods that have a weight in common, which is a new one when none is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: nn.Parameter | None = None, own: float = 2.0) -> None:
         super().__init__()
-        self.shared = nn.Parameter(torch.randn(16))
-        self.own = nn.Parameter(torch.full((16,), 2.0))
+        self.shared = nn.Parameter(torch.randn(16)) if shared is None else shared
+        self.own = nn.Parameter(torch.full((16,), own))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(x * self.shared) + self.own
 
 
-class Decoder(nn.Module):
-    """The second."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shared = nn.Parameter(torch.randn(16))
+class Decoder(Encoder):
+    """The other half."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.tanh(x * self.shared)
 
 
 class Rows(nn.Module):
-    """Any number of rows up to 64."""
+    """Any number of rows up to 64: a product with a weight and a softmax of each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +125,7 @@ class Attention(nn.Module):
 
 
 class Sorted(nn.Module):
-    """A sort along a dimension that is not the last, and its places."""
+    """A sort along a dimension that is not the last, which a kernel of the plugin does, and its places."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         values, places = torch.sort(x * 3.0, dim=1, descending=True, stable=True)
@@ -137,7 +133,7 @@ class Sorted(nn.Module):
 
 
 class Largest(nn.Module):
-    """The largest elements of each row and their places."""
+    """The largest elements of each row and their places: ExecuTorch has a Triton kernel for them."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         values, places = torch.topk(x * 3.0, 5)
@@ -145,7 +141,7 @@ class Largest(nn.Module):
 
 
 class Random(nn.Module):
-    """Means of random numbers and of their squares."""
+    """Means of random numbers and of their squares: the numbers are other ones in each run."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         numbers = torch.rand(x.shape[0], 65536, device=x.device)

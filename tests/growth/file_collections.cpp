@@ -144,8 +144,7 @@ Task edits_library(ByteVector file, std::size_t count) {
   return [bytes, count]() -> Status {
     TENON_TRY(aoti::ElfEditor editor, aoti::ElfEditor::open(*bytes));
     std::size_t found = 0;
-    TENON_TRY(const auto symbols, editor.symbols());
-    for (const aoti::DynamicSymbol& symbol : symbols) found += symbol.is_undefined ? 1 : 0;
+    for (const aoti::DynamicSymbol& symbol : editor.symbols()) found += symbol.is_undefined ? 1 : 0;
     return std::max(found, editor.needed().size()) == count
                ? ok()
                : error(Error::Internal, "found ", found);

@@ -22,30 +22,30 @@ using namespace conformance;
 Report with_tests(std::size_t count) {
   std::vector<TestResult> tests;
   for (std::size_t i = 0; i < count; ++i) {
-    tests.push_back(::test::test_of("suite", concat("test ", i), Outcome::failed, {"TN-EXE-2"}));
+    tests.push_back(::sample::test_of("suite", concat("test ", i), Outcome::failed, {"TN-EXE-2"}));
     tests.back().findings = {{"TN-EXE-2", concat("finding ", i)}};
   }
-  return ::test::report_of(std::move(tests));
+  return ::sample::report_of(std::move(tests));
 }
 
 /// Everything in one test.
 Report with_details(std::size_t count) {
-  TestResult test = ::test::test_of("suite", "test", Outcome::failed, {"TN-EXE-2"});
+  TestResult test = ::sample::test_of("suite", "test", Outcome::failed, {"TN-EXE-2"});
   for (std::size_t i = 0; i < count; ++i) {
     test.findings.push_back({"TN-EXE-2", concat("finding ", i)});
     test.measurements.push_back({concat("measurement ", i), 1, "s"});
     test.output += concat("line ", i, "\n");
   }
-  return ::test::report_of({test});
+  return ::sample::report_of({test});
 }
 
 Report with_subjects(std::size_t count) {
   std::vector<SubjectReport> subjects;
   for (std::size_t i = 0; i < count; ++i) {
-    subjects.push_back(::test::subject_of(
-        concat("plugin", i), {::test::test_of("suite", "test", Outcome::passed, {"TN-EXE-2"})}));
+    subjects.push_back(::sample::subject_of(
+        concat("plugin", i), {::sample::test_of("suite", "test", Outcome::passed, {"TN-EXE-2"})}));
   }
-  return ::test::report_of(std::move(subjects));
+  return ::sample::report_of(std::move(subjects));
 }
 
 Task reads(const Report& report) {

@@ -115,6 +115,8 @@ ADDITIONAL = {
     "core/json.hpp": re.compile(r"nlohmann/json\.hpp"),
     "core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h"),
     "core/x86_features.hpp": re.compile(r"(cpuid|intrin)\.h"),
+    # Linux alone has such files.
+    "core/memory_file.hpp": POSIX,
     # Maps what another process allocated.
     "backend/mapped_memory.hpp": POSIX,
     # Exceptions that end a thread, floating-point control, and functions that replace glibc's.
@@ -140,15 +142,17 @@ LEFT_OUT = {
     "backend/static_libstdcxx.hpp",
     "backend/threads.hpp",
     "core/aoti_names.hpp",
-    "core/extension_ids.hpp",
     "core/best_fit.hpp",
     "core/arm64_features.hpp",
-    "core/elf_class.hpp",
+    "core/elf/elf_class.hpp",
+    "core/elf/elf_image.hpp",
+    "core/elf/elf_symbols.hpp",
     "core/file_bytes.hpp",
     "core/hex.hpp",
     "core/json.hpp",
     "core/json_limits.hpp",
     "core/lists.hpp",
+    "core/memory_file.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
     "core/application/thread_pool.hpp",

@@ -8,21 +8,14 @@
 #include <tenon/tenon.hpp>
 #include <vector>
 
+#include "support/idle_backend.hpp"
+
 namespace {
 
 constexpr std::array table{std::byte{0x01}, std::byte{0xff}};
 
-class Parts {
- public:
-  struct Delegate {};
-  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
-    return Delegate{};
-  }
-  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
-};
-
 class Many final : public tenon::Backend<Many>,
-                   public Parts,
+                   public tenon::test::IdleDelegates,
                    public tenon::WithOptions<Many>,
                    public tenon::WithDevices<Many>,
                    public tenon::WithCheckBlob<Many>,
@@ -55,7 +48,9 @@ class Many final : public tenon::Backend<Many>,
   tenon::MemoryUses memory_info(const Delegate*) { return {}; }
 };
 
-class Shy final : public tenon::Backend<Shy>, public Parts, public tenon::WithDevices<Shy> {
+class Shy final : public tenon::Backend<Shy>,
+                  public tenon::test::IdleDelegates,
+                  public tenon::WithDevices<Shy> {
  public:
   static constexpr std::string_view id = "ShyBackend";
   tenon::Status is_available() {

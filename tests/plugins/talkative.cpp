@@ -2,13 +2,13 @@
 // Reports to the host's log when it is opened and closed.
 #include <tenon/tenon.hpp>
 
+#include "support/idle_backend.hpp"
+
 namespace {
 
-class Talkative final : public tenon::Backend<Talkative> {
+class Talkative final : public tenon::Backend<Talkative>, public tenon::test::IdleDelegates {
  public:
   static constexpr std::string_view id = "TalkativeBackend";
-
-  struct Delegate {};
 
   ~Talkative() { host().log(tenon::LogLevel::Info, "closed"); }
 
@@ -16,10 +16,6 @@ class Talkative final : public tenon::Backend<Talkative> {
     host().log(tenon::LogLevel::Info, "opened by ", host().name(), " from ", host().plugin_path());
     return tenon::ok();
   }
-  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
-    return Delegate{};
-  }
-  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
 }  // namespace

@@ -2,18 +2,11 @@
 // Two backends, of which the second cannot be opened and says so to a person.
 #include <tenon/tenon.hpp>
 
+#include "support/idle_backend.hpp"
+
 namespace {
 
-class Parts {
- public:
-  struct Delegate {};
-  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
-    return Delegate{};
-  }
-  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
-};
-
-class Works final : public tenon::Backend<Works>, public Parts {
+class Works final : public tenon::Backend<Works>, public tenon::test::IdleDelegates {
  public:
   static constexpr std::string_view id = "WorksBackend";
   tenon::Status is_available() {
@@ -21,7 +14,7 @@ class Works final : public tenon::Backend<Works>, public Parts {
   }
 };
 
-class Locked final : public tenon::Backend<Locked>, public Parts {
+class Locked final : public tenon::Backend<Locked>, public tenon::test::IdleDelegates {
  public:
   static constexpr std::string_view id = "LockedBackend";
   tenon::Status open() { return tenon::error(tenon::Error::AccessFailed, "no licence"); }

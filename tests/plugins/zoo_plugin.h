@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A plugin in plain C that is right in every respect. A source of the zoo defines what it does
-// wrong and includes this. Its backend "ZooBackend" takes any blob; a run adds 1 to argument 0.
+// A plugin in plain C that is right in every respect. A source of the zoo, or the build, defines
+// what it does wrong. Its backend "ZooBackend" takes any blob; a run adds 1 to argument 0.
 
 #ifndef TENON_TEST_ZOO_PLUGIN_H
 #define TENON_TEST_ZOO_PLUGIN_H

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,18 @@ inline aot::OwnedEdgeProgram build_ok(aot::EdgeProgramBuilder&& builder) {
   INFO(program.text());
   REQUIRE(program.ok());
   return *std::move(program);
+}
+
+/// A chain of so many relus, with debug handles from 1.
+inline aot::OwnedEdgeProgram relus(std::string_view method, int count) {
+  const aot::EdgeTensor tensor{ScalarType::Float, {2}};
+  aot::EdgeProgramBuilder graph(method);
+  aot::ValueId value = graph.user_input("x", tensor);
+  for (int i = 0; i < count; ++i) {
+    value = graph.node("aten.relu.default", {{"self", aot::EdgeRef{value}}}, tensor);
+  }
+  graph.user_output(value);
+  return build_ok(std::move(graph));
 }
 
 }  // namespace tenon::test

@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 
 /// The code of compiled models inside of programs, and whether this processor can run it.
 namespace tenon::test {
@@ -23,7 +24,7 @@ inline std::vector<Bytes> elf_files_in(Bytes file) {
       "\x7f"
       "ELF";
   for (std::size_t at = text.find(magic); at != text.npos; at = text.find(magic, at + 1)) {
-    if (aoti::machine_of(file.subspan(at)) != EM_NONE) out.push_back(file.subspan(at));
+    if (elf64_machine(file.subspan(at))) out.push_back(file.subspan(at));
   }
   return out;
 }

@@ -25,6 +25,10 @@ inline std::span<const std::byte> bytes_of(std::string_view value) {
   return std::as_bytes(std::span(value.data(), value.size()));
 }
 
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 template <class Union, class Payload>
 std::unique_ptr<Union> make_union(Payload payload) {
   auto out = std::make_unique<Union>();

@@ -3,8 +3,11 @@
 
 import copy
 import json
+import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 
 try:
     import jsonschema
@@ -29,6 +32,21 @@ def at(document, where):
     return document
 
 
+def environment(**variables):
+    """This process's environment with `variables` and without Tenon's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
+    return kept | variables
+
+
+def run_json(program, *arguments, **variables):
+    """What a program prints with --json, as an object with its exit code."""
+    done = subprocess.run([program, "--json", *map(str, arguments)], capture_output=True,
+                          env=environment(**variables), check=False)
+    document = json.loads(done.stdout.decode("ascii"))
+    assert document["exit_code"] == done.returncode, done
+    return document
+
+
 class SchemaCase:
     """Mixed into a unittest.TestCase. `free` names members that may hold objects with any names."""
 
@@ -37,6 +55,12 @@ class SchemaCase:
     def use_schema(self, path):
         self.schema = json.loads(pathlib.Path(path).read_text())
         self.validator = jsonschema.Draft202012Validator(self.schema)
+
+    def make_folder(self):
+        """A folder that is removed after the test, as `self.folder`."""
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name).resolve()
 
     def test_the_schema_itself_is_valid(self):
         jsonschema.Draft202012Validator.check_schema(self.schema)

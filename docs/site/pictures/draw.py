@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the pictures of docs/pictures from data: tables of the pages, include lines, the rules, recordings.
+"""Draws the pictures of docs/pictures from data: tables of the pages, include lines, the boundary, recordings.
 
     draw.py ROOT write|check
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "print_and_exit.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
+#include "tool.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 

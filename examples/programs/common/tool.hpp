@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -11,15 +12,30 @@
 #include <variant>
 #include <vector>
 
-#include "print_and_exit.hpp"
-#include "printable.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
+#include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/shortened.hpp"
 #if defined(_WIN32)
 #include "windows_main.hpp"
 #endif
+
+namespace tenon::inline TENON_RELEASE {
+
+/// The result of `--help` and `--version`: a text to print, and nothing else to do.
+struct PrintAndExit {
+  std::string text;
+};
+
+/// `text` as one line that cannot drive a terminal: see host::printable. Texts of failures are
+/// printable already; the names that programs print for themselves, and lines of a message that
+/// were taken apart, are not.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+  return host::printable(text, text.size());
+}
+
+}  // namespace tenon::inline TENON_RELEASE
 
 /// The `main` that all programs share: parse, run, print, catch.
 namespace tenon::tool {
@@ -33,6 +49,12 @@ enum class ExitCode : int {
   invalid_file = 3,    ///< The program, its data or a plugin is not valid.
   no_backend = 4,      ///< A backend is missing or cannot be opened.
   execute_failed = 5,  ///< `execute` failed, the process ran out of memory, or it has a bug.
+};
+
+/// A file that was written.
+struct WrittenFile {
+  std::string path;
+  std::uint64_t nbytes = 0;
 };
 
 /// The result of a program: output, error and exit code.

@@ -6,8 +6,8 @@
 #include <optional>
 #include <variant>
 
-#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
+#include "tool.hpp"
 
 namespace tenon::cache {
 

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "error_json.hpp"
-#include "printable.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tool.hpp"
 
 namespace tenon::cache {
 namespace {

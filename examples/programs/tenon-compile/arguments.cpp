@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "arguments.hpp"
+#include "compile.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -29,6 +29,10 @@ constexpr const char* footer =
     "Exit codes:\n"
     "  0 written  1 a backend refused, or a node has neither backend nor kernel  2 wrong usage\n"
     "  3 an archive or a plugin is not valid  4 no such backend, or it cannot compile\n";
+
+Status wrong(const auto&... parts) {
+  return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
+}
 
 Status read_methods(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
@@ -78,9 +82,6 @@ Status read_variants(const std::vector<std::string>& texts, Arguments& arguments
 
 /// Refuses options that have no meaning for a program that was written before.
 Status check_variants(const Arguments& arguments) {
-  const auto wrong = [](const auto&... parts) {
-    return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
-  };
   const bool is_program = arguments.model.ends_with(".pte");
   bool compiles = false;
   for (const VariantArgument& one : arguments.variants) compiles |= one.file.empty();
@@ -109,11 +110,10 @@ Status check_variants(const Arguments& arguments) {
 Status read_aoti_keys(const std::optional<std::string>& text, Arguments& arguments) {
   if (!text) return ok();
   if (arguments.aoti.empty()) {
-    return error(Error::InvalidArgument, "--aoti-keys without --aoti (see tenon-compile --help)");
+    return wrong("--aoti-keys without --aoti");
   }
   if (*text != "content" && *text != "method") {
-    return error(Error::InvalidArgument, "--aoti-keys ", *text,
-                 ": expected content or method (see tenon-compile --help)");
+    return wrong("--aoti-keys ", *text, ": expected content or method");
   }
   if (*text == "method") arguments.aoti_keys = aot::AotiKeys::Method;
   return ok();
@@ -121,9 +121,6 @@ Status read_aoti_keys(const std::optional<std::string>& text, Arguments& argumen
 
 /// Refuses options that have no meaning with or without --aoti.
 Status check_aoti(const Arguments& arguments) {
-  const auto wrong = [](const auto&... parts) {
-    return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
-  };
   if (arguments.aoti.empty()) {
     if (!arguments.aoti_weights.empty()) return wrong("--aoti-weights without --aoti");
     if (arguments.external_weights) return wrong("--external-weights without --aoti");
@@ -150,9 +147,6 @@ Status check_aoti(const Arguments& arguments) {
 
 /// Refuses options that exclude each other.
 Status check(const Arguments& arguments) {
-  const auto wrong = [](const auto&... parts) {
-    return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
-  };
   if (arguments.model.empty() && arguments.methods.empty()) {
     return wrong("expected MODEL or --method, found neither");
   }

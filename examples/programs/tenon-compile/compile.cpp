@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "common/instruction_decoder.hpp"
 #include "cpu_features.hpp"
@@ -24,6 +25,7 @@
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -33,13 +35,39 @@
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/signatures.hpp"
 #include "unused_plugin.hpp"
-#include "unused_spec.hpp"
 #include "variants.hpp"
 
 namespace tenon::compile {
 namespace {
 
 using host::path_of;
+
+/// The warning for a compile spec of the command line that no delegate of `program` has, with the
+/// place at which it was lost; empty when one has it.
+///
+/// A backend's `partition` receives all specs, and decides which of them its partitions keep; only
+/// these reach `preprocess` and are stored in the program.
+std::string unused_spec_warning(const Spec& spec, const aot::ProgramData& program) {
+  std::vector<std::string> asked;  // The backends whose delegates could have it.
+  for (const aot::MethodData& method : program.methods) {
+    for (const aot::DelegateData& delegate : method.delegates) {
+      if (spec.backend.value_or(delegate.id) != delegate.id) continue;
+      if (std::ranges::find(delegate.compile_specs, spec.key, &aot::CompileSpecData::key) !=
+          delegate.compile_specs.end()) {
+        return {};
+      }
+      if (std::ranges::find(asked, delegate.id) == asked.end()) asked.push_back(delegate.id);
+    }
+  }
+  const std::string name = concat("--spec ", spec.backend ? *spec.backend + "." : "", spec.key,
+                                  ": reaches no delegate: ");
+  if (asked.empty()) {
+    return concat(name, spec.backend ? *spec.backend : std::string("no backend"), " took ",
+                  spec.backend ? "no node" : "a node");
+  }
+  return concat(name, "`partition` of ", join(asked, ", "),
+                " got it and passed it on to none of its partitions");
+}
 
 /// One run of the program, stage by stage. A stage that fails decides the exit code.
 class Compilation {

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tenon/aot/compiler/aoti/aoti_program.hpp"
 #include "tenon/aot/compiler/lower/delegation_info.hpp"
 #include "tenon/aot/compiler/variants/variants.hpp"
+#include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/registry/plugin_source.hpp"
 #include "tool.hpp"
@@ -18,6 +20,7 @@
 namespace tenon::compile {
 
 using tool::ExitCode;
+using tool::WrittenFile;
 
 /// One compile spec of the command line.
 struct Spec {
@@ -66,11 +69,9 @@ struct Arguments {
   bool json = false;
 };
 
-/// A file that was written.
-struct WrittenFile {
-  std::string path;
-  std::uint64_t nbytes = 0;
-};
+/// Reads the command line. errors: InvalidArgument, which names the wrong argument.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
 
 /// One delegate of the program.
 struct Delegate {
@@ -115,6 +116,12 @@ struct Report {
 /// (`host::discovery()`).
 [[nodiscard]] Report compile(const Arguments& arguments,
                              std::function<host::SearchReport()> search);
+
+/// From now on, a signal (on Windows an exception of the system) that ends the process inside a
+/// plugin writes a line to standard error first: the signal, the call, the backend, its file, and
+/// the weight that the plugin wrote to if that was it. The process then ends as without this. For
+/// programs: it replaces handlers of the whole process.
+void name_plugins_that_crash();
 
 /// The report for a person, and as one line of JSON (docs/schemas/tenon-compile.schema.json).
 [[nodiscard]] std::string to_text(const Report& report);

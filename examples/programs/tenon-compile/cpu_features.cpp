@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/aot/compiler/aoti/aoti_model.hpp"
 #include "tenon/core/arm64_features.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/x86_features.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -53,7 +53,7 @@ Status check_names(const std::vector<std::string_view>& names, std::uint16_t mac
 
 Status check_list(const std::vector<std::string_view>& names, Bytes library,
                   const aoti::CodeFeatures& decoded) {
-  const auto machine = aot::elf_machine(library);
+  const auto machine = elf64_machine(library);
   if (!machine || (*machine != x86_64 && *machine != arm64)) {
     return error(
         Error::InvalidArgument,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "name_crash.hpp"
+#include "compile.hpp"
 
 #if defined(_WIN32)
 #include <io.h>

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "compile.hpp"
-#include "printable.hpp"
 #include "tenon/core/lists.hpp"
+#include "tool.hpp"
 
 namespace tenon::compile {
 namespace {

@@ -6,9 +6,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "color.hpp"
+#include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/method/memory.hpp"
@@ -30,6 +32,10 @@ struct Arguments {
   bool json = false;
   ColorWhen color = ColorWhen::automatic;
 };
+
+/// Reads the command line. InvalidArgument names the argument that is wrong.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
 
 struct CompileSpec {
   std::string key;

@@ -4,10 +4,10 @@
 #include "tenon/core/hex.hpp"
 
 #include "doctor.hpp"
-#include "printable.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/plugin.hpp"
+#include "tool.hpp"
 
 namespace tenon::doctor {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "arguments.hpp"
+#include "inspect.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "certificate.hpp"
+#include "inspect.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -12,7 +12,6 @@
 
 #include "kit/report/certificate.hpp"
 #include "kit/report/json_reader.hpp"
-#include "printable.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
@@ -21,6 +20,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/signatures.hpp"
+#include "tool.hpp"
 
 namespace tenon::inspect {
 namespace {

@@ -11,7 +11,7 @@
 #include "tenon/abi/draft/aoti_export.h"
 #include "tenon/abi/draft/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
-#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/extensions.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/platform/path_text.hpp"

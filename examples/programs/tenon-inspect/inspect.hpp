@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "color.hpp"
 #include "isolated_use.hpp"
 #include "tenon/core/options.hpp"
+#include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
@@ -37,6 +39,10 @@ struct Arguments {
   std::string output;
   ColorWhen color = ColorWhen::automatic;
 };
+
+/// Reads the command line. InvalidArgument names the argument that is wrong.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
 
 /// One backend, as `--load` finds it.
 struct InspectedBackend {
@@ -98,6 +104,12 @@ struct Report {
 
 /// Reads the file, judges it, and with `load` loads it and opens its backends.
 [[nodiscard]] Report inspect(const Arguments& arguments);
+
+/// Checks whether the report of the conformance kit at `arguments.certificate` vouches for the
+/// plugin, whose file is read and not loaded. The output is the statement of the report.
+///
+/// With the variable TENON_PUBLISHERS the report needs a signature that these publishers admit.
+[[nodiscard]] tool::Outcome check_certificate(const Arguments& arguments);
 
 /// The report for a person, and as one line of JSON (docs/schemas/tenon-inspect.schema.json).
 [[nodiscard]] std::string to_text(const Report& report, const Arguments& arguments, bool color);

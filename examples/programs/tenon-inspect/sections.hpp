@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "color.hpp"
-#include "printable.hpp"
 #include "tenon/core/concat.hpp"
+#include "tool.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 

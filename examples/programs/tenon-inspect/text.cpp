@@ -17,12 +17,8 @@ namespace tenon::inspect {
 namespace {
 
 std::string value_text(const OptionValue& value) {
-  const OptionView held = value;
-  if (const auto boolean = held.boolean()) return concat(*boolean);
-  if (const auto integer = held.integer()) return concat(*integer);
-  if (const auto real = held.real()) return concat(*real);
-  if (const auto text = held.string()) return concat("\"", *text, "\"");
-  return concat(held.bytes()->size(), " bytes");
+  const auto text = value.get<std::string>();
+  return text ? concat("\"", *text, "\"") : option_text(value);
 }
 
 class Text : private Sections {
@@ -207,8 +203,7 @@ class Text : private Sections {
     write_operators(backend);
     for (const InspectedBackend::Option& option : backend.options) {
       const host::OptionDeclaration& declared = option.declaration;
-      const std::string range =
-          declared.choices.empty() ? declared.range() : concat("one of ", declared.range());
+      const std::string range = declared.range();
       line("  option ", declared.key, " = ",
            value_text(option.value ? *option.value : declared.initial), " (default ",
            value_text(declared.initial), range.empty() ? "" : ", ", range,

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
+#include "tool.hpp"
 
 namespace tenon::isolate {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "color.hpp"
-#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
+#include "tool.hpp"
 
 namespace tenon::list {
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "report.hpp"
+#include "listing.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/platform/path_text.hpp"

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "color.hpp"
-#include "printable.hpp"
-#include "report.hpp"
+#include "listing.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tool.hpp"
 
 namespace tenon::list {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <variant>
 
-#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
+#include "tool.hpp"
 
 namespace tenon::make_new {
 

@@ -3,6 +3,11 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "names.hpp"
 #include "tenon/core/result.hpp"
@@ -20,5 +25,11 @@ namespace tenon::make_new {
 /// for an entry that is neither a file nor a directory, and a `.from` that leads to no file there.
 [[nodiscard]] Result<std::size_t> create(const std::filesystem::path& from,
                                          const std::filesystem::path& to, const Names& names);
+
+/// A program (.pte) with other ids: `rename` is asked for each delegate's, and gives the one that
+/// it gets. The flatbuffer is written anew, as ids differ in length; segments keep their bytes and
+/// their alignment. InvalidProgram when `file` is not a program.
+[[nodiscard]] Result<std::vector<std::byte>> rename_backends(
+    std::span<const std::byte> file, const std::function<std::string(std::string_view)>& rename);
 
 }  // namespace tenon::make_new

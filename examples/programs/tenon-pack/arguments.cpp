@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "arguments.hpp"
+#include "pack.hpp"
 
 #include <CLI/CLI.hpp>
 #include <string>

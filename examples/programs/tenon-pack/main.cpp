@@ -2,7 +2,23 @@
 //
 // Makes a program of a blob that a runtime's own compiler made. docs/tools/tenon-pack.md describes
 // it.
-#include "program.hpp"
+#include "pack.hpp"
 #include "terminate.hpp"
+#include "tool.hpp"
 
-int main(int argc, char** argv) { return tenon::pack::run_program(argc, argv); }
+namespace tenon::pack {
+namespace {
+
+tool::Outcome run(const Arguments& arguments) {
+  Report report = pack(arguments);
+  std::string text = arguments.json ? to_json(report) : to_text(report);
+  return {report.code, std::move(text), std::move(report.failure), {}};
+}
+
+}  // namespace
+}  // namespace tenon::pack
+
+int main(int argc, char** argv) {
+  return tenon::tool::main("tenon-pack", argc, argv, &tenon::pack::parse_arguments,
+                           &tenon::pack::run);
+}

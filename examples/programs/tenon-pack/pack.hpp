@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tenon/aot/compile_spec_data.hpp"
@@ -17,6 +18,7 @@
 namespace tenon::pack {
 
 using tool::ExitCode;
+using tool::WrittenFile;
 
 /// A method that is one call of one delegate: what becomes a program.
 struct Call {
@@ -54,11 +56,9 @@ struct Arguments {
   bool json = false;
 };
 
-/// A file that was written.
-struct WrittenFile {
-  std::string path;
-  std::uint64_t nbytes = 0;
-};
+/// Reads the command line. errors: InvalidArgument and NotSupported, which name the wrong argument.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
 
 struct Report {
   std::optional<WrittenFile> program;

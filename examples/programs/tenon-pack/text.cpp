@@ -2,9 +2,9 @@
 #include <string_view>
 
 #include "pack.hpp"
-#include "printable.hpp"
 #include "tenon/core/concat.hpp"
 #include "tensor.hpp"
+#include "tool.hpp"
 
 namespace tenon::pack {
 namespace {

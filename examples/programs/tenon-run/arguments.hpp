@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
-#include "print_and_exit.hpp"
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/memory.hpp"
+#include "tool.hpp"
 #include "tool_limits.hpp"
 
 namespace tenon::run {

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "printable.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
+#include "tool.hpp"
 
 namespace tenon::run {
 namespace {

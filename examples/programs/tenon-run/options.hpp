@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,15 +24,10 @@ struct OptionArgument {
 [[nodiscard]] Result<OptionArgument> split_option(std::string_view text,
                                                   std::span<const std::string> backend_ids);
 
-/// The value in the type that the backend declares for the key:
-///
-///   bool    true, false, 1, 0           string  unchanged
-///   int64   decimal                     bytes   hexadecimal digits, two a byte
-///   double  as strtod reads it
-///
+/// The value in the type that the backend declares for the key, as `parse_option` reads it.
 /// NotFound for a key that is not among `declarations`, NotSupported for one that cannot be set for
-/// a load, InvalidType for a value of another type. A backend that declares nothing gets
-/// the type that the text looks like: true or false, an integer, a real number, else a string.
+/// a load, InvalidType for a value of another type. A backend that declares nothing gets the type
+/// that the text looks like (`guess_option`).
 [[nodiscard]] Result<OptionValue> option_value(
     const OptionArgument& option, std::span<const host::OptionDeclaration> declarations);
 

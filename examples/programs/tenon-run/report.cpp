@@ -7,12 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "compare.hpp"
+#include "error_json.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/tensor.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tool.hpp"
 
 namespace tenon::run {
 namespace {
+
+using host::detail::short_text;
 
 // Keys stay in the order in which the schema lists them.
 using Json = nlohmann::ordered_json;
@@ -29,13 +33,6 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 std::string_view status_name(const Report& report) {
   if (!report.failure.ok()) return "error";
   return report.code == ExitCode::failed ? "differs" : "ok";
-}
-
-Json to_json(const Status& failure) {
-  if (failure.ok()) return nullptr;
-  return {{"name", error_name(failure.error())},
-          {"code", static_cast<std::uint32_t>(failure.error())},
-          {"text", failure.text()}};
 }
 
 Json to_json(const host::Mismatch& mismatch) {
@@ -250,6 +247,11 @@ std::string output_text(const OutputReport& output, std::size_t index) {
   return out;
 }
 
+std::string mismatch_line(const host::Mismatch& mismatch) {
+  return concat("at ", shape_text(mismatch.index), " found ", mismatch.found, ", expected ",
+                mismatch.expected);
+}
+
 }  // namespace
 
 std::string to_text(const Report& report) {
@@ -292,7 +294,7 @@ std::string to_json(const Report& report) {
   const Spread execute = spread_of(report.timings.execute_ns);
   const Json json = {{"status", status_name(report)},
                      {"exit_code", static_cast<int>(report.code)},
-                     {"error", to_json(report.failure)},
+                     {"error", tool::error_json(report.failure)},
                      {"program", report.program},
                      {"method", text_or_null(report.method)},
                      {"variant", text_or_null(report.variant)},
@@ -315,13 +317,43 @@ std::string to_json(const Report& report) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
-std::string error_line(const Status& failure) { return tool::error_line("tenon-run", failure); }
-
 Spread spread_of(std::vector<std::uint64_t> values) {
   if (values.empty()) return {};
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, middle);
   return {*std::ranges::min_element(values), *middle};
+}
+
+std::string report(const host::Comparison& comparison) {
+  if (!comparison.difference.empty()) return "differs: " + comparison.difference;
+  const std::string tolerance = concat("rtol ", short_text(comparison.tolerance.rtol), ", atol ",
+                                       short_text(comparison.tolerance.atol));
+  const auto largest = [&](std::string_view kind, double value) {
+    return concat("largest ", kind, " difference ", short_text(value));
+  };
+  if (comparison.equal) {
+    if (!comparison.largest_absolute) {
+      return concat("equal: ", comparison.num_elements, " elements, no difference");
+    }
+    return concat("equal: ", comparison.num_elements, " elements within ", tolerance, "; ",
+                  largest("absolute", comparison.largest_absolute->absolute));
+  }
+  const double percent = 100.0 * static_cast<double>(comparison.num_mismatches) /
+                         static_cast<double>(comparison.num_elements);
+  std::string out = concat("differs: ", comparison.num_mismatches, " of ", comparison.num_elements,
+                           " elements (", short_text(percent), " %) beyond ", tolerance);
+  if (comparison.largest_absolute) {
+    out += concat("\n  ", largest("absolute", comparison.largest_absolute->absolute), " ",
+                  mismatch_line(*comparison.largest_absolute));
+  }
+  if (comparison.largest_relative) {
+    out += concat("\n  ", largest("relative", comparison.largest_relative->relative), " ",
+                  mismatch_line(*comparison.largest_relative));
+  }
+  for (const host::Mismatch& mismatch : comparison.first) out += "\n  " + mismatch_line(mismatch);
+  const std::uint64_t more = comparison.num_mismatches - comparison.first.size();
+  if (more > 0) out += concat("\n  and ", more, " more");
+  return out;
 }
 
 }  // namespace tenon::run

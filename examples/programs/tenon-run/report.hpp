@@ -6,19 +6,20 @@
 #include <vector>
 
 #include "run.hpp"
+#include "tenon/host/arrays/compare_arrays.hpp"
 
 namespace tenon::run {
 
 /// The report for a person. Ends with a line feed unless it is empty. Says nothing of a failure:
-/// that is `error_line`.
+/// that is `tool::error_line`.
 [[nodiscard]] std::string to_text(const Report& report);
 
 /// The report as one JSON object in one line, with a line feed; docs/tools/tenon-run.md has its
 /// schema.
 [[nodiscard]] std::string to_json(const Report& report);
 
-/// "tenon-run: InvalidProgram (0x23): text", one line with a line feed.
-[[nodiscard]] std::string error_line(const Status& failure);
+/// The verdict for a person, without a line feed at the end: one line when equal, else several.
+[[nodiscard]] std::string report(const host::Comparison& comparison);
 
 /// Smallest and middle of some durations; zeros when there is none.
 struct Spread {

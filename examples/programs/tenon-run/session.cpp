@@ -16,7 +16,6 @@
 #include "isolated_files.hpp"
 #include "options.hpp"
 #include "output_memory.hpp"
-#include "printable.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/lists.hpp"
@@ -31,6 +30,7 @@
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/signatures.hpp"
+#include "tool.hpp"
 #include "unused_plugin.hpp"
 #include "values.hpp"
 

@@ -7,7 +7,7 @@ WINDOW_US in which all threads ran, the median and the ninth decile, which hold 
 thread that waited for the GIL for the whole window is not in them, so their number counts as well.
 
 The C++ side is the program python-threads of the same build (ninja -C BUILD
-examples/python/benchmarks/python-threads). Set OMP_NUM_THREADS=1, so that a run is one thread.
+examples/python/python-threads). Set OMP_NUM_THREADS=1, so that a run is one thread.
 """
 
 import collections
@@ -81,7 +81,7 @@ def python_windows(count):
 
 
 def run_cpp(count, *window):
-    command = [f"{BUILD}/examples/python/benchmarks/python-threads", PLUGIN, MODEL, 4 * elements, count,
+    command = [f"{BUILD}/examples/python/python-threads", PLUGIN, MODEL, 4 * elements, count,
                SECONDS, *window]
     return subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True).stdout.split()
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "intermediates.hpp"
+#include "method.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

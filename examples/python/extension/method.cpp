@@ -18,7 +18,6 @@
 #include "array.hpp"
 #include "busy.hpp"
 #include "error.hpp"
-#include "intermediates.hpp"
 #include "interpreter.hpp"
 #include "long_work.hpp"
 #include "outputs.hpp"

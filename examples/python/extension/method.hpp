@@ -101,4 +101,7 @@ struct LoadArguments {
 
 void bind_method(nanobind::module_& module);
 
+/// `tenon.Intermediate`, and the functions of `tenon.Method` that are about them.
+void bind_intermediates(nanobind::module_& module, nanobind::class_<MethodObject>& method);
+
 }  // namespace tenon::python

@@ -14,7 +14,6 @@
 #include "listing.hpp"
 #include "long_work.hpp"
 #include "registry.hpp"
-#include "report.hpp"
 
 namespace tenon::python {
 

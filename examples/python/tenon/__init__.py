@@ -57,38 +57,25 @@ __all__ = [
 TYPE_CHECKING = False  # As `typing` has it, whose import takes longer than all of this package.
 if TYPE_CHECKING:
     from ._compile import Compiled, compile
-    from ._pack import pack
     from ._reports import doctor, inspect, plugins
-    from ._variants import merge_variants, strip_variants
+    from ._write import merge_variants, pack, strip_variants
 
-_REPORTS = ("doctor", "inspect", "plugins")
-_VARIANTS = ("merge_variants", "strip_variants")
+# What these modules are made of takes longer to import than all else.
+_LATE = {
+    "_compile": ("Compiled", "compile"),
+    "_reports": ("doctor", "inspect", "plugins"),
+    "_write": ("merge_variants", "pack", "strip_variants"),
+}
 
 
 def _loaded_late(name: str) -> object:
-    # Their dataclasses take longer to import than all else.
-    if name in _REPORTS:
-        from . import _reports
+    for module, names in _LATE.items():
+        if name in names:
+            import importlib
 
-        for each in _REPORTS:
-            globals()[each] = getattr(_reports, each)
-        return globals()[name]
-    if name in _VARIANTS:
-        from . import _variants
-
-        for each in _VARIANTS:
-            globals()[each] = getattr(_variants, each)
-        return globals()[name]
-    if name in ("Compiled", "compile"):
-        from . import _compile
-
-        globals().update(Compiled=_compile.Compiled, compile=_compile.compile)
-        return globals()[name]
-    if name == "pack":
-        from ._pack import pack  # What it is made of is loaded by programs that write some alone.
-
-        globals()["pack"] = pack
-        return pack
+            found = importlib.import_module(f"{__name__}.{module}")
+            globals().update({each: getattr(found, each) for each in names})
+            return globals()[name]
     raise AttributeError(f"module 'tenon' has no attribute {name!r}")
 
 

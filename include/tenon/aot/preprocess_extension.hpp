@@ -217,8 +217,6 @@ struct PartitionsByMethod {
 /// The functions of the boundary for one backend class.
 template <class B>
 struct PreprocessExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_PREPROCESS;
-
   static consteval bool check() { return check_functions<B>(); }
 
   static const tenon_host* host_of(tenon_backend* backend) noexcept {

@@ -86,8 +86,6 @@ concept IsExperimental = requires { typename std::enable_if_t<has_tag(D::tags, "
 /// The facts that an exporter asks of a backend, from its plug points.
 template <class D>
 struct AotiExportExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_AOTI_EXPORT;
-
   static consteval bool check() {
     using tenon::detail::always_false;
     if constexpr (!SaysEmbeddedCode<D>) {

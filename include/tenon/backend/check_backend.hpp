@@ -132,7 +132,7 @@ consteval bool check_backend() {
   } else if constexpr (!HasValidRunsEmbeddedCode<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `runs_embedded_code` must be a static constexpr bool");
-  } else if constexpr (hides_mixin<B>(ExtensionTables())) {
+  } else if constexpr (hides_mixin<B>(BackendExtensions())) {
     static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
   } else if constexpr (!HasKernelsAlone<B> && !HasDelegate<B>) {
     static_assert(
@@ -167,7 +167,7 @@ consteval bool check_backend() {
                   "tenon: the backend's `find_extension` must be `static const void* "
                   "find_extension(std::string_view) noexcept`");
   } else {
-    return check_mixins<B>(ExtensionTables());
+    return check_mixins<B>(BackendExtensions());
   }
   return false;
 }

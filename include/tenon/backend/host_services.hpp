@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tenon/abi/host.h"
-#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/extensions.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 

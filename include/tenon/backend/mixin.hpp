@@ -8,6 +8,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/backend/backend.hpp"
 #include "tenon/backend/guard.hpp"
+#include "tenon/core/extensions.hpp"
 
 /// How a mixin is made: in one header, which has
 ///
@@ -16,7 +17,6 @@
 ///
 ///     template <class B>
 ///     struct SessionsExtension {          // the extension of the boundary for one backend class
-///       static constexpr std::string_view id = TENON_EXTENSION_SESSIONS;
 ///       static consteval bool check();    // one static_assert for the first mistake, or true
 ///       static tenon_status create_session(...) noexcept;
 ///       static constexpr tenon_sessions_v1 table = {...};
@@ -25,11 +25,9 @@
 ///     template <>
 ///     struct MixinOf<tenon_sessions_v1> : Mixin<WithSessions, SessionsExtension> {};
 ///
-/// Its table is listed in tenon/backend/mixins.hpp. Other layers have mixins, too.
+/// Its table is described in tenon/core/extensions.hpp. Its header is included by
+/// tenon/backend/mixins.hpp, or by a higher layer.
 namespace tenon::inline TENON_RELEASE::detail {
-
-template <class...>
-struct TypeList {};
 
 /// The mixin that makes `Table`. Undefined where its header is not included: no backend there
 /// derives from it.
@@ -91,8 +89,7 @@ consteval bool check_mixins(TypeList<Table, Rest...>) {
 template <class B, class Table>
 const void* table_of(std::string_view id) noexcept {
   if constexpr (HasMixin<B, Table>) {
-    using Extension = ExtensionOf<B, Table>;
-    if (id == Extension::id) return &Extension::table;
+    if (id == BackendExtension<Table>::id) return &ExtensionOf<B, Table>::table;
   }
   return nullptr;
 }

@@ -62,7 +62,7 @@ struct Trampolines {
       } else {
         using Delegate = typename B::Delegate;
         InitContext init_context(*context);
-        TENON_RETURN_IF_ERROR(check_runtime_specs(backend, init_context));
+        TENON_RETURN_IF_ERROR(check_runtime_specs<B>(init_context));
         TENON_TRY(Delegate delegate,
                   self<B>(backend).init(
                       init_context, Blob(context->processed),
@@ -94,19 +94,8 @@ struct Trampolines {
     }
   }
 
-  /// Refuses every option of a backend without options.
-  static Status check_runtime_specs(tenon_backend* backend, const InitContext& context) {
-    if constexpr (HasMixin<B, tenon_options_v1>) {
-      return ExtensionOf<B, tenon_options_v1>::check_runtime_specs(backend, context);
-    } else {
-      if (context.num_runtime_specs() == 0) return ok();
-      return error(Error::NotFound, "option '", std::string_view(context.runtime_spec(0).key),
-                   "' is unknown; the backend has no options");
-    }
-  }
-
   static const void* get_extension(tenon_backend*, const char* id) noexcept {
-    if (const void* table = find_table<B>(ExtensionTables(), id)) return table;
+    if (const void* table = find_table<B>(BackendExtensions(), id)) return table;
     if constexpr (HasFindExtension<B>) return B::find_extension(id);
     return nullptr;
   }

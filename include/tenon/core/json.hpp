@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The one reader of JSON: of the host (manifests), the ahead-of-time compiler (archives of
-// PyTorch), the conformance kit (cases, subject files, reports, its channel) and `CpuAotiBackend`
-// (calls of operators). It is in core as both sides use it; `<tenon/tenon.hpp>` does not include
-// it, since it needs nlohmann/json.
+// The one reader of JSON, and the one way to look at what it read: of the host (manifests), the
+// ahead-of-time compiler (archives of PyTorch), the conformance kit (cases, subject files, reports,
+// its channel) and `CpuAotiBackend` (calls of operators). It is in core as both sides use it;
+// `<tenon/tenon.hpp>` does not include it, since it needs nlohmann/json.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/json_limits.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
@@ -137,6 +139,201 @@ class JsonBuilder {
     return wrong("the key '", detail::visible_part(*builder.twice, longest), "' is written twice");
   }
   return std::move(builder.root);
+}
+
+/// A value inside JSON that may hold anything, and its place in there ("backends[1].tags").
+///
+/// Its readers return the value, or an error with the name of the JSON, the place, the expected and
+/// the found value. Refers to the JSON and to its name, which outlive it.
+class JsonAt {
+ public:
+  using Json = nlohmann::json;
+
+  /// The outermost value. `name` is in front of every error, and `code` is their code. `name` is
+  /// a file's, or empty.
+  JsonAt(const Json& root, std::string_view name, Error code)
+      : value_(&root), name_(name), code_(code) {}
+
+  [[nodiscard]] const Json& json() const noexcept { return *value_; }
+  /// The place in the JSON; empty for the outermost value.
+  [[nodiscard]] const std::string& where() const noexcept { return where_; }
+  /// The name and the place.
+  [[nodiscard]] std::string place() const {
+    return concat(name_, name_.empty() || where_.empty() ? "" : ": ", where_);
+  }
+
+  template <class... Pieces>
+  [[nodiscard]] Status wrong(const Pieces&... pieces) const {
+    return complain(code_, pieces...);
+  }
+  template <class... Pieces>
+  [[nodiscard]] Status not_supported(const Pieces&... pieces) const {
+    return complain(Error::NotSupported, pieces...);
+  }
+  [[nodiscard]] Status wrong_type(std::string_view expected) const {
+    return wrong("expected ", expected, ", found ", found_text());
+  }
+
+  /// A member of an object; nothing when it is absent. A null is a member.
+  [[nodiscard]] std::optional<JsonAt> find(std::string_view key) const {
+    if (!value_->is_object()) return std::nullopt;
+    const auto found = value_->find(key);
+    if (found == value_->end()) return std::nullopt;
+    return JsonAt(*this, *found, member_place(key));
+  }
+  /// A member of an object; nothing when it is absent, or null as programs write what is not set.
+  [[nodiscard]] std::optional<JsonAt> find_set(std::string_view key) const {
+    auto found = find(key);
+    return found && !found->json().is_null() ? std::move(found) : std::nullopt;
+  }
+  /// A member that an object must have; `expected` is for the error when it is absent.
+  [[nodiscard]] Result<JsonAt> member(std::string_view key, std::string_view expected = "") const {
+    TENON_RETURN_IF_ERROR(check_object());
+    if (auto found = find(key)) return *std::move(found);
+    return JsonAt(*this, *value_, member_place(key))
+        .wrong("is missing", expected.empty() ? "" : ", expected ", expected);
+  }
+  /// The member of an object that has one, as PyTorch writes a tagged union, and its name.
+  [[nodiscard]] Result<std::pair<std::string, JsonAt>> only_member() const {
+    if (!value_->is_object() || value_->size() != 1) return wrong_type("an object with one member");
+    const auto found = value_->begin();
+    return std::pair(found.key(), JsonAt(*this, *found, member_place(found.key())));
+  }
+
+  [[nodiscard]] Status check_object(std::string_view expected = "an object") const {
+    return value_->is_object() ? ok() : wrong_type(expected);
+  }
+  [[nodiscard]] Status check_array(std::string_view expected = "an array") const {
+    return value_->is_array() ? ok() : wrong_type(expected);
+  }
+  /// The number of an array's elements.
+  [[nodiscard]] std::size_t size() const noexcept { return value_->size(); }
+  /// Element of an array, below `size()`.
+  [[nodiscard]] JsonAt operator[](std::size_t index) const {
+    return JsonAt(*this, (*value_)[index], concat(where_, "[", index, "]"));
+  }
+  /// Calls `read(element)`, which returns a Status, for each element of an array.
+  template <class Read>
+  [[nodiscard]] Status each_element(Read&& read, std::string_view expected = "an array") const {
+    TENON_RETURN_IF_ERROR(check_array(expected));
+    for (std::size_t i = 0; i < size(); ++i) TENON_RETURN_IF_ERROR(read((*this)[i]));
+    return ok();
+  }
+  /// The elements of an array, each by `read(element)`, which returns a Result<T>.
+  template <class T, class Read>
+  [[nodiscard]] Result<std::vector<T>> list(Read&& read,
+                                            std::string_view expected = "an array") const {
+    TENON_RETURN_IF_ERROR(check_array(expected));
+    std::vector<T> out;
+    out.reserve(size());
+    for (std::size_t i = 0; i < size(); ++i) {
+      TENON_TRY(T item, read((*this)[i]));
+      out.push_back(std::move(item));
+    }
+    return out;
+  }
+  /// Calls `read(key, value)`, which returns a Status, for each member of an object.
+  template <class Read>
+  [[nodiscard]] Status each_member(Read&& read, std::string_view expected = "an object") const {
+    TENON_RETURN_IF_ERROR(check_object(expected));
+    for (const auto& [key, value] : value_->items()) {
+      TENON_RETURN_IF_ERROR(read(key, JsonAt(*this, value, member_place(key))));
+    }
+    return ok();
+  }
+
+  [[nodiscard]] Result<std::int64_t> integer(
+      std::string_view expected = "an integer of 64 bits") const {
+    constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+    if (!value_->is_number_integer() ||
+        (value_->is_number_unsigned() && value_->get<std::uint64_t>() > largest)) {
+      return wrong_type(expected);
+    }
+    return value_->get<std::int64_t>();
+  }
+  /// An integer from 0 to the largest `T`.
+  template <class T = std::uint64_t>
+  [[nodiscard]] Result<T> count() const {
+    constexpr std::uint64_t largest{std::numeric_limits<T>::max()};
+    if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > largest) {
+      const bool is_limit = largest < std::numeric_limits<std::uint64_t>::max();
+      return wrong_type(is_limit ? concat("an integer from 0 to ", largest)
+                                 : "an integer from 0 on");
+    }
+    return value_->get<T>();
+  }
+  [[nodiscard]] Result<double> real() const {
+    if (!value_->is_number()) return wrong_type("a number");
+    return value_->get<double>();
+  }
+  [[nodiscard]] Result<bool> boolean() const {
+    if (!value_->is_boolean()) return wrong_type("true or false");
+    return value_->get<bool>();
+  }
+  /// A text, which may hold any character. Refers to the JSON.
+  [[nodiscard]] Result<std::string_view> characters() const {
+    if (!value_->is_string()) return wrong_type("a text");
+    return std::string_view(value_->get_ref<const std::string&>());
+  }
+  /// A text without NUL characters: it becomes one that ends with a NUL.
+  [[nodiscard]] Result<std::string> text() const {
+    TENON_TRY(const std::string_view found, characters());
+    if (found.find('\0') != std::string_view::npos) return wrong("holds a NUL character");
+    return std::string(found);
+  }
+
+  /// Text of the member `key`.
+  [[nodiscard]] Result<std::string> text(std::string_view key) const {
+    TENON_TRY(const JsonAt found, member(key, "a text"));
+    return found.text();
+  }
+  /// The member `key`, which is an array.
+  [[nodiscard]] Result<JsonAt> array(std::string_view key) const {
+    TENON_TRY(JsonAt found, member(key, "an array"));
+    TENON_RETURN_IF_ERROR(found.check_array());
+    return found;
+  }
+
+ private:
+  JsonAt(const JsonAt& parent, const Json& value, std::string where)
+      : value_(&value), where_(std::move(where)), name_(parent.name_), code_(parent.code_) {}
+
+  [[nodiscard]] std::string member_place(std::string_view key) const {
+    return concat(where_, where_.empty() ? "" : ".", detail::visible_part(key, longest_shown));
+  }
+  /// A value for an error text; of a container its size, as it may be most of a file.
+  [[nodiscard]] std::string found_text() const {
+    if (value_->is_object() || value_->is_array()) {
+      return concat("an ", value_->type_name(), " of ", value_->size());
+    }
+    if (!value_->is_string()) return concat("'", value_->dump(), "'");
+    const auto& text = value_->get_ref<const std::string&>();
+    return concat("'\"", detail::visible_part(text, longest_shown), "\"'");
+  }
+  template <class... Pieces>
+  [[nodiscard]] Status complain(Error code, const Pieces&... pieces) const {
+    const std::string at = place();
+    return error(code, at, at.empty() ? "" : ": ", pieces...);
+  }
+
+  static constexpr std::size_t longest_shown = 80;  ///< Bytes of a key or a text.
+
+  const Json* value_;
+  std::string where_;
+  std::string_view name_;
+  Error code_;
+};
+
+/// The object that `text` is, by `parse_json`.
+///
+/// errors: as `parse_json` and `JsonAt`, with `name` in front and `code` in place of theirs.
+[[nodiscard]] inline Result<nlohmann::json> parse_json_object(std::string_view text,
+                                                              std::string_view name, Error code,
+                                                              const JsonLimits& limits = {}) {
+  auto json = parse_json(text, limits);
+  if (!json.ok()) return error(code, name, name.empty() ? "" : ": ", json.text());
+  TENON_RETURN_IF_ERROR(JsonAt(*json, name, code).check_object());
+  return json;
 }
 
 }  // namespace tenon::inline TENON_RELEASE

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/options.h"
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/hex.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/core/visible.hpp"
 
 namespace tenon::inline TENON_RELEASE {
 
@@ -217,6 +226,116 @@ class OptionValue {
 /// Presents a value to the other side of the boundary. Refers to `key` and to the text of `value`.
 [[nodiscard]] inline tenon_option write_option(const char* key, const OptionView& value) noexcept {
   return value.option(key);
+}
+
+namespace detail {
+
+/// The whole of `text` as a decimal number; nothing when it is none or out of range.
+template <class Number>
+[[nodiscard]] std::optional<Number> parse_number(const std::string& text) {
+  const char* begin = text.c_str();
+  const char* const end = begin + text.size();
+  if (text.starts_with('+') && !text.starts_with("+-")) ++begin;
+  Number out{};
+  if constexpr (requires { std::from_chars(begin, end, out); }) {
+    const auto [stop, failed] = std::from_chars(begin, end, out);
+    if (failed != std::errc() || stop != end) return std::nullopt;
+  } else {
+    // Not every standard library reads floating point there. strtod also reads blanks and
+    // hexadecimal numbers, and needs the "C" locale.
+    if (text.find_first_of(" \t\n\v\f\rxX") != std::string::npos) return std::nullopt;
+    char* stop = nullptr;
+    errno = 0;
+    out = std::strtod(begin, &stop);
+    if (errno == ERANGE || stop != end || stop == begin) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// `text`, as a person writes a value of that type; nothing when it is none:
+///
+///   bool    true, false, 1, 0           string  unchanged
+///   int64   decimal                     bytes   hexadecimal digits, two a byte
+///   double  decimal, inf, nan
+[[nodiscard]] inline std::optional<OptionValue> parse_option(const std::string& text,
+                                                             std::uint32_t type) {
+  switch (type) {
+    case TENON_OPTION_BOOL:
+      if (text == "true" || text == "1") return true;
+      if (text == "false" || text == "0") return false;
+      return std::nullopt;
+    case TENON_OPTION_INT:
+      return detail::parse_number<std::int64_t>(text);
+    case TENON_OPTION_DOUBLE:
+      return detail::parse_number<double>(text);
+    case TENON_OPTION_BYTES:
+      return from_hex(text);
+    default:
+      return text;
+  }
+}
+
+/// `text` as a value of the type that it looks like: true or false, an integer, a number with a
+/// digit in it, else a string.
+[[nodiscard]] inline OptionValue guess_option(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  if (const auto integer = detail::parse_number<std::int64_t>(text)) return *integer;
+  // "inf" and "nan" are more likely words than numbers.
+  if (text.find_first_of("0123456789") != std::string::npos) {
+    if (const auto real = detail::parse_number<double>(text)) return *real;
+  }
+  return text;
+}
+
+/// The value for a person: numbers in full, text in quotes and cut after 64 bytes, of bytes their
+/// number.
+[[nodiscard]] [[gnu::cold]] inline std::string option_text(const OptionView& value) {
+  if (const auto boolean = value.boolean()) return concat(*boolean);
+  if (const auto integer = value.integer()) return concat(*integer);
+  if (const auto real = value.real()) return concat(*real);
+  if (const auto text = value.string()) return concat("'", detail::visible_part(*text, 64), "'");
+  return concat(value.bytes().value_or(Bytes()).size(), " bytes");
+}
+
+/// The values that a declaration allows: "1 to 16", "0.5 or more", "one of cpu, gpu"; empty: any
+/// value. `choices` are texts.
+template <class Choices>
+[[nodiscard]] [[gnu::cold]] std::string option_range(const std::optional<OptionView>& minimum,
+                                                     const std::optional<OptionView>& maximum,
+                                                     const Choices& choices) {
+  if (minimum && maximum) return concat(option_text(*minimum), " to ", option_text(*maximum));
+  if (minimum) return concat(option_text(*minimum), " or more");
+  if (maximum) return concat(option_text(*maximum), " or less");
+  return std::empty(choices) ? std::string() : concat("one of ", join(choices, ", "));
+}
+
+/// The refusal of a key that no option has: NotFound with `known`, the keys that there are.
+[[nodiscard]] [[gnu::cold]] inline Status unknown_option(std::string_view key,
+                                                         std::string_view known = {}) {
+  // The key may come from a file, of any length.
+  constexpr std::size_t most = 64;
+  return error(Error::NotFound, "option '", key.substr(0, most), key.size() > most ? "..." : "",
+               "' is unknown; the backend has", known.empty() ? " no options" : ": ", known);
+}
+
+/// The type of an option, and places where it may be given or is: TENON_OPTION_AT_....
+struct OptionUse {
+  std::uint32_t type;
+  std::uint32_t places;
+};
+
+/// Judges how an option is given by how it is declared.
+/// errors: InvalidType, NotSupported, as TN-OPT-1 has them.
+[[nodiscard]] inline Status check_use(std::string_view key, OptionUse declared, OptionUse given) {
+  if (given.type != declared.type) {
+    return error(Error::InvalidType, "option '", key, "': expected ",
+                 option_type_name(declared.type), ", found ", option_type_name(given.type));
+  }
+  if ((given.places & declared.places) != 0) return ok();
+  return error(Error::NotSupported, "option '", key, "' cannot be given ",
+               given.places == TENON_OPTION_AT_LOAD ? "for one load" : "for the whole backend");
 }
 
 }  // namespace tenon::inline TENON_RELEASE

@@ -20,37 +20,7 @@ struct Bool {
   std::uint8_t byte;
 };
 
-/// Calls `body` with a value of the C++ type of `type`; only its type matters.
-template <class Body>
-Status with_type(ScalarType type, Body&& body) {
-  switch (type) {
-    case ScalarType::Byte:
-      return body(std::uint8_t{});
-    case ScalarType::Char:
-      return body(std::int8_t{});
-    case ScalarType::Short:
-      return body(std::int16_t{});
-    case ScalarType::Int:
-      return body(std::int32_t{});
-    case ScalarType::Long:
-      return body(std::int64_t{});
-    case ScalarType::Half:
-      return body(Half{});
-    case ScalarType::Float:
-      return body(float{});
-    case ScalarType::Double:
-      return body(double{});
-    case ScalarType::Bool:
-      return body(Bool{});
-    case ScalarType::BFloat16:
-      return body(BFloat16{});
-    default:
-      return error(Error::NotSupported, "elements of ", name_of(type),
-                   ": expected real numbers of at most 64 bits, or Bool");
-  }
-}
-
-/// Like `with_type`, for floating-point types.
+/// Calls `body` with an element of that floating-point type. errors: InvalidType for others.
 template <class Body>
 Status with_real_type(ScalarType type, Body&& body) {
   switch (type) {
@@ -65,6 +35,33 @@ Status with_real_type(ScalarType type, Body&& body) {
     default:
       return error(Error::InvalidType, "elements of ", name_of(type),
                    ": expected Float, Double, BFloat16 or Half");
+  }
+}
+
+/// Calls `body` with a value of the C++ type of `type`; only its type matters.
+template <class Body>
+Status with_type(ScalarType type, Body&& body) {
+  switch (type) {
+    case ScalarType::Byte:
+      return body(std::uint8_t{});
+    case ScalarType::Char:
+      return body(std::int8_t{});
+    case ScalarType::Short:
+      return body(std::int16_t{});
+    case ScalarType::Int:
+      return body(std::int32_t{});
+    case ScalarType::Long:
+      return body(std::int64_t{});
+    case ScalarType::Bool:
+      return body(Bool{});
+    case ScalarType::Half:
+    case ScalarType::Float:
+    case ScalarType::Double:
+    case ScalarType::BFloat16:
+      return with_real_type(type, body);
+    default:
+      return error(Error::NotSupported, "elements of ", name_of(type),
+                   ": expected real numbers of at most 64 bits, or Bool");
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Of the group products.
 #include "kernels/gemm.hpp"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/products/vector_product.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
 #include "onednn/primitive_desc.hpp"

@@ -288,6 +288,42 @@
   X(aoti_torch_cpu_fill__Scalar, (ModelTensor * self, double value))                               \
   X(aoti_torch_cpu_gcd, (ModelTensor * self, ModelTensor * other, ModelTensor * *ret0))
 
+// Functions of c_shim_cpu.h without a kernel, and why, a line each. Those that compute
+// gradients, *_backward, have none. kernel_list.py reads lists and lines.
+//
+// clang-format off
+//   _addmm_activation: not written; Inductor asks for `addmm_out` and fuses activations that follow
+//   _dyn_quant_matmul_4bit: a packed layout of Arm's KleidiAI
+//   _dyn_quant_pack_4bit_weight: a packed layout of Arm's KleidiAI
+//   _efficientzerotensor: a tensor without memory, only made by autograd
+//   _fused_moving_avg_obs_fq_helper: calibration while training, in no converted model
+//   _fused_moving_avg_obs_fq_helper_functional: calibration while training, in no converted model
+//   _fused_rms_norm: Inductor decomposes it
+//   _histogramdd_from_bin_cts: not written; `histc` is
+//   _scaled_dot_product_fused_attention_overrideable: for devices outside PyTorch's own tree
+//   _scaled_mm: products of 8-bit floats: not written
+//   _scaled_mm_out: products of 8-bit floats: not written
+//   _to_sparse: sparse tensors: programs have strided ones
+//   addmv: Inductor decomposes it
+//   fractional_max_pool2d: not written
+//   fractional_max_pool3d: not written
+//   hann_window: Inductor decomposes it
+//   histogram_bin_ct: not written; `histc` is
+//   max_unpool2d: Inductor decomposes it
+//   max_unpool3d: not written
+//   pad: Inductor decomposes it
+//   rand_generator: a generator cannot be passed to a program
+//   rand_like_generator: a generator cannot be passed to a program
+//   randint_generator: a generator cannot be passed to a program
+//   randn_generator: a generator cannot be passed to a program
+//   randn_like_generator: a generator cannot be passed to a program
+//   resize_: changes the size of a given tensor, whose memory belongs to the model
+//   resize_as_: changes the size of a given tensor, whose memory belongs to the model
+//   segment_reduce: not written; `scatter_reduce` is
+//   set__source_Tensor: changes the size of a given tensor, whose memory belongs to the model
+//   to_sparse: sparse tensors: programs have strided ones
+// clang-format on
+
 namespace tenon::cpu_aoti {
 
 using aoti::ModelTensor;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Of the group products.
 #include <algorithm>
 
 #include "kernels/gemm.hpp"

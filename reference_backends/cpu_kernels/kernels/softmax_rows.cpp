@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Of the group attention.
 #include "kernels/softmax_rows.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <limits>
 
 #include "kernels/exponential.hpp"
-#include "kernels/vectors/sum_of.hpp"
+#include "kernels/vectors/eight_floats.hpp"
 #include "kernels/vectors/vector_level.hpp"
 
 namespace tenon::cpu_aoti {

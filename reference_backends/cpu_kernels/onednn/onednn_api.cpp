@@ -37,18 +37,10 @@ struct Loaded {
   std::string problem;
 };
 
-const Loaded& loaded() {
-  static const Loaded only;
-  return only;
-}
-
 }  // namespace
 
-Status load() {
-  const Loaded& now = loaded();
-  return now.problem.empty() ? ok() : error(Error::NotFound, std::string_view(now.problem));
-}
+Status load() { return aoti_common::find_once<Loaded>(); }
 
-const Api& api() noexcept { return loaded().api; }
+const Api& api() noexcept { return aoti_common::found_once<Loaded>().api; }
 
 }  // namespace tenon::cpu_aoti::onednn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,10 +11,27 @@
 #include <vector>
 
 #include "onednn/onednn.hpp"
-#include "onednn/reorder.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti::onednn {
+
+/// Copies one argument into another format. Threads: one at a time.
+class Reorder {
+ public:
+  /// errors: those of oneDNN.
+  Status make(const Format& from, const Format& to);
+
+  /// Bytes of an argument in either format.
+  [[nodiscard]] std::int64_t from_nbytes() const noexcept { return from_nbytes_; }
+  [[nodiscard]] std::int64_t to_nbytes() const noexcept { return to_nbytes_; }
+
+  Status run(const std::byte* source, std::byte* target);
+
+ private:
+  Bound bound_;
+  std::int64_t from_nbytes_ = 0;
+  std::int64_t to_nbytes_ = 0;
+};
 
 /// A weight in the format that a primitive chose, in memory of its own.
 class PackedWeight {

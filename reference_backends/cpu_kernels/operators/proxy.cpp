@@ -13,18 +13,13 @@
 
 #include "operators/arguments.hpp"
 #include "operators/found_call.hpp"
-#include "operators/json_members.hpp"
 #include "operators/read_found_call.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/lists.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
-
-using json::fail;
-using json::find;
-using json::Json;
-using json::list;
 
 /// A call that the operator's code here runs, or a kernel of another plugin.
 struct PreparedCall {
@@ -39,51 +34,49 @@ struct PreparedCall {
 /// integers; everything else is in the description (PyTorch: `OSSProxyExecutor`).
 class CallReader {
  public:
-  CallReader(const OperatorKernel& kernel, std::string where)
-      : kernel_(kernel), where_(std::move(where)) {}
+  CallReader(const OperatorKernel& kernel, const JsonAt& node) : kernel_(kernel), node_(node) {}
 
-  Result<PreparedCall> read(const Json& node) && {
+  Result<PreparedCall> read() && {
     call_.kernel = &kernel_;
     call_.arguments.resize(kernel_.parameters.size());
-    TENON_TRY(const Json* inputs, list(node, "inputs", where_));
-    for (const Json& input : *inputs) TENON_RETURN_IF_ERROR(read_input(input));
+    TENON_TRY(const JsonAt inputs, node_.array("inputs"));
+    TENON_RETURN_IF_ERROR(
+        inputs.each_element([&](const JsonAt& input) { return read_input(input); }));
     for (std::size_t i = 0; i < call_.arguments.size(); ++i) {
       const Parameter& parameter = kernel_.parameters[i];
       if (call_.arguments[i].is_given || parameter.may_be_missing) continue;
-      return fail(Error::InvalidProgram, where_, "has no argument '", parameter.name, "'");
+      return node_.wrong("has no argument '", parameter.name, "'");
     }
-    TENON_TRY(const Json* outputs, list(node, "outputs", where_));
+    TENON_TRY(const JsonAt outputs, node_.array("outputs"));
     bool all_tensors = true;
-    for (const Json& output : *outputs) all_tensors = all_tensors && find(output, "as_tensor");
-    if (all_tensors && outputs->size() == kernel_.num_results) return std::move(call_);
-    return fail(Error::InvalidProgram, where_, "expected ", kernel_.num_results,
-                " tensors as outputs, found ", outputs->size(),
-                all_tensors ? "" : ", not all of them tensors");
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      all_tensors = all_tensors && outputs[i].find("as_tensor");
+    }
+    if (all_tensors && outputs.size() == kernel_.num_results) return std::move(call_);
+    return node_.wrong("expected ", kernel_.num_results, " tensors as outputs, found ",
+                       outputs.size(), all_tensors ? "" : ", not all of them tensors");
   }
 
  private:
-  Status read_input(const Json& input) {
-    TENON_TRY(const std::string name, json::text(input, "name", where_));
+  Status read_input(const JsonAt& input) {
+    TENON_TRY(const std::string name, input.text("name"));
+    TENON_TRY(const JsonAt arg, input.member("arg"));
+    TENON_TRY(const auto value, arg.only_member());
     const auto found = std::ranges::find(kernel_.parameters, name, &Parameter::name);
-    const Json* value = find(input, "arg");
-    if (!value || !value->is_object() || value->size() != 1) {
-      return fail(Error::InvalidProgram, where_, "expected one value for argument '", name, "'");
-    }
     if (found == kernel_.parameters.end()) {
-      return fail(Error::NotSupported, where_, "has an argument '", name, "', which is not known");
+      return node_.not_supported("has an argument '", name, "', which is not known");
     }
     const auto index = static_cast<std::size_t>(found - kernel_.parameters.begin());
     // The model passes arguments in the order of the schema; another order would mix them up.
     if (index < next_) {
-      return fail(Error::InvalidProgram, where_, "argument '", name,
-                  "' is behind a later one, or there twice");
+      return node_.wrong("argument '", name, "' is behind a later one, or there twice");
     }
     next_ = index + 1;
-    return read_value(*found, call_.arguments[index], value->begin().key(), value->begin().value());
+    return read_value(*found, call_.arguments[index], value.first, value.second.json());
   }
 
   Status read_value(const Parameter& parameter, PreparedArgument& out, const std::string& type,
-                    const Json& value) {
+                    const JsonAt::Json& value) {
     const bool is_integer = type == "as_int" || type == "as_sym_int";
     if (type == "as_none") {
       if (parameter.may_be_missing) return ok();
@@ -104,8 +97,8 @@ class CallReader {
       out.text = value.get<std::string>();
       return take(out, call_.num_integers, 0);
     }
-    return fail(Error::NotSupported, where_, "argument '", parameter.name, "' has the type ", type,
-                ", for which there is no code here");
+    return node_.not_supported("argument '", parameter.name, "' has the type ", type,
+                               ", for which there is no code here");
   }
 
   static Status take(PreparedArgument& out, std::size_t& total, std::size_t count) {
@@ -117,7 +110,7 @@ class CallReader {
   }
 
   const OperatorKernel& kernel_;
-  std::string where_;
+  const JsonAt& node_;
   PreparedCall call_;
   std::size_t next_ = 0;  ///< The first parameter that may come.
 };
@@ -209,45 +202,49 @@ class MissingOperators {
 
 /// The call of an operator without code here, when a plugin has a kernel for it. OperatorMissing
 /// has all reasons for which another operator may still be looked for.
-Result<std::unique_ptr<const FoundCall>> find_call(const InitContext* context, const Json& node,
+Result<std::unique_ptr<const FoundCall>> find_call(const InitContext* context, const JsonAt& node,
                                                    const std::string& target, std::size_t number) {
-  const std::string where = concat("call ", number, ", ", target);
   if (!context || !FoundKernel::is_offered_by(HostServices(context->raw().host))) {
     return error(Error::OperatorMissing, "the host has no kernels of other plugins");
   }
-  auto plan = read_found_call(node, target, where);
+  auto plan = read_found_call(node, target);
   if (plan.error() == Error::NotSupported) return error(Error::OperatorMissing, plan.text());
   if (!plan.ok()) return std::move(plan).status();
   if (!*plan) return error(Error::OperatorMissing, "");
   auto found = FoundCall::find(*context, **std::move(plan), number);
   if (found.ok() || found.error() == Error::OperatorMissing) return found;
-  return std::move(found).status().with_context(where);
+  return std::move(found).status().with_context(node.place());
 }
 
 }  // namespace
 
 Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description,
                                                               const InitContext* context) {
-  TENON_TRY(const Json root, json::parse(description, "the description"));
-  TENON_TRY(const Json* nodes, list(root, "nodes", "the description"));
+  constexpr std::string_view name = "the description";
+  TENON_TRY(const auto json,
+            parse_json_object(description, name, Error::InvalidProgram, description_limits));
+  TENON_TRY(const JsonAt nodes, JsonAt(json, name, Error::InvalidProgram).array("nodes"));
   constexpr std::size_t most_calls = std::size_t{1} << 16;
-  if (nodes->size() > most_calls) {
-    return error(Error::OutOfResources, "a description of ", nodes->size(),
+  if (nodes.size() > most_calls) {
+    return error(Error::OutOfResources, "a description of ", nodes.size(),
                  " calls: expected at most ", most_calls);
   }
   std::vector<PreparedCall> calls;
   MissingOperators missing;
-  for (std::size_t i = 0; i < nodes->size(); ++i) {
-    const std::string where = concat("call ", i);
-    const Json* node = find((*nodes)[i], "node");
-    if (!node) return fail(Error::InvalidProgram, where, "expected an object 'node'");
-    TENON_TRY(std::string target, json::text(*node, "target", where));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    TENON_TRY(const JsonAt described, nodes[i].member("node", "an object"));
+    TENON_TRY(const JsonAt target_at, described.member("target", "a text"));
+    TENON_TRY(const std::string_view name_of_operator, target_at.characters());
+    std::string target(name_of_operator);
     if (!FoundKernel::is_operator_name(target)) {
-      return fail(Error::InvalidProgram, where, "expected the name of an operator in 'target'");
+      return target_at.wrong_type("the name of an operator");
     }
+    // Errors name the operator, which says more than the path to it.
+    const std::string call = concat("call ", i, ", ", target);
+    const JsonAt node(described.json(), call, Error::InvalidProgram);
     const OperatorKernel* kernel = find_operator(target);
     if (!kernel) {
-      auto found = find_call(context, *node, target, i);
+      auto found = find_call(context, node, target, i);
       if (found.ok()) {
         calls.push_back({.found = *std::move(found)});
       } else if (found.error() == Error::OperatorMissing) {
@@ -258,9 +255,8 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
       continue;
     }
     if (kernel->load) TENON_RETURN_IF_ERROR(kernel->load().with_context(kernel->name));
-    TENON_TRY(PreparedCall call,
-              CallReader(*kernel, concat(where, ", ", kernel->name)).read(*node));
-    calls.push_back(std::move(call));
+    TENON_TRY(PreparedCall prepared, CallReader(*kernel, node).read());
+    calls.push_back(std::move(prepared));
   }
   if (!missing.empty()) return missing.refusal();
   return std::make_unique<const Proxy>(std::move(calls));

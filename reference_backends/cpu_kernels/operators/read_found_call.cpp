@@ -10,102 +10,95 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
 
-using json::fail;
-using json::Json;
+using Json = JsonAt::Json;
 
 /// The most arguments and tensors of one call.
 constexpr std::size_t most_values = 4096;
 
 class FoundCallReader {
  public:
-  FoundCallReader(std::string op, std::string where) : where_(std::move(where)) {
-    plan_.op = std::move(op);
-  }
+  explicit FoundCallReader(std::string op) { plan_.op = std::move(op); }
 
-  Result<CallPlan> read(const Json& node, const Json& facts) && {
-    TENON_TRY(const Json* names, json::list(facts, "arguments", where_));
-    TENON_TRY(const Json* inputs, json::list(node, "inputs", where_));
-    TENON_TRY(const Json* defaults, json::list(facts, "defaults", where_));
+  Result<CallPlan> read(const JsonAt& node, const JsonAt& facts) && {
+    TENON_TRY(const JsonAt names, facts.array("arguments"));
+    TENON_TRY(const JsonAt inputs, node.array("inputs"));
+    TENON_TRY(const JsonAt defaults, facts.array("defaults"));
     // The call has a part of the arguments, the defaults the others, both in the schema's order.
-    auto given = inputs->begin();
-    auto left_out = defaults->begin();
-    for (const Json& name : *names) {
-      if (!name.is_string()) return bad("expected texts in 'arguments'");
-      if (given != inputs->end() && is_named(*given, name)) {
-        TENON_RETURN_IF_ERROR(read_argument(*given++, name.get<std::string>(), false));
-      } else if (left_out != defaults->end() && is_named(*left_out, name)) {
-        TENON_RETURN_IF_ERROR(read_argument(*left_out++, name.get<std::string>(), true));
-      } else {
-        return bad(concat("expected a value of argument '", name.get<std::string>(), "'"));
+    std::size_t given = 0;
+    std::size_t left_out = 0;
+    TENON_RETURN_IF_ERROR(names.each_element([&](const JsonAt& at) -> Status {
+      TENON_TRY(const std::string name, at.text());
+      if (given < inputs.size() && is_named(inputs[given], name)) {
+        return read_argument(inputs[given++], name, false);
       }
-    }
-    if (given != inputs->end() || left_out != defaults->end()) {
-      return bad("has a value of an argument that is not among 'arguments', or not in their order");
+      if (left_out < defaults.size() && is_named(defaults[left_out], name)) {
+        return read_argument(defaults[left_out++], name, true);
+      }
+      return node.wrong("expected a value of argument '", name, "'");
+    }));
+    if (given != inputs.size() || left_out != defaults.size()) {
+      return node.wrong(
+          "has a value of an argument that is not among 'arguments', or not in their order");
     }
     plan_.num_inputs = num_tensors_;
-    TENON_TRY(const Json* outputs, json::list(node, "outputs", where_));
-    for (const Json& output : *outputs) TENON_RETURN_IF_ERROR(read_result(output));
-    TENON_TRY(const Json* tensors, json::list(facts, "tensors", where_));
-    if (tensors->size() != num_tensors_ || plan_.arguments.size() > most_values) {
-      return bad(concat("expected ", num_tensors_, " tensors, at most ", most_values, ", found ",
-                        tensors->size()));
+    TENON_TRY(const JsonAt outputs, node.array("outputs"));
+    TENON_RETURN_IF_ERROR(
+        outputs.each_element([&](const JsonAt& one) { return read_result(one); }));
+    TENON_TRY(const JsonAt tensors, facts.array("tensors"));
+    if (tensors.size() != num_tensors_ || plan_.arguments.size() > most_values) {
+      return tensors.wrong("expected ", num_tensors_, " tensors, at most ", most_values, ", found ",
+                           tensors.size());
     }
-    for (const Json& tensor : *tensors) TENON_RETURN_IF_ERROR(read_tensor(tensor));
-    if (json::find(facts, "out")) {
-      TENON_TRY(plan_.out_op, json::text(facts, "out", where_));
+    TENON_RETURN_IF_ERROR(
+        tensors.each_element([&](const JsonAt& one) { return read_tensor(one); }));
+    if (const auto out = facts.find("out")) {
+      TENON_TRY(plan_.out_op, out->characters());
       if (!FoundKernel::is_operator_name(plan_.out_op)) {
-        return bad("expected the name of an operator in 'out'");
+        return out->wrong_type("the name of an operator");
       }
     }
     return std::move(plan_);
   }
 
  private:
-  [[nodiscard]] Status bad(std::string_view text) const {
-    return fail(Error::InvalidProgram, where_, text);
-  }
-
-  static bool is_named(const Json& argument, const Json& name) {
-    const Json* found = json::find(argument, "name");
-    return found && *found == name;
+  static bool is_named(const JsonAt& argument, const std::string& name) {
+    const auto found = argument.find("name");
+    return found && found->json() == name;
   }
 
   /// A fixed argument is not passed by the call.
-  Status read_argument(const Json& argument, const std::string& name, bool is_fixed) {
-    const Json* const value = json::find(argument, "arg");
-    if (!value || !value->is_object() || value->size() != 1) {
-      return bad(concat("expected one value for argument '", name, "'"));
-    }
+  Status read_argument(const JsonAt& argument, const std::string& name, bool is_fixed) {
+    TENON_TRY(const JsonAt arg, argument.member("arg"));
+    TENON_TRY(const auto member, arg.only_member());
+    const auto& [type, value] = member;
     PlannedValue out;
-    const std::string& type = value->begin().key();
-    if (!read_value(type, value->begin().value(), is_fixed, out) ||
-        (is_fixed && !out.tensors.empty())) {
-      return fail(Error::NotSupported, where_, "argument '", name, "' has the type ", type,
-                  ", for which kernels of other plugins have no value");
+    if (!read_value(type, value, is_fixed, out) || (is_fixed && !out.tensors.empty())) {
+      return arg.not_supported("argument '", name, "' has the type ", type,
+                               ", for which kernels of other plugins have no value");
     }
     plan_.arguments.push_back(std::move(out));
     return ok();
   }
 
-  bool read_value(const std::string& type, const Json& value, bool is_fixed, PlannedValue& out) {
+  bool read_value(const std::string& type, const JsonAt& at, bool is_fixed, PlannedValue& out) {
+    const Json& value = at.json();
     if (type == "as_none") return true;
     if (type == "as_tensor") return take_tensors(TENON_VALUE_TENSOR, 1, out);
     if (type == "as_tensors" && value.is_array()) {
       return take_tensors(TENON_VALUE_TENSOR_LIST, value.size(), out);
     }
     if (type == "as_optional_tensor") {
-      return json::find(value, "as_none") || take_tensors(TENON_VALUE_TENSOR, 1, out);
+      return at.find("as_none") || take_tensors(TENON_VALUE_TENSOR, 1, out);
     }
     if (type == "as_optional_tensors" && value.is_array()) {
       out.kind = TENON_VALUE_OPTIONAL_TENSOR_LIST;
-      for (const Json& element : value) {
-        const bool is_none = json::find(element, "as_none") != nullptr;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const bool is_none = at[i].find("as_none").has_value();
         out.tensors.push_back(is_none ? PlannedValue::none : num_tensors_++);
       }
       return true;
@@ -179,10 +172,11 @@ class FoundCallReader {
   bool take_integers(std::uint32_t kind, const Json& values, bool is_fixed, PlannedValue& out) {
     out.kind = kind;
     for (const Json& value : values) {
-      const Json* const number = value.is_object() ? json::find(value, "as_int") : &value;
-      const bool is_known = number && number->is_number_integer();
-      if (!is_known && (is_fixed || !value.is_object())) return false;
-      out.integers.push_back(is_known ? number->get<std::int64_t>() : 0);
+      const bool is_named = value.is_object();
+      const Json& number = is_named ? value.value("as_int", Json()) : value;
+      const bool is_known = number.is_number_integer();
+      if (!is_known && (is_fixed || !is_named)) return false;
+      out.integers.push_back(is_known ? number.get<std::int64_t>() : 0);
     }
     if (is_fixed) return true;
     out.first_integer = plan_.num_integers;
@@ -190,93 +184,90 @@ class FoundCallReader {
     return true;
   }
 
-  Status read_result(const Json& output) {
+  Status read_result(const JsonAt& output) {
     PlannedValue out;
-    if (!output.is_object() || output.size() != 1) return bad("expected one value for each output");
-    const std::string& type = output.begin().key();
+    TENON_TRY(const auto member, output.only_member());
+    const auto& [type, value] = member;
     const bool is_tensor = type == "as_tensor" || type == "as_tensors";
-    if (!is_tensor || !read_value(type, output.begin().value(), false, out)) {
-      return fail(Error::NotSupported, where_, "an output has the type ", type,
-                  ": kernels of other plugins write to tensors and lists of tensors");
+    if (!is_tensor || !read_value(type, value, false, out)) {
+      return output.not_supported(
+          "an output has the type ", type,
+          ": kernels of other plugins write to tensors and lists of tensors");
     }
     plan_.results.push_back(std::move(out));
     return ok();
   }
 
-  Status read_tensor(const Json& tensor) {
+  Status read_tensor(const JsonAt& at) {
     PlannedTensor out;
-    const std::string number = concat("tensor ", plan_.tensors.size());
-    const Json* const type = json::find(tensor, "dtype");
-    const bool has_type = type && type->is_number_integer();
-    const ScalarTypeInfo* const info =
-        has_type ? find_scalar_type(type->get<std::int64_t>()) : nullptr;
-    if (!info) return bad(concat(number, ": expected the number of a dtype in 'dtype'"));
+    TENON_TRY(const JsonAt type_at, at.member("dtype"));
+    TENON_TRY(const std::int64_t type, type_at.integer());
+    const ScalarTypeInfo* const info = find_scalar_type(type);
+    if (!info) return type_at.wrong_type("the number of a dtype");
     out.type = info->type;
-    TENON_TRY(const Json* sizes, json::list(tensor, "sizes", where_));
-    const Json* const gaps = json::find(tensor, "dim_order");
-    if (gaps && gaps->is_null()) {
-      return fail(Error::NotSupported, where_, number,
-                  ": a result with gaps in memory, which kernels of other plugins cannot make");
+    TENON_TRY(const JsonAt sizes, at.array("sizes"));
+    TENON_TRY(const JsonAt order, at.member("dim_order"));
+    if (order.json().is_null()) {
+      return order.not_supported(
+          "a result with gaps in memory, which kernels of other plugins cannot make");
     }
-    TENON_TRY(const Json* order, json::list(tensor, "dim_order", where_));
-    const std::size_t rank = sizes->size();
-    if (rank > max_rank || order->size() != rank) {
-      return bad(concat(number, ": expected at most ", max_rank,
-                        " dimensions, and as many in 'dim_order', found ", rank, " and ",
-                        order->size()));
+    TENON_RETURN_IF_ERROR(order.check_array());
+    const std::size_t rank = sizes.size();
+    if (rank > max_rank || order.size() != rank) {
+      return at.wrong("expected at most ", max_rank,
+                      " dimensions, and as many in 'dim_order', found ", rank, " and ",
+                      order.size());
     }
     std::int64_t nbytes = info->size;
-    for (const Json& size : *sizes) {
+    for (const Json& size : sizes.json()) {
       if (size.is_null()) {
-        return fail(Error::NotSupported, where_, number,
-                    ": a size without a limit: kernels of other plugins need one "
-                    "(torch.export.Dim with max, or torch._check)");
+        return sizes.not_supported(
+            "a size without a limit: kernels of other plugins need one "
+            "(torch.export.Dim with max, or torch._check)");
       }
       const std::int64_t bound = size.is_number_integer() ? size.get<std::int64_t>() : -1;
       if (bound < 0 || __builtin_mul_overflow(nbytes, std::max<std::int64_t>(bound, 1), &nbytes)) {
-        return bad(concat(number, ": expected sizes of at least 0 whose product is no overflow"));
+        return sizes.wrong("expected sizes of at least 0 whose product is no overflow");
       }
       out.bounds.push_back(bound);
     }
     std::array<bool, max_rank> seen{};
-    for (const Json& dim : *order) {
-      const std::uint64_t at = dim.is_number_unsigned() ? dim.get<std::uint64_t>() : rank;
-      if (at >= rank || std::exchange(seen[at], true)) {
-        return bad(concat(number, ": expected each dimension once in 'dim_order'"));
+    for (const Json& dim : order.json()) {
+      const std::uint64_t index = dim.is_number_unsigned() ? dim.get<std::uint64_t>() : rank;
+      if (index >= rank || std::exchange(seen[index], true)) {
+        return order.wrong("expected each dimension once");
       }
-      out.dim_order.push_back(static_cast<std::uint8_t>(at));
+      out.dim_order.push_back(static_cast<std::uint8_t>(index));
     }
-    TENON_TRY(const Json* dynamic, json::list(tensor, "dynamic", where_));
+    TENON_TRY(const JsonAt dynamic, at.array("dynamic"));
     const auto is_flag = [](const Json& value) { return value.is_boolean(); };
-    if (dynamic->size() != rank || !std::ranges::all_of(*dynamic, is_flag)) {
-      return bad(concat(number, ": expected true or false for each of ", rank,
-                        " dimensions in 'dynamic', found ", dynamic->size()));
+    if (dynamic.size() != rank || !std::ranges::all_of(dynamic.json(), is_flag)) {
+      return dynamic.wrong("expected true or false for each of ", rank, " dimensions, found ",
+                           dynamic.size());
     }
-    for (const Json& one : *dynamic) out.dynamic.push_back(one.get<bool>() ? 1 : 0);
-    const Json* const written = json::find(tensor, "written");
-    out.is_written = written && *written == true;
+    for (const Json& one : dynamic.json()) out.dynamic.push_back(one.get<bool>() ? 1 : 0);
+    const auto written = at.find("written");
+    out.is_written = written && written->json() == true;
     plan_.tensors.push_back(std::move(out));
     return ok();
   }
 
-  std::string where_;
   CallPlan plan_;
   std::size_t num_tensors_ = 0;
 };
 
 }  // namespace
 
-Result<std::optional<CallPlan>> read_found_call(const Json& node, const std::string& op,
-                                                const std::string& where) {
-  const Json* const metadata = json::find(node, "metadata");
-  const Json* const text = metadata ? json::find(*metadata, "tenon") : nullptr;
-  if (!text) return std::optional<CallPlan>();
-  const std::string facts_text = text->is_string() ? text->get<std::string>() : std::string();
-  TENON_TRY(const Json facts, json::parse(facts_text, concat(where, ", metadata 'tenon'")));
-  if (!facts.is_object()) {
-    return fail(Error::InvalidProgram, where, "expected a JSON object in the metadata 'tenon'");
-  }
-  TENON_TRY(CallPlan plan, FoundCallReader(op, where).read(node, facts));
+Result<std::optional<CallPlan>> read_found_call(const JsonAt& node, const std::string& op) {
+  const auto metadata = node.find("metadata");
+  const auto text_at = metadata ? metadata->find("tenon") : std::nullopt;
+  if (!text_at) return std::optional<CallPlan>();
+  TENON_TRY(const std::string_view text, text_at->characters());
+  const std::string name = text_at->place();
+  TENON_TRY(const Json json,
+            parse_json_object(text, name, Error::InvalidProgram, description_limits));
+  const JsonAt facts(json, name, Error::InvalidProgram);
+  TENON_TRY(CallPlan plan, FoundCallReader(op).read(node, facts));
   return std::optional(std::move(plan));
 }
 

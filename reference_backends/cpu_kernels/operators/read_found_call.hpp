@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "operators/found_call.hpp"
-#include "operators/json_members.hpp"
+#include "tenon/core/json.hpp"
+#include "tenon/core/json_limits.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::cpu_aoti {
@@ -28,8 +30,10 @@ namespace tenon::cpu_aoti {
 /// errors: InvalidProgram for what is no description, and for an overload with another name than
 /// `is_operator_name` allows; NotSupported for a type of argument that
 /// kernels have no value for, and for a size without a limit.
-[[nodiscard]] Result<std::optional<CallPlan>> read_found_call(const json::Json& node,
-                                                              const std::string& op,
-                                                              const std::string& where);
+[[nodiscard]] Result<std::optional<CallPlan>> read_found_call(const JsonAt& node,
+                                                              const std::string& op);
+
+/// Limits of a description, and of a text inside of one: larger than PyTorch's exporter needs.
+inline constexpr JsonLimits description_limits{std::uint64_t{1} << 22, 1'000'000, 32};
 
 }  // namespace tenon::cpu_aoti

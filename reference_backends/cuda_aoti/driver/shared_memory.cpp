@@ -9,66 +9,43 @@
 #include <utility>
 
 #include "driver/kernel_images.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 
 namespace tenon::cuda_aoti {
 
 namespace {
 
-/// A part of a file in memory.
-struct Segment {
-  std::uint64_t offset;
-  std::uint64_t address;
-  std::uint64_t size;
-  bool is_code;
-};
-
-std::vector<Segment> segments_of(Bytes library) {
-  constexpr std::size_t entry_size = 56;
-  constexpr std::uint32_t load = 1;
-  constexpr std::uint32_t executable = 1;
-  std::vector<Segment> out;
-  const auto begin = read_le<std::uint64_t>(library, 32);
-  const auto count = read_le<std::uint16_t>(library, 56);
-  if (!begin || !count || *begin > library.size()) return out;
-  for (std::size_t i = 0; i < *count; ++i) {
-    const std::size_t at = static_cast<std::size_t>(*begin) + i * entry_size;
-    const auto type = read_le<std::uint32_t>(library, at);
-    const auto flags = read_le<std::uint32_t>(library, at + 4);
-    const auto offset = read_le<std::uint64_t>(library, at + 8);
-    const auto address = read_le<std::uint64_t>(library, at + 16);
-    const auto size = read_le<std::uint64_t>(library, at + 32);
-    if (!type || *type != load || !flags || !offset || !address || !size) continue;
-    if (*offset > library.size() || *size > library.size() - *offset) continue;
-    out.push_back({*offset, *address, *size, (*flags & executable) != 0});
+/// The segments that are loaded from a library.
+std::vector<ElfClass::Segment> segments_of(Bytes library) {
+  const FileBytes file(library);
+  const ElfHeaders headers(file);
+  std::vector<ElfClass::Segment> out;
+  for (std::uint64_t i = 0; i < headers.num_segments(); ++i) {
+    const ElfClass::Segment segment = headers.segment(i);
+    if (segment.type == ElfClass::pt_load && file.holds(segment.offset, segment.file_size)) {
+      out.push_back(segment);
+    }
   }
   return out;
 }
 
 /// The kernel of a file for a GPU and the memory that it declares: sections .nv.info.NAME and
-/// .nv.shared.NAME. Empty for other files, and for one of several kernels.
-std::optional<SharedMemoryNeed> read_file(Bytes file) {
+/// .nv.shared.NAME. Empty for other files, for one of several kernels, and for one with more than
+/// `sections_left`, which it lowers: thousands of hostile files may name the same sections.
+std::optional<SharedMemoryNeed> read_file(Bytes file, std::uint64_t& sections_left) {
   constexpr std::string_view info = ".nv.info.";
   constexpr std::string_view shared = ".nv.shared.";
-  const auto machine = read_le<std::uint16_t>(file, 18);
-  const auto begin = read_le<std::uint64_t>(file, 40);
-  const auto entry_size = read_le<std::uint16_t>(file, 58);
-  const auto count = read_le<std::uint16_t>(file, 60);
-  const auto names = read_le<std::uint16_t>(file, 62);
-  if (!names || *machine != machine_cuda || *begin > file.size()) return std::nullopt;
-  const auto place = [&](std::size_t index) {
-    return static_cast<std::size_t>(*begin) + index * *entry_size;
-  };
-  const auto text = read_le<std::uint64_t>(file, place(*names) + 24);
-  if (!text || *text > file.size()) return std::nullopt;
+  constexpr std::uint64_t longest_name = 4096;
+  if (elf64_machine(file) != machine_cuda) return std::nullopt;
+  const ElfHeaders headers{FileBytes(file)};
+  if (headers.num_sections() > sections_left) return std::nullopt;
+  sections_left -= headers.num_sections();
   std::optional<SharedMemoryNeed> out;
   std::map<std::string_view, std::uint64_t> sizes;
-  for (std::size_t i = 0; i < *count; ++i) {
-    const auto at = read_le<std::uint32_t>(file, place(i));
-    const auto size = read_le<std::uint64_t>(file, place(i) + 32);
-    if (!at || !size || *at > file.size() - *text) return std::nullopt;
-    std::string_view name = as_text(file.subspan(static_cast<std::size_t>(*text) + *at));
-    name = name.substr(0, name.find('\0'));
-    if (name.starts_with(shared)) sizes[name.substr(shared.size())] = *size;
+  for (std::uint64_t i = 0; i < headers.num_sections(); ++i) {
+    const ElfClass::Section section = headers.section(i);
+    const std::string_view name = headers.section_name(section, longest_name);
+    if (name.starts_with(shared)) sizes[name.substr(shared.size())] = section.size;
     if (!name.starts_with(info)) continue;
     if (out) return std::nullopt;
     out = SharedMemoryNeed{std::string(name.substr(info.size())), 0};
@@ -80,7 +57,7 @@ std::optional<SharedMemoryNeed> read_file(Bytes file) {
 }
 
 /// The same for the first file of a fat binary.
-std::optional<SharedMemoryNeed> read_fat_binary(Bytes bytes) {
+std::optional<SharedMemoryNeed> read_fat_binary(Bytes bytes, std::uint64_t& sections_left) {
   constexpr std::uint16_t kind_elf = 2;
   const auto head = read_le<std::uint16_t>(bytes, 6);
   const auto nbytes = read_le<std::uint64_t>(bytes, 8);
@@ -96,7 +73,9 @@ std::optional<SharedMemoryNeed> read_fat_binary(Bytes bytes) {
       return std::nullopt;
     }
     const Bytes image = rest.subspan(*entry_head, static_cast<std::size_t>(*size));
-    if (*kind == kind_elf && read_le<std::uint32_t>(image, 0) == elf_mark) return read_file(image);
+    if (*kind == kind_elf && read_le<std::uint32_t>(image, 0) == elf_mark) {
+      return read_file(image, sections_left);
+    }
     rest = rest.subspan(*entry_head + static_cast<std::size_t>(*size));
   }
   return std::nullopt;
@@ -138,15 +117,17 @@ std::optional<std::uint32_t> third_argument(Bytes code, std::size_t at) {
 std::vector<SharedMemoryNeed> shared_memory_needs(Bytes library) {
   constexpr std::size_t step = 4;
   const auto segments = segments_of(library);
+  std::uint64_t sections_left = library.size() / ElfClass().section_size();
   std::map<std::uint64_t, SharedMemoryNeed> by_address;
-  for (const Segment& segment : segments) {
+  for (const ElfClass::Segment& segment : segments) {
     const std::uint64_t begin = (segment.offset + step - 1) / step * step;
-    for (std::uint64_t at = begin; at + step <= segment.offset + segment.size; at += step) {
+    for (std::uint64_t at = begin; at + step <= segment.offset + segment.file_size; at += step) {
       const auto place = static_cast<std::size_t>(at);
       const auto mark = read_le<std::uint32_t>(library, place);
       if (mark != elf_mark && mark != fat_binary_mark) continue;
       const Bytes image = library.subspan(place);
-      auto need = mark == elf_mark ? read_file(image) : read_fat_binary(image);
+      auto need = mark == elf_mark ? read_file(image, sections_left)
+                                   : read_fat_binary(image, sections_left);
       if (!need) continue;
       by_address.emplace(at - segment.offset + segment.address, *std::move(need));
       // The files in a fat binary have no address of their own in the code.
@@ -158,10 +139,10 @@ std::vector<SharedMemoryNeed> shared_memory_needs(Bytes library) {
   }
   constexpr std::uint32_t lea_rdi = 0x3d8d48;
   constexpr std::size_t lea_size = 7;
-  for (const Segment& segment : segments) {
-    if (!segment.is_code || by_address.empty()) continue;
+  for (const ElfClass::Segment& segment : segments) {
+    if ((segment.flags & ElfClass::pf_execute) == 0 || by_address.empty()) continue;
     const Bytes code = library.subspan(static_cast<std::size_t>(segment.offset),
-                                       static_cast<std::size_t>(segment.size));
+                                       static_cast<std::size_t>(segment.file_size));
     for (std::size_t i = 0; i + lea_size <= code.size(); ++i) {
       if ((*read_le<std::uint32_t>(code, i) & 0xffffffu) != lea_rdi) continue;
       const auto distance = static_cast<std::int32_t>(*read_le<std::uint32_t>(code, i + 3));

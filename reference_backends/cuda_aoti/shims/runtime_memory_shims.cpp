@@ -12,7 +12,7 @@
 
 #include "driver/device.hpp"
 #include "shims/runtime_call.hpp"
-#include "shims/runtime_shims.hpp"
+#include "shims/shim_list.hpp"
 
 namespace tenon::cuda_aoti {
 

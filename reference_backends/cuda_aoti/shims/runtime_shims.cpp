@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shims/runtime_shims.hpp"
+#include "shims/shim_list.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,6 @@
 
 #include "shims/cuda_shims.hpp"
 #include "shims/kernel_shims.hpp"
-#include "shims/runtime_shims.hpp"
 #include "tenon/aoti/shims/device_shims.hpp"
 
 namespace tenon::cuda_aoti {

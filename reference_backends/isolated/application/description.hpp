@@ -19,13 +19,6 @@
 
 namespace tenon::isolated {
 
-/// An option that was read from a message; `texts` keeps what it points to.
-[[nodiscard]] inline tenon_option take_option(Reader& from, std::list<std::string>& texts) {
-  return take_option(from, [&texts](std::string_view text) -> const std::string& {
-    return texts.emplace_back(text);
-  });
-}
-
 /// A worker's description of the backend that it opened, from which `get_extension` answers. Its
 /// address must not change.
 class Description {

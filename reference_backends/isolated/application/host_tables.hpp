@@ -8,7 +8,7 @@
 #include "boundary/protocol.hpp"
 #include "tenon/abi/private/changes.h"
 #include "tenon/abi/tenon.h"
-#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/extensions.hpp"
 #include "tenon/core/struct_size.hpp"
 
 namespace tenon::isolated {

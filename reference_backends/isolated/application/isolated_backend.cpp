@@ -21,6 +21,7 @@
 #include "tenon/backend/guard.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::isolated {
@@ -41,6 +42,25 @@ void write_tracer(const tenon_tracer* tracer, Writer& to) {
   to.put<std::uint8_t>(tracer != nullptr);
   to.put<std::uint8_t>(tracer && TENON_HAS_MEMBER(*tracer, log_counter) && tracer->log_counter);
   to.put<std::uint64_t>(tracer ? clock_ahead(*tracer) : 0);
+}
+
+/// Writes the options of a load or a session that are the plugin's; `take_own` gets the others.
+template <class Context, class TakeOwn>
+Status write_options(const Context& context, Writer& to, const TakeOwn& take_own) {
+  const tenon::detail::StridedArray options(context.runtime_specs, context.num_runtime_specs);
+  const std::size_t at = to.size();
+  std::uint64_t count = 0;
+  to.put(count);
+  for (std::uint32_t i = 0; i < options.size(); ++i) {
+    if (is_own_option(options[i].key)) {
+      TENON_RETURN_IF_ERROR(take_own(options[i]));
+    } else {
+      put_option(to, options[i]);
+      ++count;
+    }
+  }
+  to.put_at(at, count);
+  return ok();
 }
 
 /// Whether a worker with this restriction gets a variable.
@@ -209,7 +229,7 @@ Result<std::shared_ptr<Worker>> IsolatedBackend::start_worker(bool describes) {
   if (describes) {
     description_ = std::make_unique<Description>();
     TENON_RETURN_IF_ERROR(description_->read(result.body, settings_));
-    has_options_ = description_->has(has_options);
+    has_options_ = description_->has(extension_bit<tenon_options_v1>);
   }
   for (const auto& [key, message] : options_) {
     to.clear();
@@ -240,8 +260,7 @@ Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint6
   to.put(number);
   to.put_name(context.method_name);
   to.put<std::uint64_t>(context.processed ? context.processed->nbytes : 0);
-  const tenon::detail::StridedArray<tenon_compile_spec> compile_specs(context.compile_specs,
-                                                                      context.num_compile_specs);
+  const tenon::detail::StridedArray compile_specs(context.compile_specs, context.num_compile_specs);
   to.put<std::uint64_t>(compile_specs.size());
   for (std::uint32_t i = 0; i < compile_specs.size(); ++i) {
     const tenon_compile_spec& spec = compile_specs[i];
@@ -249,20 +268,8 @@ Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint6
     to.put<std::uint8_t>(spec.value != nullptr);
     to.put_bytes(spec.value, spec.value ? spec.value_size : 0);
   }
-  const tenon::detail::StridedArray<tenon_option> options(context.runtime_specs,
-                                                          context.num_runtime_specs);
-  const std::size_t at = to.size();
-  std::uint64_t count = 0;
-  to.put(count);
-  for (std::uint32_t i = 0; i < options.size(); ++i) {
-    if (is_own_option(options[i].key)) {
-      TENON_RETURN_IF_ERROR(settings.set(options[i]));
-    } else {
-      put_option(to, options[i]);
-      ++count;
-    }
-  }
-  to.put_at(at, count);
+  TENON_RETURN_IF_ERROR(
+      write_options(context, to, [&](const tenon_option& own) { return settings.set(own); }));
   to.put<std::uint8_t>(context.named_data_map != nullptr);
   to.put<std::uint32_t>(context.named_data_map ? context.named_data_map->num_keys : 0);
   write_tracer(context.tracer, to);
@@ -498,17 +505,10 @@ Status IsolatedBackend::write_session(const tenon_session_context& context, Writ
   }
   to.put<std::uint8_t>(context.scheduling != nullptr);
   to.put(hints);
-  const tenon::detail::StridedArray<tenon_option> options(context.runtime_specs,
-                                                          context.num_runtime_specs);
-  to.put<std::uint64_t>(options.size());
-  for (std::uint32_t i = 0; i < options.size(); ++i) {
-    if (is_own_option(options[i].key)) {
-      return error(Error::NotSupported, "option ", host::quoted(options[i].key),
-                   " cannot be changed for a session");
-    }
-    put_option(to, options[i]);
-  }
-  return ok();
+  return write_options(context, to, [](const tenon_option& own) {
+    return error(Error::NotSupported, "option ", host::quoted(own.key),
+                 " cannot be changed for a session");
+  });
 }
 
 tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent,

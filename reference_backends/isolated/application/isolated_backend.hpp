@@ -25,7 +25,6 @@
 #include "settings.hpp"
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "worker.hpp"
 #include "wrapped_files.hpp"
@@ -231,12 +230,6 @@ class IsolatedBackend {
   }
   [[nodiscard]] CallInfo info_of(const IsolatedDelegate& delegate,
                                  std::string_view function) const noexcept;
-  /// A plugin without options has none of this name.
-  [[nodiscard]] static Status unknown_option(const char* key) {
-    return error(Error::NotFound, "option ", host::quoted(key),
-                 " is unknown; the plugin has none, expected isolated.deadline_ms, "
-                 "isolated.restart or isolated.own_worker");
-  }
   /// Makes a call in the lane of a delegate; `write` writes what comes after its number. The answer
   /// has `num_bytes` of data besides its message.
   template <class Write>

@@ -160,7 +160,7 @@ tenon_status IsolatedBackend::set_option(const tenon_option* option) {
     const std::lock_guard lock(mutex_);
     return fail(settings_.set(*option));
   }
-  if (!has_options_) return fail(unknown_option(option->key));
+  if (!has_options_) return fail(Settings::unknown(option->key));
   Writer message;
   put_option(message, *option);
   const auto write = [&](Writer& to) { to.put_array(message.bytes().data(), message.size()); };
@@ -185,7 +185,7 @@ tenon_status IsolatedBackend::get_option(const char* key, tenon_option_sink sink
     sink(context, &*option);
     return TENON_STATUS_OK;
   }
-  if (!has_options_) return fail(unknown_option(key));
+  if (!has_options_) return fail(Settings::unknown(key));
   return call_apart(
       Call::get_option, "get_option", [&](Writer& to) { to.put_text(key); },
       [&](Reader& from) {

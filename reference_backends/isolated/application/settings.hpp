@@ -8,6 +8,7 @@
 
 #include "isolated_object.hpp"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
@@ -36,35 +37,24 @@ struct Settings {
   /// Sets one. errors: as TN-OPT-1 says; InvalidArgument for a negative number.
   [[nodiscard]] Status set(const tenon_option& option) {
     const std::string_view key(option.key);
-    if (key == "isolated.own_worker") {
-      if (option.type != TENON_OPTION_BOOL) return wrong_type(option, "a bool");
-      own_worker = option.as.boolean != 0;
-      return ok();
-    }
+    TENON_TRY(const tenon_option now, get(option.key));
+    TENON_RETURN_IF_ERROR(check_use(key, {now.type, places}, {option.type, places}));
     std::int64_t* const number = number_of(key);
-    if (!number) return unknown(key);
-    if (option.type != TENON_OPTION_INT) return wrong_type(option, "an int");
-    if (option.as.integer < 0) {
-      return error(Error::InvalidArgument, "option '", key, "' is ", option.as.integer,
-                   ", expected 0 or more");
+    if (!number) {
+      own_worker = option.as.boolean != 0;
+    } else if (option.as.integer < 0) {
+      return error(Error::InvalidArgument, "option '", key, "': expected 0 or more, found ",
+                   option.as.integer);
+    } else {
+      *number = option.as.integer;
     }
-    *number = option.as.integer;
     return ok();
   }
+  /// The value of one, which refers to `key`. errors: NotFound.
   [[nodiscard]] Result<tenon_option> get(const char* key) {
-    tenon_option out{};
-    out.struct_size = sizeof out;
-    out.key = key;
-    if (std::string_view(key) == "isolated.own_worker") {
-      out.type = TENON_OPTION_BOOL;
-      out.as.boolean = own_worker;
-      return out;
-    }
-    const std::int64_t* const number = number_of(key);
-    if (!number) return unknown(key);
-    out.type = TENON_OPTION_INT;
-    out.as.integer = *number;
-    return out;
+    if (std::string_view(key) == "isolated.own_worker") return write_option(key, own_worker);
+    if (const std::int64_t* const number = number_of(key)) return write_option(key, *number);
+    return unknown(key);
   }
 
   /// Their declarations, with the values of `this` as initial ones, which `kept` then has.
@@ -73,7 +63,7 @@ struct Settings {
     const auto spec = [&](const char* key, const char* description, const char* unit) {
       tenon_option_spec out{};
       out.struct_size = sizeof out;
-      out.flags = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD;
+      out.flags = places;
       out.description = description;
       out.unit = unit;
       out.initial = &kept.emplace_back(*get(key));
@@ -87,20 +77,20 @@ struct Settings {
             spec("isolated.own_worker", "Whether a delegate has a worker of its own", nullptr)};
   }
 
- private:
-  std::int64_t* number_of(std::string_view key) noexcept {
-    if (key == "isolated.deadline_ms") return &deadline_ms;
-    if (key == "isolated.restart") return &restart;
-    return nullptr;
-  }
-  static Status unknown(std::string_view key) {
+  /// The refusal of a key that is none of theirs, nor one of the plugin's.
+  [[nodiscard]] static Status unknown(std::string_view key) {
     return error(Error::NotFound, "option ", host::quoted(key),
                  " is unknown; expected isolated.deadline_ms, isolated.restart or "
                  "isolated.own_worker");
   }
-  static Status wrong_type(const tenon_option& option, std::string_view expected) {
-    return error(Error::InvalidType, "option '", std::string_view(option.key), "' has type ",
-                 option.type, ", expected ", expected);
+
+ private:
+  static constexpr std::uint32_t places = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD;
+
+  std::int64_t* number_of(std::string_view key) noexcept {
+    if (key == "isolated.deadline_ms") return &deadline_ms;
+    if (key == "isolated.restart") return &restart;
+    return nullptr;
   }
 };
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/memory_file.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/platform/pages.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 /// Files in memory, and the sockets that descriptors are sent through.
@@ -119,49 +119,22 @@ class Mapping {
 
 /// A new file in memory of `size` zeros, whose size nothing changes any more.
 [[nodiscard]] inline Result<host::FileDescriptor> memory_file(const char* name, std::size_t size) {
-  host::FileDescriptor out = host::platform::memory_file(name, size);
-  if (!out.valid()) {
-    const int reason = errno;
-    return error(Error::MemoryAllocationFailed, "no file in memory of ", size,
-                 " bytes: ", errno_text(reason));
-  }
-  return out;
-}
-
-/// Writes all of `bytes` to a file at `at`.
-[[nodiscard]] inline Status write_at(int descriptor, std::span<const std::byte> bytes,
-                                     std::size_t at) {
-  std::size_t done = 0;
-  while (done != bytes.size()) {
-    const ssize_t now = ::pwrite(descriptor, bytes.data() + done, bytes.size() - done,
-                                 static_cast<off_t>(at + done));
-    if (now < 0 && errno == EINTR) continue;
-    if (now <= 0) {
-      const int reason = errno;
-      return error(Error::MemoryAllocationFailed, "no memory for a copy of ", bytes.size(),
-                   " bytes: ", errno_text(reason));
-    }
-    done += static_cast<std::size_t>(now);
-  }
-  return ok();
+  host::FileDescriptor out(make_memory_file(name, size, size_seals));
+  if (out.valid()) return out;
+  return error(Error::MemoryAllocationFailed, "no file in memory of ", size,
+               " bytes: ", errno_text(errno));
 }
 
 /// A file in memory with a copy of the parts, one after the other, which nothing changes any more.
 [[nodiscard]] inline Result<host::FileDescriptor> sealed_copy(
     const char* name, std::span<const std::span<const std::byte>> parts) {
+  host::FileDescriptor out(make_sealed_file(name, parts));
+  if (out.valid()) return out;
+  const int reason = errno;
   std::size_t size = 0;
   for (const auto part : parts) size += part.size();
-  TENON_TRY(host::FileDescriptor out, memory_file(name, size));
-  std::size_t at = 0;
-  for (const auto part : parts) {
-    TENON_RETURN_IF_ERROR(write_at(out.get(), part, at));
-    at += part.size();
-  }
-  if (::fcntl(out.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
-    const int reason = errno;
-    return error(Error::Internal, "a file in memory cannot be sealed: ", errno_text(reason));
-  }
-  return out;
+  return error(Error::MemoryAllocationFailed, "no file in memory with a copy of ", size,
+               " bytes: ", errno_text(reason));
 }
 /// The same of one part.
 [[nodiscard]] inline Result<host::FileDescriptor> sealed_copy(const char* name,

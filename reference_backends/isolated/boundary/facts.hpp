@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <string>
 
 #include "boundary/messages.hpp"
@@ -24,16 +25,14 @@ inline void put_option(Writer& to, const tenon_option& option) {
   }
 }
 
-/// An option that `put_option` wrote. `keep(text)` returns a `const std::string&` with that text,
-/// which lives as long as the option.
-template <class Keep>
-[[nodiscard]] tenon_option take_option(Reader& from, const Keep& keep) {
+/// An option that `put_option` wrote; `texts` keeps what it points to.
+[[nodiscard]] inline tenon_option take_option(Reader& from, std::list<std::string>& texts) {
   tenon_option out{};
   out.struct_size = sizeof out;
-  out.key = keep(from.get_text()).c_str();
+  out.key = texts.emplace_back(from.get_text()).c_str();
   out.type = from.get<std::uint32_t>();
   if (out.type == TENON_OPTION_STRING || out.type == TENON_OPTION_BYTES) {
-    const std::string& bytes = keep(from.get_text());
+    const std::string& bytes = texts.emplace_back(from.get_text());
     out.as.span = {bytes.data(), bytes.size()};
   } else if (out.type == TENON_OPTION_BOOL) {
     out.as.boolean = from.get<std::int64_t>() != 0;

@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <cstring>
 
+#include "boundary/extension_bits.hpp"
 #include "tenon/abi/tensor.h"
 
 /// The messages between an isolated plugin and its worker. Both are made from one source, and the
 /// first call compares this number.
 namespace tenon::isolated {
 
-inline constexpr std::uint32_t protocol_version = 4;
+/// Another one for each list of extensions (boundary/extension_bits.hpp).
+inline constexpr std::uint32_t protocol_version =
+    5u << 16 | std::uint32_t{backend_extensions.size()};
 
 /// Calls of the application. Numbers of delegates are the worker's.
 enum class Call : std::uint32_t {
@@ -159,26 +162,6 @@ enum : std::uint32_t {
   host_has_threads = 1u << 2,
   host_has_changes = 1u << 3,
   host_has_policy = 1u << 4,  ///< That admits libraries.
-};
-
-/// The parts of the answer to `load`, one bit each: extensions that the plugin has.
-enum : std::uint32_t {
-  has_cancel = 1u << 0,
-  has_check_blob = 1u << 1,
-  has_devices = 1u << 2,
-  has_estimate = 1u << 3,
-  has_free_memory = 1u << 4,
-  has_memory_info = 1u << 5,
-  has_options = 1u << 6,
-  has_scheduling = 1u << 7,
-  has_set_scheduling = 1u << 8,
-  has_sequence = 1u << 9,
-  has_sequence_written = 1u << 10,
-  has_sessions = 1u << 11,
-  has_kernels = 1u << 12,
-  has_intermediates = 1u << 13,
-  has_device_memory = 1u << 14,
-  has_copy_on = 1u << 15,
 };
 
 }  // namespace tenon::isolated

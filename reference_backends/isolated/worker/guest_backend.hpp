@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "arguments.hpp"
+#include "boundary/extension_bits.hpp"
 #include "boundary/messages.hpp"
 #include "guest_host.hpp"
 #include "guest_pool.hpp"
 #include "guest_tracer.hpp"
 #include "tenon/abi/tenon.h"
+#include "tenon/core/extensions.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
@@ -48,13 +50,17 @@ struct GuestBackend {
     return fail(Error::DelegateInvalidHandle, "the worker does not have this delegate");
   }
 
-  /// Reads the table of an extension; false when the plugin does not have it.
+  /// Reads the table of an extension. Returns its bits of the answer to `load`; 0, and no functions
+  /// in `out`, when the plugin lacks the extension or a function that it must have.
   template <class Table>
-  [[nodiscard]] bool has(const char* id, Table& out) const {
-    const void* theirs = api.get_extension(handle, id);
-    if (!theirs) return false;
+  [[nodiscard]] std::uint32_t find(Table& out) const {
+    out = {};
+    const void* theirs = api.get_extension(handle, BackendExtension<Table>::id);
+    if (!theirs) return 0;
     out = host::complete_table<Table>(theirs);
-    return true;
+    const std::uint32_t bits = bits_of_table(out);
+    if (bits == 0) out = {};
+    return bits;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@
 #include "guest_tracer.hpp"
 #include "tenon/abi/private/changes.h"
 #include "tenon/abi/tenon.h"
-#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/extensions.hpp"
 
 namespace tenon::isolated {
 
@@ -156,16 +157,13 @@ struct GuestInit {
   std::shared_ptr<GuestDelegate> delegate = std::make_shared<GuestDelegate>();
   std::vector<tenon_compile_spec> compile_specs;
   std::vector<tenon_option> runtime_specs;
-  std::vector<std::unique_ptr<std::string>> texts;
+  std::list<std::string> texts;
   tenon_scheduling scheduling{};
 
-  const std::string& keep(std::string_view text) {
-    return *texts.emplace_back(std::make_unique<std::string>(text));
-  }
-
-  [[nodiscard]] tenon_option take_option(Reader& from) {
-    return isolated::take_option(
-        from, [this](std::string_view text) -> const std::string& { return keep(text); });
+  /// Reads the options that the application wrote.
+  void take_options(Reader& from) {
+    const std::size_t count = from.get_count(sizeof(std::uint64_t));
+    for (std::size_t i = 0; i < count; ++i) runtime_specs.push_back(take_option(from, texts));
   }
 
   /// Reads the context of a session, as the application wrote it, behind the number of the state.
@@ -174,11 +172,10 @@ struct GuestInit {
     const bool has_hints = from.get<std::uint8_t>() != 0;
     scheduling = from.get<tenon_scheduling>();
     scheduling.struct_size = sizeof(tenon_scheduling);
-    const std::size_t num_options = from.get_count(sizeof(std::uint64_t));
-    for (std::size_t i = 0; i < num_options; ++i) runtime_specs.push_back(take_option(from));
+    take_options(from);
     return {sizeof(tenon_session_context),
-            static_cast<std::uint32_t>(num_options),
-            num_options != 0 ? runtime_specs.data() : nullptr,
+            static_cast<std::uint32_t>(runtime_specs.size()),
+            runtime_specs.empty() ? nullptr : runtime_specs.data(),
             has_hints ? &scheduling : nullptr,
             &memory,
             state};

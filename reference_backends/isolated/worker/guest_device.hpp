@@ -28,17 +28,7 @@ class GuestDevice final : public MemoryOfTensors {
   explicit GuestDevice(GuestBackend& plugin) noexcept : plugin_(&plugin) {}
 
   /// The extensions of the plugin, as bits of the answer to `load`.
-  [[nodiscard]] std::uint32_t find() {
-    if (!plugin_->has(TENON_EXTENSION_EXTERNAL_MEMORY, external_) || !external_.import_memory ||
-        !external_.release_memory) {
-      external_ = {};
-    }
-    const bool has_memory = plugin_->has(TENON_EXTENSION_DEVICE_MEMORY, table_) &&
-                            table_.allocate && table_.free && table_.copy_to_device &&
-                            table_.copy_to_host;
-    if (!has_memory) return 0;
-    return has_device_memory | (table_.copy_on ? has_copy_on : 0u);
-  }
+  [[nodiscard]] std::uint32_t find() { return plugin_->find(table_) | plugin_->find(external_); }
   /// The kinds of memory and fences, for the answer to `load`.
   void describe(Writer& to) const {
     const bool has_fences = external_.wait_fence && external_.signal_fence;

@@ -22,11 +22,7 @@ class GuestIntermediates {
   explicit GuestIntermediates(GuestBackend& plugin) noexcept : plugin_(&plugin) {}
 
   /// The extension of the plugin, as a bit of the answer to `load`.
-  [[nodiscard]] std::uint32_t find() {
-    const bool is_there =
-        plugin_->has(TENON_EXTENSION_INTERMEDIATES, table_) && table_.list && table_.record;
-    return is_there ? has_intermediates : 0u;
-  }
+  [[nodiscard]] std::uint32_t find() { return plugin_->find(table_); }
 
   [[nodiscard]] tenon_status list(const GuestDelegate& delegate, Reply& reply) {
     List names(reply.body);

@@ -22,11 +22,7 @@ class GuestKernels {
   explicit GuestKernels(GuestBackend& plugin) noexcept : plugin_(&plugin) {}
 
   /// The extension of the plugin, as a bit of the answer to `load`.
-  [[nodiscard]] std::uint32_t find() {
-    const bool is_there = plugin_->has(TENON_EXTENSION_KERNELS, table_) && table_.list_operators &&
-                          table_.create_kernel && table_.run_kernel && table_.destroy_kernel;
-    return is_there ? has_kernels : 0u;
-  }
+  [[nodiscard]] std::uint32_t find() { return plugin_->find(table_); }
 
   [[nodiscard]] tenon_status list(Reply& reply) {
     const auto sink = [](void* to, const char* op) {

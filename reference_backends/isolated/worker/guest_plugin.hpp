@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -167,44 +168,44 @@ class GuestPlugin {
   [[nodiscard]] static std::uint32_t extension_of(Call kind) noexcept {
     switch (kind) {
       case Call::create_session:
-        return has_sessions;
+        return extension_bit<tenon_sessions_v1>;
       case Call::check_blob:
-        return has_check_blob;
+        return extension_bit<tenon_check_blob_v1>;
       case Call::memory_info:
-        return has_memory_info;
+        return extension_bit<tenon_memory_info_v1>;
       case Call::list_devices:
-        return has_devices;
+        return extension_bit<tenon_devices_v1>;
       case Call::set_option:
       case Call::get_option:
-        return has_options;
+        return extension_bit<tenon_options_v1>;
       case Call::estimate:
-        return has_estimate;
+        return extension_bit<tenon_estimate_v1>;
       case Call::free_memory:
-        return has_free_memory;
+        return function_bit<&tenon_estimate_v1::free_memory>;
       case Call::cancel:
-        return has_cancel;
+        return extension_bit<tenon_cancel_v1>;
       case Call::set_scheduling:
-        return has_set_scheduling;
+        return function_bit<&tenon_scheduling_v1::set_scheduling>;
       case Call::list_state:
       case Call::read_state:
       case Call::write_state:
       case Call::state_written:
-        return has_sequence;
+        return extension_bit<tenon_sequence_v1>;
       case Call::list_intermediates:
       case Call::record_intermediates:
-        return has_intermediates;
+        return extension_bit<tenon_intermediates_v1>;
       case Call::allocate:
       case Call::free_block:
       case Call::copy_to_device:
       case Call::copy_to_host:
-        return has_device_memory;
+        return extension_bit<tenon_device_memory_v1>;
       case Call::copy_on:
-        return has_copy_on;
+        return function_bit<&tenon_device_memory_v1::copy_on>;
       case Call::list_operators:
       case Call::create_kernel:
       case Call::run_kernel:
       case Call::destroy_kernel:
-        return has_kernels;
+        return extension_bit<tenon_kernels_v1>;
       default:
         return 0;
     }
@@ -271,23 +272,10 @@ class GuestPlugin {
 
   /// Writes all that the application's side must know to answer `get_extension` alone.
   void describe(Writer& to) {
-    extensions_ = 0;
-    const auto add = [&](bool is_there, std::uint32_t bit) {
-      if (is_there) extensions_ |= bit;
-    };
-    add(plugin_.has(TENON_EXTENSION_CANCEL, cancel_) && cancel_.cancel, has_cancel);
-    add(plugin_.has(TENON_EXTENSION_CHECK_BLOB, check_blob_) && check_blob_.check_blob,
-        has_check_blob);
-    add(plugin_.has(TENON_EXTENSION_DEVICES, devices_) && devices_.list_devices, has_devices);
-    add(plugin_.has(TENON_EXTENSION_ESTIMATE, estimate_) && estimate_.estimate, has_estimate);
-    add(estimate_.free_memory != nullptr, has_free_memory);
-    add(plugin_.has(TENON_EXTENSION_MEMORY_INFO, memory_info_) && memory_info_.memory_info,
-        has_memory_info);
-    add(plugin_.has(TENON_EXTENSION_OPTIONS, options_) && options_.get_option, has_options);
-    add(plugin_.has(TENON_EXTENSION_SCHEDULING, scheduling_), has_scheduling);
-    add(scheduling_.set_scheduling != nullptr, has_set_scheduling);
-    add(plugin_.has(TENON_EXTENSION_SESSIONS, sessions_) && sessions_.create_session, has_sessions);
-    extensions_ |= state_.find() | kernels_.find() | intermediates_.find() | device_.find();
+    extensions_ = plugin_.find(cancel_) | plugin_.find(check_blob_) | plugin_.find(devices_) |
+                  plugin_.find(estimate_) | plugin_.find(memory_info_) | plugin_.find(options_) |
+                  plugin_.find(scheduling_) | plugin_.find(sessions_) | state_.find() |
+                  kernels_.find() | intermediates_.find() | device_.find();
     to.put(extensions_);
     to.put_name(scheduling_.priority);
     to.put_name(scheduling_.goal);
@@ -337,16 +325,13 @@ class GuestPlugin {
     const auto blob_size = from.get<std::uint64_t>();
     const std::size_t num_compile_specs = from.get_count(sizeof(std::uint64_t));
     for (std::size_t i = 0; i < num_compile_specs; ++i) {
-      const std::string& key = out.keep(from.get_text());
+      const std::string& key = out.texts.emplace_back(from.get_text());
       const bool has_value = from.get<std::uint8_t>() != 0;
-      const std::string& value = out.keep(from.get_text());
+      const std::string& value = out.texts.emplace_back(from.get_text());
       out.compile_specs.push_back({sizeof(tenon_compile_spec), 0, key.c_str(),
                                    has_value ? value.data() : nullptr, value.size()});
     }
-    const std::size_t num_runtime_specs = from.get_count(sizeof(std::uint64_t));
-    for (std::size_t i = 0; i < num_runtime_specs; ++i) {
-      out.runtime_specs.push_back(out.take_option(from));
-    }
+    out.take_options(from);
     const bool has_data = from.get<std::uint8_t>() != 0;
     const auto num_keys = from.get<std::uint32_t>();
     const bool has_tracer = from.get<std::uint8_t>() != 0;
@@ -504,8 +489,8 @@ class GuestPlugin {
   }
 
   tenon_status set_option(Reader& from) {
-    Init keeper;
-    const tenon_option option = keeper.take_option(from);
+    std::list<std::string> texts;
+    const tenon_option option = take_option(from, texts);
     if (!from.is_at_end() || !options_.set_option) return fail(Error::Internal, "no option");
     return options_.set_option(plugin_.handle, &option);
   }

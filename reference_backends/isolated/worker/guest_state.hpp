@@ -22,10 +22,7 @@ class GuestState {
   explicit GuestState(GuestBackend& plugin) noexcept : plugin_(&plugin) {}
 
   /// The extensions of the plugin, as bits of the answer to `load`.
-  [[nodiscard]] std::uint32_t find() {
-    if (!plugin_->has(TENON_EXTENSION_SEQUENCE, table_) || !table_.list) return 0;
-    return has_sequence | (table_.written ? has_sequence_written : 0u);
-  }
+  [[nodiscard]] std::uint32_t find() { return plugin_->find(table_); }
 
   [[nodiscard]] tenon_status list(const GuestDelegate& delegate, Reply& reply) {
     Parts parts;

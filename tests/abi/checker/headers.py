@@ -11,7 +11,7 @@ import hashlib
 import re
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|\w+|\.\.\.|##|[^\s\w]')
-# The rest of a rule is further to the right than its number (tests/conformance/rules/rulebook.hpp).
+# The rest of a rule is further to the right than its number (tests/conformance/kit/verdict/rulebook.py).
 NUMBER = r"TN-[A-Z]{3}-[0-9]+"
 RULE = re.compile(rf"^[ \t]*///( {{2,}})({NUMBER})[ \t]+(.*(?:\n[ \t]*///\1 +(?!{NUMBER}\s)\S.*)*)$", re.M)
 

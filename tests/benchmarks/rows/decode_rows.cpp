@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "decode_rows.hpp"
+#include "groups.hpp"
 
 #if defined(TENON_HAS_ZYDIS)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plugin_rows.hpp"
+#include "groups.hpp"
 
 #include <fmt/format.h>
 

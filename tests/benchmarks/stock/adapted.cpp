@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "adapted.hpp"
+#include "stock.hpp"
 
 #include <filesystem>
 
-#include "harness.hpp"
 #include "tenon/executorch/register_plugins.hpp"
 
 namespace tenon::bench::stock {

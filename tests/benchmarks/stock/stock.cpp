@@ -19,8 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "adapted.hpp"
-
 namespace tenon::bench::stock {
 namespace {
 

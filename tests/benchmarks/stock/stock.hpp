@@ -58,4 +58,7 @@ class OneThread {
 /// Backends that the registry holds when it is full.
 [[nodiscard]] std::size_t registry_size();
 
+/// Registers the backends of a plugin in ExecuTorch through our adapter, for good.
+void register_adapted(const std::string& plugin);
+
 }  // namespace tenon::bench::stock

@@ -53,12 +53,11 @@ std::map<std::string, std::vector<std::string>> operators_of(const Case& of_case
   const auto text = host::read_file(of_case.directory / "case.json");
   if (!text.ok()) return out;
   const auto json = parse_json(*text);
-  if (!json.ok() || !json->is_object()) return out;
-  const auto made_by = json->find("made_by");
-  if (made_by == json->end() || !made_by->is_object()) return out;
-  const auto operators = made_by->find("operators");
-  if (operators == made_by->end() || !operators->is_object()) return out;
-  for (const auto& [name, dtypes] : operators->items()) {
+  if (!json.ok()) return out;
+  const auto made_by = JsonAt(*json, "", Error::InvalidArgument).find("made_by");
+  const auto operators = made_by ? made_by->find("operators") : std::nullopt;
+  if (!operators || !operators->json().is_object()) return out;
+  for (const auto& [name, dtypes] : operators->json().items()) {
     if (!dtypes.is_array()) continue;
     for (const auto& dtype : dtypes) {
       if (dtype.is_string()) out[name].push_back(dtype.get<std::string>());

@@ -14,7 +14,6 @@
 #include "kit/boundary/watch.hpp"
 #include "kit/process/channel.hpp"
 #include "kit/process/crash_reporter.hpp"
-#include "printable.hpp"
 #include "run.hpp"
 #include "tenon/abi/draft/preprocess.h"
 #include "tenon/aot/compiler/lower/lower.hpp"
@@ -24,6 +23,7 @@
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/method/method.hpp"
+#include "tool.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance {
 

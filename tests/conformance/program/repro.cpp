@@ -13,11 +13,11 @@
 
 #include "kit/report/escape.hpp"
 #include "kit/report/view.hpp"
-#include "printable.hpp"
 #include "program_path.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tool.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance {
 

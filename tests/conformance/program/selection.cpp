@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "printable.hpp"
 #include "run.hpp"
 #include "tenon/conformance/subject.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tool.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance {
 

@@ -16,7 +16,9 @@
 #include "kit/boundary/observed_roles.hpp"
 #include "recorded_case.hpp"
 #include "tenon/abi/backend.h"
+#include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/core/struct_size.hpp"
 #include "tenon/host/arrays/array.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance {
@@ -98,35 +100,27 @@ class CaseRecorder {
     case_.runs.clear();
   }
   void keep_compile_specs(const tenon_init_context& context) {
-    const auto* at = reinterpret_cast<const std::byte*>(context.compile_specs);
-    for (std::uint32_t i = 0; i < context.num_compile_specs; ++i) {
-      const auto& spec = *reinterpret_cast<const tenon_compile_spec*>(at);
-      case_.program.compile_specs.emplace_back(spec.key, copy(spec.value, spec.value_size));
-      at += context.compile_specs->struct_size;
+    const tenon::detail::StridedArray specs(context.compile_specs, context.num_compile_specs);
+    for (std::uint32_t i = 0; i < specs.size(); ++i) {
+      case_.program.compile_specs.emplace_back(specs[i].key,
+                                               copy(specs[i].value, specs[i].value_size));
     }
   }
   void keep_runtime_specs(const tenon_init_context& context) {
-    const auto* at = reinterpret_cast<const std::byte*>(context.runtime_specs);
-    for (std::uint32_t i = 0; i < context.num_runtime_specs; ++i) {
-      const auto& option = *reinterpret_cast<const tenon_option*>(at);
-      at += context.runtime_specs->struct_size;
-      nlohmann::ordered_json& value = case_.runtime_specs[option.key];
-      switch (option.type) {
-        case TENON_OPTION_BOOL:
-          value = option.as.boolean != 0;
-          break;
-        case TENON_OPTION_INT:
-          value = option.as.integer;
-          break;
-        case TENON_OPTION_DOUBLE:
-          value = option.as.real;
-          break;
-        case TENON_OPTION_STRING:
-          value = std::string(static_cast<const char*>(option.as.span.data),
-                              static_cast<std::size_t>(option.as.span.size));
-          break;
-        default:
-          give_up("the runtime spec '", std::string_view(option.key), "' is bytes");
+    const tenon::detail::StridedArray specs(context.runtime_specs, context.num_runtime_specs);
+    for (std::uint32_t i = 0; i < specs.size(); ++i) {
+      const OptionView given(specs[i]);
+      nlohmann::ordered_json& value = case_.runtime_specs[specs[i].key];
+      if (const auto boolean = given.boolean()) {
+        value = *boolean;
+      } else if (const auto integer = given.integer()) {
+        value = *integer;
+      } else if (const auto real = given.real()) {
+        value = *real;
+      } else if (const auto text = given.string()) {
+        value = *text;
+      } else {
+        give_up("the runtime spec '", std::string_view(specs[i].key), "' is bytes");
       }
     }
   }

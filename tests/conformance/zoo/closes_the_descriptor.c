@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-EXM-3 at level 5: the descriptor of the caller is closed.
+// Only on Linux.
 #include "external.h"
 
 static tenon_status import(tenon_backend* backend, const tenon_external_memory* memory,

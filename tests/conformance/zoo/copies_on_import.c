@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-EXM-4 at level 5: the bytes are copied when memory is imported.
+// Only on Linux.
 #define ZOO_MAPPING MAP_PRIVATE
 #define ZOO_PROTECTION(memory) (PROT_READ | PROT_WRITE)
 #include "external.h"

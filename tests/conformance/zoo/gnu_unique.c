@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-BIN-10: its object is STB_GNU_UNIQUE, so it is never unloaded.
+// Only in ELF.
 #define ZOO_SYMBOL zoo_object_of_c
 #include "good_plugin.h"
 

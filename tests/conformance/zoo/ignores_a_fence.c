@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-EXM-7 at level 5: runs begin before the fence that they are to wait for.
+// Only on Linux.
 #include "external.h"
 
 static tenon_status wait_fence(tenon_backend* backend, tenon_delegate* delegate,

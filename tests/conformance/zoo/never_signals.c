@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-EXM-8 at level 5: the fence after a run is never signalled.
+// Only on Linux.
 #include "external.h"
 
 static tenon_status signal_fence(tenon_backend* backend, tenon_delegate* delegate,

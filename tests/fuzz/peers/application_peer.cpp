@@ -162,7 +162,7 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
       to.put<std::uint32_t>(now().rarely() ? 1 : 0);
       return;
     case Call::add_file:
-      put_text(to);
+      put_text(to, now());
       return attach(64);
     case Call::init:
     case Call::check_blob:
@@ -184,7 +184,7 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
     case Call::create_kernel:
     case Call::run_kernel: {
       to.put<std::uint64_t>(now().number_or(1));
-      if (kind == Call::create_kernel) put_text(to);
+      if (kind == Call::create_kernel) put_text(to, now());
       if (kind == Call::run_kernel) put_before(to);
       const std::size_t at = to.size();
       to.put<std::uint64_t>(0);
@@ -208,7 +208,7 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
     case Call::set_option:
       return put_option(to);
     case Call::get_option:
-      return put_text(to);
+      return put_text(to, now());
     case Call::free_memory:
       to.put(tenon_dl_device{TENON_DL_CPU, 0});
       return;
@@ -298,23 +298,12 @@ void ApplicationPeer::put_call(Call kind, Writer& to) {
   }
 }
 
-void ApplicationPeer::put_text(Writer& to) {
-  const auto bytes = now().take(now().below(16));
-  to.put_bytes(bytes.data(), bytes.size());
-}
-
-void ApplicationPeer::put_name(Writer& to) {
-  const bool is_there = !now().often();
-  to.put<std::uint8_t>(is_there);
-  if (is_there) put_text(to);
-}
-
 void ApplicationPeer::put_option(Writer& to) {
   to.put_text("a");
   const std::uint32_t type = 1 + static_cast<std::uint32_t>(now().below(7));
   to.put(type);
   if (type == TENON_OPTION_STRING || type == TENON_OPTION_BYTES) {
-    put_text(to);
+    put_text(to, now());
   } else {
     to.put<std::uint64_t>(now().number());
   }
@@ -332,15 +321,15 @@ void ApplicationPeer::put_pool(Writer& to) {
 
 void ApplicationPeer::put_init(Writer& to) {
   to.put<std::uint64_t>(now().number_or(1));
-  put_name(to);
+  put_name(to, now());
   const std::uint64_t size = now().number_or(8);
   to.put(size);
   if (size != 0) attach(size);
   const std::size_t num_specs = now().below(3);
   to.put<std::uint64_t>(num_specs);
   for (std::size_t i = 0; i < num_specs; ++i) {
-    put_text(to);
-    put_name(to);
+    put_text(to, now());
+    put_name(to, now());
   }
   const std::size_t num_options = now().below(3);
   to.put<std::uint64_t>(num_options);
@@ -395,7 +384,7 @@ void ApplicationPeer::put_value(std::uint32_t kind, Writer& to, int depth) {
       return put_tensor(to);
     case TENON_VALUE_STRING:
     case TENON_VALUE_BOOL_LIST:
-      return put_text(to);
+      return put_text(to, now());
     case TENON_VALUE_DOUBLE_LIST: {
       const std::size_t count = now().below(4);
       to.put<std::uint64_t>(count);
@@ -482,7 +471,7 @@ void ApplicationPeer::answer() {
       break;
     }
     case Answer::get_key:
-      put_text(to);
+      put_text(to, now());
       break;
     case Answer::open_prepared: {
       to.put<std::uint64_t>(now().number());

@@ -41,8 +41,6 @@ class ApplicationPeer final : public Peer {
   void put_value(std::uint32_t kind, isolated::Writer& to, int depth);
   void put_tensor(isolated::Writer& to);
   void put_option(isolated::Writer& to);
-  void put_text(isolated::Writer& to);
-  void put_name(isolated::Writer& to);
   void put_pool(isolated::Writer& to);
   std::uint64_t delegate();
   std::uint64_t memory();

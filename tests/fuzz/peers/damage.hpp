@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "boundary/messages.hpp"
 #include "fuzz/peers/choices.hpp"
 
 namespace tenon::fuzz {
@@ -40,6 +41,19 @@ inline void damage(std::vector<std::byte>& bytes, Choices& choices) {
         bytes.resize(bytes.size() + (std::size_t{choices.byte()} << 9));
     }
   }
+}
+
+/// Puts a text of up to 15 bytes.
+inline void put_text(isolated::Writer& to, Choices& choices) {
+  const auto bytes = choices.take(choices.below(16));
+  to.put_bytes(bytes.data(), bytes.size());
+}
+
+/// Puts a text that may be absent.
+inline void put_name(isolated::Writer& to, Choices& choices) {
+  const bool is_there = !choices.often();
+  to.put<std::uint8_t>(is_there);
+  if (is_there) put_text(to, choices);
 }
 
 }  // namespace tenon::fuzz

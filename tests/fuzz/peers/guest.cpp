@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "guest_parts.hpp"
 #include "tenon/abi/private/changes.h"
 
 namespace tenon::fuzz {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <new>
 
-#include "guest_parts.hpp"
+#include "guest.hpp"
 
 /// The extensions of the plugin.
 namespace tenon::fuzz {

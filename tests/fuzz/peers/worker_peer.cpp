@@ -211,17 +211,6 @@ void WorkerPeer::deliver(Lane& lane, std::uint32_t kind, std::vector<std::byte> 
   header.turn.store(static_cast<std::uint32_t>(Turn::application));
 }
 
-void WorkerPeer::put_text(Writer& to) {
-  const auto bytes = now().take(now().below(16));
-  to.put_bytes(bytes.data(), bytes.size());
-}
-
-void WorkerPeer::put_name(Writer& to) {
-  const bool is_there = !now().often();
-  to.put<std::uint8_t>(is_there);
-  if (is_there) put_text(to);
-}
-
 void WorkerPeer::put_option(Writer& to) {
   to.put_text("a");
   static constexpr std::uint32_t types[] = {TENON_OPTION_INT,    TENON_OPTION_BOOL,
@@ -230,23 +219,23 @@ void WorkerPeer::put_option(Writer& to) {
   const std::uint32_t type = types[now().below(std::size(types))];
   to.put(type);
   if (type == TENON_OPTION_STRING || type == TENON_OPTION_BYTES) {
-    put_text(to);
+    put_text(to, now());
   } else {
     to.put(now().number());
   }
 }
 
 void WorkerPeer::put_description(Writer& to) {
-  to.put(static_cast<std::uint32_t>(now().number_or((1u << 16) - 1)));
-  for (int i = 0; i < 3; ++i) put_name(to);
+  to.put(static_cast<std::uint32_t>(now().number_or(UINT32_MAX)));
+  for (int i = 0; i < 3; ++i) put_name(to, now());
   to.put<std::uint64_t>(now().number_or(UINT64_MAX));
   to.put<std::uint64_t>(now().number_or(UINT64_MAX));
   const std::size_t count = 1 + now().below(3);
   to.put<std::uint64_t>(count);
   for (std::size_t i = 0; i < count; ++i) {
     to.put<std::uint32_t>(TENON_OPTION_AT_RUNTIME);
-    put_name(to);
-    put_name(to);
+    put_name(to, now());
+    put_name(to, now());
     put_option(to);
     for (int limit = 0; limit < 2; ++limit) {
       const bool is_there = now().rarely();
@@ -255,7 +244,7 @@ void WorkerPeer::put_description(Writer& to) {
     }
     const std::size_t num_choices = now().rarely() ? now().below(3) : 0;
     to.put<std::uint64_t>(num_choices);
-    for (std::size_t c = 0; c < num_choices; ++c) put_text(to);
+    for (std::size_t c = 0; c < num_choices; ++c) put_text(to, now());
   }
 }
 
@@ -291,16 +280,16 @@ void WorkerPeer::write_outputs(Lane& lane) {
 void WorkerPeer::put_answer(Lane& lane, Writer& to) {
   const std::uint8_t status = now().byte();
   to.put<tenon_status>(status < 0xe0 ? TENON_STATUS_OK : static_cast<tenon_status>(now().number()));
-  put_text(to);
+  put_text(to, now());
   const std::size_t num_events = now().rarely() ? now().below(4) : 0;
   to.put<std::uint64_t>(num_events);
   for (std::size_t i = 0; i < num_events; ++i) {
     const bool is_counter = now().often();
     to.put<std::uint8_t>(is_counter);
-    put_text(to);
-    if (is_counter) put_text(to);
+    put_text(to, now());
+    if (is_counter) put_text(to, now());
     for (int k = 0; k < (is_counter ? 2 : 3); ++k) to.put<std::uint64_t>(now().number());
-    if (!is_counter) put_text(to);
+    if (!is_counter) put_text(to, now());
   }
   switch (static_cast<Call>(lane.call)) {
     case Call::load:
@@ -316,7 +305,7 @@ void WorkerPeer::put_answer(Lane& lane, Writer& to) {
         to.put<std::uint8_t>(1);
         to.put(tenon_dl_device{TENON_DL_CPU, 0});
         to.put<std::uint64_t>(now().number());
-        put_name(to);
+        put_name(to, now());
       }
       return to.put<std::uint8_t>(0);
     case Call::get_option:
@@ -327,8 +316,8 @@ void WorkerPeer::put_answer(Lane& lane, Writer& to) {
       for (std::size_t count = 1 + now().below(3); count > 0; --count) {
         to.put<std::uint8_t>(1);
         to.put(tenon_dl_device{4, 0});
-        put_name(to);
-        put_name(to);
+        put_name(to, now());
+        put_name(to, now());
         to.put<std::uint64_t>(now().number());
       }
       return to.put<std::uint8_t>(0);
@@ -337,7 +326,7 @@ void WorkerPeer::put_answer(Lane& lane, Writer& to) {
       to.put<std::uint64_t>(state_sizes_.size());
       for (std::uint64_t& each : state_sizes_) {
         if (now().rarely()) each = now().number();
-        put_text(to);
+        put_text(to, now());
         to.put(each);
       }
       return;
@@ -363,14 +352,14 @@ void WorkerPeer::put_answer(Lane& lane, Writer& to) {
     case Call::list_operators:
       for (std::size_t count = 1 + now().below(3); count > 0; --count) {
         to.put<std::uint8_t>(1);
-        put_text(to);
+        put_text(to, now());
       }
       return to.put<std::uint8_t>(0);
     case Call::list_intermediates:
       for (std::size_t count = 1 + now().below(3); count > 0; --count) {
         to.put<std::uint8_t>(1);
         to.put<std::uint64_t>(now().number_or(5));
-        put_text(to);
+        put_text(to, now());
       }
       return to.put<std::uint8_t>(0);
     default:
@@ -414,7 +403,7 @@ void WorkerPeer::question(Lane& lane) {
   switch (kind) {
     case Answer::log:
       to.put(static_cast<std::int32_t>(now().number()));
-      put_text(to);
+      put_text(to, now());
       break;
     case Answer::permit_code:
       attach();
@@ -427,7 +416,7 @@ void WorkerPeer::question(Lane& lane) {
       to.put(static_cast<std::uint32_t>(now().number()));
       break;
     case Answer::open_prepared:
-      put_text(to);
+      put_text(to, now());
       break;
     case Answer::store_prepared:
       to.put<std::uint64_t>(now().number());

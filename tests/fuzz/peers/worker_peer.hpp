@@ -71,8 +71,6 @@ class WorkerPeer final : public Peer {
   void put_changes(Lane& lane, isolated::Writer& to);
   void put_description(isolated::Writer& to);
   void put_option(isolated::Writer& to);
-  void put_text(isolated::Writer& to);
-  void put_name(isolated::Writer& to);
   void question(Lane& lane);
   void put_tensor(isolated::Writer& to);
   void deliver(Lane& lane, std::uint32_t kind, std::vector<std::byte> bytes,
@@ -88,5 +86,8 @@ class WorkerPeer final : public Peer {
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::uint64_t> state_sizes_{16, 16};
 };
+
+/// The target of fuzz-isolated that puts a `WorkerPeer` in the place of the worker.
+void worker_messages(std::span<std::byte> bytes);
 
 }  // namespace tenon::fuzz

@@ -47,10 +47,7 @@ void model_library(std::span<std::byte> bytes) {
     if (found.ok() && !found->met() && found->text().empty()) std::abort();
   }
   if (versions.ok()) aoti::release_served_versions(*editor, *versions, served);
-  const auto symbols = editor->symbols();
-  use(symbols);
-  if (!symbols.ok()) return;
-  for (const aoti::DynamicSymbol& symbol : *symbols) {
+  for (const aoti::DynamicSymbol& symbol : editor->symbols()) {
     if (symbol.is_undefined) {
       editor->bind(symbol, &shim);
     } else if (symbol.is_unique || symbol.is_weak) {

@@ -20,7 +20,6 @@
 #include "fuzz/peers/choices.hpp"
 #include "fuzz/peers/system.hpp"
 #include "fuzz/peers/worker_peer.hpp"
-#include "isolated.hpp"
 #include "support/elf_builder.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -4,13 +4,12 @@
 #include <string_view>
 
 #include "gpu.hpp"
-#include "times.hpp"
 
 /// Runs every kernel on the first CUDA device and compares it with its reference on the CPU. Prints
 /// a line for each part: outcome (pass, fail, not available), name and details, with tabs between.
 ///
 /// With --times it compares nothing and prints what they cost, a JSON object in each line
-/// (times.hpp).
+/// (`print_times`).
 ///
 /// usage: cuda-gpu-test [--times] [--cublaslt FILE]
 /// Exit codes: 0 nothing differs or failed, 1 something did, 2 usage, 77 without a device (Meson:

@@ -2,7 +2,7 @@
 //
 // What kernels cost, by events of the device. Weights are copies that the device's cache does not
 // hold all of, so that each product reads its weight from memory.
-#include "times.hpp"
+#include "gpu.hpp"
 
 #include <algorithm>
 #include <cstdio>

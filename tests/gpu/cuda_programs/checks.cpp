@@ -24,44 +24,14 @@
 
 namespace gpu_programs {
 
-using tenon::concat;
-using tenon::Error;
-using tenon::error;
-using tenon::ok;
-using tenon::Result;
-using tenon::Status;
-using tenon::conformance::Case;
-using tenon::conformance::CaseMethod;
-using tenon::conformance::CaseProgram;
-using tenon::conformance::CaseRun;
+using namespace tenon;
+using namespace tenon::conformance;
 
 namespace {
 
 constexpr std::string_view backend_id = "CudaBackend";
 /// A graph is captured in the fourth run with the same shapes, and launched from then on.
 constexpr int runs_until_a_graph_is_launched = 6;
-
-/// Destroyed after the methods that run on it.
-class AppStream {
- public:
-  static Result<AppStream> create(const Driver& driver, bool is_blocking) {
-    TENON_TRY(void* const stream, driver.create_stream(is_blocking));
-    return AppStream(driver, stream);
-  }
-  AppStream(AppStream&& other) noexcept
-      : driver_(other.driver_), stream_(std::exchange(other.stream_, nullptr)) {}
-  AppStream(const AppStream&) = delete;
-  AppStream& operator=(const AppStream&) = delete;
-  ~AppStream() {
-    if (stream_) driver_->destroy_stream(stream_);
-  }
-  [[nodiscard]] void* get() const noexcept { return stream_; }
-
- private:
-  AppStream(const Driver& driver, void* stream) noexcept : driver_(&driver), stream_(stream) {}
-  const Driver* driver_;
-  void* stream_;
-};
 
 /// The lines that plugins log, of any thread.
 class Log {
@@ -235,8 +205,9 @@ class Checks {
   }
 
   Result<std::string> on_streams() {
-    TENON_TRY(const AppStream blocking, AppStream::create(driver_, true));
-    TENON_TRY(const AppStream non_blocking, AppStream::create(driver_, false));
+    // Destroyed after the methods that run on them.
+    TENON_TRY(const Driver::Owned blocking, driver_.create_stream(true));
+    TENON_TRY(const Driver::Owned non_blocking, driver_.create_stream(false));
     TENON_TRY(const Method plain, load());
     TENON_TRY(const Method method, load());
     const auto handle = [](std::uintptr_t number) { return reinterpret_cast<void*>(number); };
@@ -292,7 +263,7 @@ class Checks {
 
   Result<std::string> time_first_run() {
     TENON_TRY(const double seconds_of_load, time_load());
-    TENON_TRY(const AppStream stream, AppStream::create(driver_, false));
+    TENON_TRY(const Driver::Owned stream, driver_.create_stream(false));
     TENON_TRY(const Method method, load());
     TENON_RETURN_IF_ERROR(method->method().set_stream(backend_id, stream.get()));
     TENON_TRY(const std::string members, time_run(driver_, stream.get(), *method,

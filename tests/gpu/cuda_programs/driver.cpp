@@ -80,24 +80,20 @@ std::string Driver::misuses() const {
   return out;
 }
 
-tenon::Result<void*> Driver::create_stream(bool is_blocking) const {
+void Driver::Destroy::operator()(void* object) const {
+  static_cast<void>(driver->in_context(function, object));
+}
+
+tenon::Result<Driver::Owned> Driver::create_stream(bool is_blocking) const {
   void* out = nullptr;
   TENON_RETURN_IF_ERROR(run("cuStreamCreate", &out, is_blocking ? 0u : non_blocking));
-  return out;
+  return Owned(out, {this, "cuStreamDestroy_v2"});
 }
 
-void Driver::destroy_stream(void* stream) const {
-  static_cast<void>(in_context("cuStreamDestroy_v2", stream));
-}
-
-tenon::Result<void*> Driver::create_event() const {
+tenon::Result<Driver::Owned> Driver::create_event() const {
   void* out = nullptr;
   TENON_RETURN_IF_ERROR(run("cuEventCreate", &out, 0u));
-  return out;
-}
-
-void Driver::destroy_event(void* event) const {
-  static_cast<void>(in_context("cuEventDestroy_v2", event));
+  return Owned(out, {this, "cuEventDestroy_v2"});
 }
 
 tenon::Status Driver::record(void* event, void* stream) const {
@@ -116,22 +112,18 @@ tenon::Status Driver::begin_capture(void* stream) const {
   return run("cuStreamBeginCapture_v2", stream, relaxed);
 }
 
-tenon::Result<void*> Driver::end_capture(void* stream) const {
+tenon::Result<Driver::Owned> Driver::end_capture(void* stream) const {
   void* graph = nullptr;
   TENON_RETURN_IF_ERROR(run("cuStreamEndCapture", stream, &graph));
   void* executable = nullptr;
   tenon::Status status = run("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
   static_cast<void>(in_context("cuGraphDestroy", graph));
   if (!status.ok()) return status;
-  return executable;
+  return Owned(executable, {this, "cuGraphExecDestroy"});
 }
 
 tenon::Status Driver::launch(void* graph, void* stream) const {
   return run("cuGraphLaunch", graph, stream);
-}
-
-void Driver::destroy_graph(void* graph) const {
-  static_cast<void>(in_context("cuGraphExecDestroy", graph));
 }
 
 std::optional<std::size_t> Driver::free_memory() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -28,24 +29,30 @@ class Driver {
   /// Wrong calls that the stand-in found so far; empty for none, and with a real driver.
   [[nodiscard]] std::string misuses() const;
 
-  /// A stream that waits for the default one, or does not. The caller destroys it.
-  [[nodiscard]] tenon::Result<void*> create_stream(bool is_blocking) const;
-  void destroy_stream(void* stream) const;
+  /// Calls a function that destroys what the driver made.
+  struct Destroy {
+    const Driver* driver;
+    const char* function;
 
-  /// An event with a time. The caller destroys it.
-  [[nodiscard]] tenon::Result<void*> create_event() const;
-  void destroy_event(void* event) const;
+    void operator()(void* object) const;
+  };
+  /// A stream, an event or a graph. Destroyed before the driver.
+  using Owned = std::unique_ptr<void, Destroy>;
+
+  /// A stream that waits for the default one, or does not.
+  [[nodiscard]] tenon::Result<Owned> create_stream(bool is_blocking) const;
+  /// An event with a time.
+  [[nodiscard]] tenon::Result<Owned> create_event() const;
   /// Enqueues it.
   [[nodiscard]] tenon::Status record(void* event, void* stream) const;
   /// Waits for `end`. Seconds of the device's clock between the two.
   [[nodiscard]] tenon::Result<double> seconds_between(void* begin, void* end) const;
 
   /// Captures what is enqueued on the stream by any thread until `end_capture`, which makes a graph
-  /// to be launched of it. The caller destroys that.
+  /// to be launched of it.
   [[nodiscard]] tenon::Status begin_capture(void* stream) const;
-  [[nodiscard]] tenon::Result<void*> end_capture(void* stream) const;
+  [[nodiscard]] tenon::Result<Owned> end_capture(void* stream) const;
   [[nodiscard]] tenon::Status launch(void* graph, void* stream) const;
-  void destroy_graph(void* graph) const;
 
   /// Bytes of the device that no process has. Absent when the driver cannot say.
   [[nodiscard]] std::optional<std::size_t> free_memory() const;

@@ -8,15 +8,8 @@
 
 namespace gpu_programs {
 
-using tenon::concat;
-using tenon::Error;
-using tenon::error;
-using tenon::ok;
-using tenon::Result;
-using tenon::Status;
-using tenon::conformance::CaseMethod;
-using tenon::conformance::CaseRun;
-using tenon::conformance::Tolerances;
+using namespace tenon;
+using namespace tenon::conformance;
 
 namespace {
 
@@ -25,34 +18,12 @@ constexpr int rounds = 500;
 /// The stand-in needs a run or two, and its times are none of a device.
 constexpr int rounds_of_a_stand_in = 5;
 
-/// Destroyed before the driver.
-class Event {
- public:
-  static Result<Event> create(const Driver& driver) {
-    TENON_TRY(void* const event, driver.create_event());
-    return Event(driver, event);
-  }
-  Event(Event&& other) noexcept
-      : driver_(other.driver_), event_(std::exchange(other.event_, nullptr)) {}
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() {
-    if (event_) driver_->destroy_event(event_);
-  }
-  [[nodiscard]] void* get() const noexcept { return event_; }
-
- private:
-  Event(const Driver& driver, void* event) noexcept : driver_(&driver), event_(event) {}
-  const Driver* driver_;
-  void* event_;
-};
-
 /// The members of a JSON object for what `body` enqueues after `prepare`, which is not timed.
 template <class Prepare, class Body>
 Result<std::string> timed(const Driver& driver, void* stream, const char* name, Prepare prepare,
                           Body body) {
-  TENON_TRY(const Event begin, Event::create(driver));
-  TENON_TRY(const Event end, Event::create(driver));
+  TENON_TRY(const Driver::Owned begin, driver.create_event());
+  TENON_TRY(const Driver::Owned end, driver.create_event());
   for (int i = 0; i < warm; ++i) {
     TENON_RETURN_IF_ERROR(prepare());
     TENON_RETURN_IF_ERROR(body());
@@ -74,13 +45,12 @@ Result<std::string> timed(const Driver& driver, void* stream, const char* name, 
 }
 
 /// A run of the method as a graph. NotSupported where it cannot be captured.
-Result<void*> capture(const Driver& driver, void* stream, CaseMethod& method) {
+Result<Driver::Owned> capture(const Driver& driver, void* stream, CaseMethod& method) {
   TENON_RETURN_IF_ERROR(driver.begin_capture(stream));
   Status status = method.execute();
   auto graph = driver.end_capture(stream);
-  if (status.ok()) return graph;
-  if (graph.ok()) driver.destroy_graph(*graph);
-  return status;
+  if (!status.ok()) return status;
+  return graph;
 }
 
 /// Whether the program itself copies arguments from or to the host.
@@ -127,8 +97,7 @@ Result<std::string> time_run(const Driver& driver, void* stream, CaseMethod& met
     return concat(begin, ", \"why_not_captured\": \"", why, "\"");
   }
   auto captured =
-      timed(driver, stream, "captured", ok, [&] { return driver.launch(*graph, stream); });
-  driver.destroy_graph(*graph);
+      timed(driver, stream, "captured", ok, [&] { return driver.launch(graph->get(), stream); });
   if (!captured.ok()) return std::move(captured).status();
   // Copies to the host are no part of the graph.
   if (!has_copies) {

@@ -53,7 +53,8 @@ print(time.monotonic() - before, usage.ru_maxrss, status)
 def build_rival(folder: Path) -> Path:
     """Compiles bench_libtorch.cpp against the libtorch of this Python."""
     source, program = HERE / "bench_libtorch.cpp", folder / "bench-libtorch"
-    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+    newest = max(path.stat().st_mtime for path in (source, HERE / "best_run.hpp"))
+    if program.exists() and program.stat().st_mtime > newest:
         return program
     print("building bench-libtorch", file=sys.stderr)
     include, lib = TORCH / "include", TORCH / "lib"

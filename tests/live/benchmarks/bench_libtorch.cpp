@@ -7,15 +7,14 @@
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/torch.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "best_run.hpp"
 
 namespace {
 
@@ -24,38 +23,6 @@ at::Tensor read_tensor(const char* path) {
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   return torch::pickle_load(bytes).toTensor();
-}
-
-/// The time that this process was on a processor.
-struct ProcessorClock {
-  using duration = std::chrono::nanoseconds;
-  using time_point = std::chrono::time_point<ProcessorClock, duration>;
-  static time_point now() {
-    timespec time{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return time_point(std::chrono::seconds(time.tv_sec) + duration(time.tv_nsec));
-  }
-};
-
-/// The fewest nanoseconds of one run.
-template <class Clock>
-double bench(torch::inductor::AOTIModelPackageLoader& loader, const std::vector<at::Tensor>& inputs,
-             double seconds) {
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  // Several runs between two looks at the clock, so that the clock itself does not count.
-  double best = 0;
-  for (int runs = 1; best == 0 || Clock::now() < end;) {
-    const auto before = Clock::now();
-    for (int i = 0; i < runs; ++i) const auto outputs = loader.run(inputs);
-    const std::chrono::duration<double, std::nano> passed = Clock::now() - before;
-    if (passed.count() < 20'000) {
-      runs *= 2;
-      continue;
-    }
-    const double now = passed.count() / runs;
-    if (best == 0 || now < best) best = now;
-  }
-  return best;
 }
 
 }  // namespace
@@ -72,10 +39,10 @@ int main(int argc, char** argv) {
   torch::inductor::AOTIModelPackageLoader loader(argv[1], "model", one_thread);
   std::vector<at::Tensor> inputs;
   for (int i = 5; i < argc; ++i) inputs.push_back(read_tensor(argv[i]));
-  const double seconds = std::atof(argv[2]);
-  const double best = std::string_view(argv[4]) == "processor"
-                          ? bench<ProcessorClock>(loader, inputs, seconds)
-                          : bench<std::chrono::steady_clock>(loader, inputs, seconds);
+  const double best = best_run::nanoseconds(argv[4], std::atof(argv[2]), [&] {
+    const auto outputs = loader.run(inputs);
+    return true;
+  });
   std::printf("%.1f\n", best);
   // Without destructors: libtorch's are not part of the comparison.
   std::fflush(stdout);

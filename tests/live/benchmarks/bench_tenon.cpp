@@ -5,18 +5,18 @@
 // the process was on a processor, which other work on the machine disturbs less; for one thread
 // only.
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/host.hpp>
+#include <utility>
 #include <vector>
 
+#include "best_run.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -57,36 +57,6 @@ tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const f
   return out;
 }
 
-/// The time that this process was on a processor.
-struct ProcessorClock {
-  using duration = std::chrono::nanoseconds;
-  using time_point = std::chrono::time_point<ProcessorClock, duration>;
-  static time_point now() {
-    timespec time{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return time_point(std::chrono::seconds(time.tv_sec) + duration(time.tv_nsec));
-  }
-};
-
-template <class Clock>
-tenon::Result<double> bench(tenon::host::Method& method, double seconds) {
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  // Several runs between two looks at the clock, so that the clock itself does not count.
-  double best = 0;
-  for (int runs = 1; best == 0 || Clock::now() < end;) {
-    const auto before = Clock::now();
-    for (int i = 0; i < runs; ++i) TENON_RETURN_IF_ERROR(method.execute());
-    const std::chrono::duration<double, std::nano> passed = Clock::now() - before;
-    if (passed.count() < 20'000) {
-      runs *= 2;
-      continue;
-    }
-    const double now = passed.count() / runs;
-    if (best == 0 || now < best) best = now;
-  }
-  return best;
-}
-
 /// Kilobytes of this process in memory: anonymous, and of files.
 void print_memory() {
   std::ifstream status("/proc/self/status");
@@ -98,7 +68,7 @@ void print_memory() {
 /// Loads the case `copies` times, runs each, and prints the fewest nanoseconds of one run, or what
 /// the process holds when `seconds` is 0.
 tenon::Status run(const char* plugin, const fs::path& directory, double seconds, int copies,
-                  int threads, bool processor) {
+                  int threads, std::string_view clock) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(fs::path(plugin)));
   std::vector<Loaded> loaded;
@@ -109,8 +79,12 @@ tenon::Status run(const char* plugin, const fs::path& directory, double seconds,
   }
   if (seconds > 0) {
     tenon::host::Method& method = *loaded.front().method;
-    TENON_TRY(const double best, processor ? bench<ProcessorClock>(method, seconds)
-                                           : bench<std::chrono::steady_clock>(method, seconds));
+    tenon::Status status = tenon::ok();
+    const double best = best_run::nanoseconds(clock, seconds, [&] {
+      status = method.execute();
+      return status.ok();
+    });
+    TENON_RETURN_IF_ERROR(std::move(status));
     std::printf("%.1f\n", best);
   } else {
     print_memory();
@@ -128,7 +102,7 @@ int main(int argc, char** argv) {
   }
   const tenon::Status status =
       run(argv[1], argv[2], std::atof(argv[3]), argc > 4 ? std::atoi(argv[4]) : 1,
-          argc > 5 ? std::atoi(argv[5]) : 1, argc > 6 && std::string_view(argv[6]) == "processor");
+          argc > 5 ? std::atoi(argv[5]) : 1, argc > 6 ? argv[6] : "");
   if (status.ok()) return 0;
   std::fprintf(stderr, "bench-tenon: %s\n", tenon::describe(status).c_str());
   return 1;

@@ -29,7 +29,23 @@ from executorch.exir.passes.propagate_device_config import PropagateDeviceConfig
 from torch import nn
 from torch._inductor import codecache
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]),  # tests/live: imports name its folders.
+                str(Path(__file__).resolve().parents[2] / "gpu")]
+from eager_models import (
+    Attention,
+    BFloat16,
+    Convolution,
+    Decoder,
+    Embedding,
+    Encoder,
+    Largest,
+    Random,
+    Rows,
+    ScaledSum,
+    Sorted,
+    Stateful,
+    dynamic_shapes,
+)
 from exporters.case_folder import save_tensors, write_case
 from exporters.library_options import for_processors
 from models.decoder_layer import REAL, SMALL, DecoderLayer, Sizes, describe
@@ -38,106 +54,11 @@ Runs = list[tuple[torch.Tensor, ...]]
 Methods = dict[str, tuple[nn.Module, Runs]]
 
 
-class Stateful(nn.Module):
-    """A cache that each run writes a row of, and a table that it does not write to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("cache", torch.arange(32, dtype=torch.float32).reshape(4, 8))
-        self.scale = nn.Parameter(torch.randn(4, 8))
-
-    def forward(self, row: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        self.cache.index_copy_(0, row, x)
-        return self.cache * self.scale
-
-
-class Embedding(nn.Module):
-    """Integers as inputs, a table, a product of matrices and a softmax."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = nn.Embedding(50, 16)
-        self.linear = nn.Linear(16, 16)
-
-    def forward(self, i: torch.Tensor) -> torch.Tensor:
-        return torch.softmax(self.linear(self.table(i)), -1)
-
-
-class Encoder(nn.Module):
-    """Half of two methods that have a weight in common."""
-
-    def __init__(self, shared: nn.Parameter, own: float) -> None:
-        super().__init__()
-        self.shared = shared
-        self.own = nn.Parameter(torch.full((16,), own))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.sigmoid(x * self.shared) + self.own
-
-
-class Decoder(Encoder):
-    """The other half."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.tanh(x * self.shared)
-
-
-class Rows(nn.Module):
-    """Any number of rows up to 64: a product with a weight and a softmax of each."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(16))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.softmax(x * self.weight, -1)
-
-
 def two_methods() -> Methods:
     """Each compiled for itself, over one store of weights."""
     shared = nn.Parameter(torch.randn(16))
     runs = [(torch.randn(4, 16),) for _ in range(2)]
     return {"encode": (Encoder(shared, 2.0), runs), "decode": (Decoder(shared, 2.0), runs)}
-
-
-class ScaledSum(nn.Module):
-    """One kernel over two tables: for a program with a library for each of several devices."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scale = nn.Parameter(torch.randn(4, 16))
-        self.offset = nn.Parameter(torch.randn(16))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x * self.scale + self.offset
-
-
-class Convolution(nn.Module):
-    """Two convolutions, of different strides and paddings, and a sum over places."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(3, 16, 3, padding=1)
-        self.second = nn.Conv2d(16, 16, 3, stride=2)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(torch.relu(self.first(x))).mean((2, 3))
-
-
-class Attention(nn.Module):
-    """Causal attention of two heads, between two norms."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList(nn.LayerNorm(32) for _ in range(2))
-        self.project = nn.Linear(32, 96)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, length, width = x.shape
-        heads = self.project(self.norms[0](x)).reshape(batch, length, 3, 2, width // 2)
-        q, k, v = heads.permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.norms[1](x + mixed.transpose(1, 2).reshape(batch, length, width))
 
 
 class Dynamic(nn.Module):
@@ -149,43 +70,6 @@ class Dynamic(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return nn.functional.gelu(self.linear(x)) - x.mean()
-
-
-class Sorted(nn.Module):
-    """A sort along a dimension that is not the last, which a kernel of the plugin does, and its places."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        values, places = torch.sort(x * 3.0, dim=1, descending=True, stable=True)
-        return values + places
-
-
-class Largest(nn.Module):
-    """The largest elements of each row and their places: ExecuTorch has a Triton kernel for them."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        values, places = torch.topk(x * 3.0, 5)
-        return values + places
-
-
-class Random(nn.Module):
-    """Means of random numbers and of their squares: the numbers are other ones in each run."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        numbers = torch.rand(x.shape[0], 65536, device=x.device)
-        return torch.stack([numbers.mean(-1), numbers.square().mean(-1)], -1) + x
-
-
-class BFloat16(nn.Module):
-    """Two products of matrices in bfloat16, a norm between them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(64, 128, dtype=torch.bfloat16)
-        self.norm = nn.LayerNorm(128, dtype=torch.bfloat16)
-        self.second = nn.Linear(128, 32, dtype=torch.bfloat16)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(nn.functional.gelu(self.norm(self.first(x)))).float()
 
 
 @dataclass(frozen=True)
@@ -212,6 +96,7 @@ def decoder_layer(sizes: Sizes, runs: list[list[int]]) -> Methods:
 OF_LAYERS = {"nmse": 1e-4, "max": 0.1}
 # There is nothing to tune where no product of matrices is. ExecuTorch's kernel for attention is of bfloat16 alone.
 NO_TUNING = {"max_autotune": "OFF"}
+UP_TO_64_ROWS = dynamic_shapes("cuda_dynamic")
 MODELS: dict[str, Model] = {
     "stateful": Model(
         lambda: {"forward": (Stateful(), [(torch.tensor([i]), torch.randn(1, 8))
@@ -227,10 +112,10 @@ MODELS: dict[str, Model] = {
                        {"triton_kernel_mode": "OFF"}),
     "dynamic": Model(
         lambda: {"forward": (Dynamic(), [(torch.randn(rows, 24),) for rows in (5, 1, 64, 17)])},
-        dynamic_shapes=({0: torch.export.Dim("rows", min=1, max=64)},)),
+        dynamic_shapes=UP_TO_64_ROWS),
     "rows": Model(
         lambda: {"forward": (Rows(), [(torch.randn(rows, 16),) for rows in (4, 9, 64, 1, 4)])},
-        NO_TUNING, ({0: torch.export.Dim("rows", min=1, max=64)},)),
+        NO_TUNING, UP_TO_64_ROWS),
     "variants": Model(lambda: {"forward": (ScaledSum(), [(torch.randn(4, 16),)])}, NO_TUNING, is_default=False),
     "sorted": Model(lambda: {"forward": (Sorted(), [(torch.randn(3, 20, 5),)
                                         for _ in range(2)])}, NO_TUNING),
@@ -298,7 +183,7 @@ def fingerprint() -> str:
     """What an exported model depends on: the sources and the version of torch."""
     digest = hashlib.sha256(torch.__version__.encode())
     for name in (Path(__file__).name, "export_cuda.py", "cuda_stubs.cpp", "library_options.py",
-                 "../models/decoder_layer.py", "../../gpu/suite/weights.py"):
+                 "../models/decoder_layer.py", "../../gpu/eager_models.py", "../../gpu/suite/weights.py"):
         digest.update((Path(__file__).parent / name).read_bytes())
     return digest.hexdigest()
 

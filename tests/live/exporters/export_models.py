@@ -47,7 +47,9 @@ try:
 except ImportError as missing:
     sys.exit(f"export_models: {missing}; install torch and executorch from PyPI")
 
-sys.path.insert(0, str(LIVE))  # tests/live: imports name its folders.
+# tests/live: imports name its folders; the list of the plugin's kernels.
+sys.path[:0] = [str(LIVE), str(LIVE.parents[1] / "reference_backends/cpu_kernels")]
+import kernel_list
 from exporters import for_arm64
 from exporters.case_folder import dtype_name, limits, operators_of, save_tensors, write_case
 from exporters.library_options import add_level, for_processors, write_small_compiler
@@ -85,9 +87,8 @@ def compile_wrappers_quickly() -> None:
 
 
 def supported_kernels() -> set[str]:
-    """The names in fallback_kernels.txt."""
-    lines = (LIVE / "fallback_kernels.txt").read_text(encoding="utf-8").splitlines()
-    return {name for line in lines if (name := line.split("#")[0].strip())}
+    """The names of the kernels that the plugin has."""
+    return set(kernel_list.exporter_names(kernel_list.read_header()))
 
 
 class KernelTable(dict[str, None]):
@@ -307,7 +308,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--library", action="store_true",
                         help="write model.so too: the library inside the program")
     parser.add_argument("--lenient", action="store_true",
-                        help="let through kernels that fallback_kernels.txt does not name")
+                        help="let through kernels that the plugin has not")
     add_level(parser, "x86-64-v3")
     options = parser.parse_args()
     COMPILE_OPTIONS.update(for_processors(options.level))

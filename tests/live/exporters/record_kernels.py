@@ -3,9 +3,10 @@
 
     build/live/venv/bin/python tests/live/exporters/record_kernels.py >tests/unit/cpu_aoti/recorded/kernels.txt
 
-A case is a line `case NAME`, then its arguments in order: `in DTYPE SIZES STRIDES ELEMENTS...`, `none` for a tensor that
-is not given, `number X`, `list N,N,...`, `text WORD`; and its results, `out` like `in`. Elements are in row-major order,
-complex ones as two numbers. SIZES and STRIDES are `-` for a scalar. STRIDES@N begins at element N of its storage.
+A case is a line of parts with `; ` between them: its name, its arguments in order (`in DTYPE SIZES STRIDES ELEMENTS...`,
+`none` for a tensor that is not given, `number X`, `list N,N,...`, `text WORD`), and its results (`out` like `in`). Elements
+are in row-major order, complex ones as two numbers. SIZES and STRIDES are `-` for a scalar. STRIDES@N begins at element N of
+its storage.
 """
 
 import math
@@ -42,20 +43,21 @@ def tensor_line(what: str, tensor: torch.Tensor) -> str:
 
 def case(name: str, result: Any, *arguments: Any) -> None:
     """Prints one case. Lists of numbers are tuples, and `None` is a tensor that is not given."""
-    print(f"case {name}")
+    parts = [name]
     for one in arguments:
         if one is None:
-            print("none")
+            parts.append("none")
         elif isinstance(one, torch.Tensor):
-            print(tensor_line("in", one))
+            parts.append(tensor_line("in", one))
         elif isinstance(one, str):
-            print(f"text {one}")
+            parts.append(f"text {one}")
         elif isinstance(one, tuple):
-            print(f"list {numbers(one)}")
+            parts.append(f"list {numbers(one)}")
         else:
-            print(f"number {float(one)!r}")
+            parts.append(f"number {float(one)!r}")
     for one in result if isinstance(result, (tuple, list)) else [result]:
-        print(tensor_line("out", one))
+        parts.append(tensor_line("out", one))
+    print("; ".join(parts))
 
 
 def some(*sizes: int, dtype: torch.dtype = FLOAT) -> torch.Tensor:

@@ -58,20 +58,21 @@ def case(name: str, operator: Callable[..., Any], operands: tuple[Any, ...], *ar
         given = " ".join(tensor_line("in", one) for one in operands if isinstance(one, torch.Tensor))
         print(f"{name} {given}: planned {tuple(a.stride())}, eager {tuple(b.stride())}", file=sys.stderr)
         return
-    print(f"case {name}")
+    parts = [name]
     for one in arguments:
         if one is None:
-            print("none")
+            parts.append("none")
         elif isinstance(one, torch.Tensor):
-            print(tensor_line("in", one))
+            parts.append(tensor_line("in", one))
         elif isinstance(one, str):
-            print(f"text {one}")
+            parts.append(f"text {one}")
         elif isinstance(one, tuple):
-            print(f"list {numbers(one)}")
+            parts.append(f"list {numbers(one)}")
         else:
-            print(f"number {float(one)!r}")
+            parts.append(f"number {float(one)!r}")
     for one in planned:
-        print(tensor_line("out", one))
+        parts.append(tensor_line("out", one))
+    print("; ".join(parts))
 
 
 def zeros(*sizes: int, dtype: torch.dtype = FLOAT) -> torch.Tensor:

@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.vision import settle_norms
+
 
 class Mlp(nn.Module):
     def __init__(self) -> None:
@@ -42,12 +44,7 @@ class Vision(nn.Module):
         self.block = Block(8)
         self.average = nn.AvgPool2d(2)
         self.head = nn.Linear(8 * 4 * 4, 10)
-        for module in self.modules():
-            if isinstance(module, nn.BatchNorm2d):
-                nn.init.uniform_(module.running_mean, -0.2, 0.2)
-                nn.init.uniform_(module.running_var, 0.5, 1.5)
-                nn.init.uniform_(module.weight, 0.5, 1.0)
-                nn.init.uniform_(module.bias, -0.2, 0.2)
+        settle_norms(self)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.pool(F.relu(self.norm(self.stem(x))))

@@ -29,13 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace kit = tenon::conformance;
-using tenon::concat;
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::live::MemoryTensor;
-using tenon::live::StockMethod;
+using namespace tenon;
+using namespace tenon::live;
 
 struct Arguments {
   std::vector<std::string> plugins;

@@ -13,10 +13,9 @@ namespace tenon::live {
 namespace {
 
 namespace et = executorch::runtime;
+using namespace executorch::extension;
 using executorch::aten::DimOrderType;
 using executorch::aten::SizesType;
-using executorch::extension::Module;
-using executorch::extension::TensorPtr;
 
 Status refused(const std::string& what, et::Error number) {
   return error(static_cast<Error>(number), "stock ExecuTorch: ", what);

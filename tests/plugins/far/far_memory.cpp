@@ -23,15 +23,6 @@
 #define FAR_MEMORY_ID "FarBackend"
 #endif
 
-namespace tenon::test {
-
-FarMemory& far_memory() {
-  static FarMemory record;
-  return record;
-}
-
-}  // namespace tenon::test
-
 namespace {
 
 using tenon::Error;

@@ -57,6 +57,9 @@ struct FarMemory {
 };
 
 /// The record of the stand-in.
-FarMemory& far_memory();
+inline FarMemory& far_memory() {
+  static FarMemory record;
+  return record;
+}
 
 }  // namespace tenon::test

@@ -6,15 +6,6 @@
 
 #include <tenon/tenon.hpp>
 
-namespace tenon::test {
-
-TwinRecord& twin_record() {
-  static TwinRecord record;
-  return record;
-}
-
-}  // namespace tenon::test
-
 namespace {
 
 class Twin final : public tenon::Backend<Twin>, public tenon::WithDevices<Twin> {

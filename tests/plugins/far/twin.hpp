@@ -13,6 +13,9 @@ struct TwinRecord {
   const void* address = nullptr;  ///< Of the last argument on a device that it was given.
 };
 
-TwinRecord& twin_record();
+inline TwinRecord& twin_record() {
+  static TwinRecord record;
+  return record;
+}
 
 }  // namespace tenon::test

@@ -28,15 +28,6 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::test {
-
-LaterRecord& later_record() {
-  static LaterRecord record;
-  return record;
-}
-
-}  // namespace tenon::test
-
 namespace {
 
 using tenon::Error;

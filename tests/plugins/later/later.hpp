@@ -69,6 +69,9 @@ class LaterRecord {
   std::vector<std::function<void()>> kept_;
 };
 
-LaterRecord& later_record();
+inline LaterRecord& later_record() {
+  static LaterRecord record;
+  return record;
+}
 
 }  // namespace tenon::test

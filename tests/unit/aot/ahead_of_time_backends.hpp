@@ -11,15 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "support/idle_backend.hpp"
+
 namespace tenon::test {
 
 /// Takes every relu. The compile spec "do" of an option or a partition says what else happens.
-class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
+class Able final : public Backend<Able>, public IdleDelegates, public aot::BackendDetails<Able> {
  public:
   static constexpr std::string_view id = "Able";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
   static std::string mode_of(CompileSpecs specs) {
     const auto value = specs.find("do");
@@ -81,12 +80,11 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
 };
 
 /// Compiles all partitions at once, and wrongly on request.
-class Sharing final : public Backend<Sharing>, public aot::BackendDetails<Sharing> {
+class Sharing final : public Backend<Sharing>,
+                      public IdleDelegates,
+                      public aot::BackendDetails<Sharing> {
  public:
   static constexpr std::string_view id = "Sharing";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
   static Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram&, CompileSpecs) {
     return error(Error::Internal, "not called: preprocess_multimethod is");
@@ -113,12 +111,9 @@ class Sharing final : public Backend<Sharing>, public aot::BackendDetails<Sharin
 };
 
 /// Leaves out what may be left out, and has a table of its own.
-class Plain final : public Backend<Plain>, public aot::BackendDetails<Plain> {
+class Plain final : public Backend<Plain>, public IdleDelegates, public aot::BackendDetails<Plain> {
  public:
   static constexpr std::string_view id = "Plain";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   static Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram&, CompileSpecs) {
     return aot::PreprocessResult{};
   }
@@ -129,12 +124,9 @@ class Plain final : public Backend<Plain>, public aot::BackendDetails<Plain> {
 };
 
 /// Has no ahead-of-time half; its own table alone.
-class Late final : public Backend<Late> {
+class Late final : public Backend<Late>, public IdleDelegates {
  public:
   static constexpr std::string_view id = "Late";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   static const void* find_extension(std::string_view extension) noexcept {
     return extension == "acme.tuning/1" ? &Plain::tuning : nullptr;
   }

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/edge_programs.hpp"
+#include "support/idle_backend.hpp"
 
 namespace backend_details_test {
 
@@ -21,12 +23,11 @@ using namespace tenon;
 using namespace tenon::aot;
 
 /// Its blob is the first spec's key and the number of nodes.
-class Counter final : public Backend<Counter>, public BackendDetails<Counter> {
+class Counter final : public Backend<Counter>,
+                      public test::IdleDelegates,
+                      public BackendDetails<Counter> {
  public:
   static constexpr std::string_view id = "Counter";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
   static Result<PreprocessResult> preprocess(const EdgeProgram& program, CompileSpecs specs) {
     if (program.num_nodes() == 0) {
@@ -39,19 +40,6 @@ class Counter final : public Backend<Counter>, public BackendDetails<Counter> {
   }
 };
 
-OwnedEdgeProgram relus(std::string_view method, int count) {
-  EdgeProgramBuilder graph(method);
-  const EdgeTensor tensor{ScalarType::Float, {2}};
-  ValueId value = graph.user_input("x", tensor);
-  for (int i = 0; i < count; ++i) {
-    value = graph.node("aten.relu.default", {{"self", EdgeRef{value}}}, tensor);
-  }
-  graph.user_output(value);
-  auto built = std::move(graph).build();
-  REQUIRE(built.ok());
-  return *std::move(built);
-}
-
 tenon_compile_spec spec(const char* key) { return {sizeof(tenon_compile_spec), 0, key, "", 0}; }
 
 std::string text_of(const PreprocessResult& result) {
@@ -61,9 +49,9 @@ std::string text_of(const PreprocessResult& result) {
 
 TEST_CASE("a backend that leaves preprocess_multimethod out compiles part after part",
           "[aot][S0.9]") {
-  const OwnedEdgeProgram one = relus("encode", 1);
-  const OwnedEdgeProgram two = relus("encode", 2);
-  const OwnedEdgeProgram three = relus("decode", 3);
+  const OwnedEdgeProgram one = test::relus("encode", 1);
+  const OwnedEdgeProgram two = test::relus("encode", 2);
+  const OwnedEdgeProgram three = test::relus("decode", 3);
   const tenon_compile_spec a = spec("a");
   const tenon_compile_spec b = spec("b");
   const tenon_compile_spec c = spec("c");
@@ -82,7 +70,7 @@ TEST_CASE("a backend that leaves preprocess_multimethod out compiles part after 
 }
 
 TEST_CASE("a method without compile specs, or with too few, is refused by name", "[aot][S0.9]") {
-  const OwnedEdgeProgram one = relus("encode", 1);
+  const OwnedEdgeProgram one = test::relus("encode", 1);
   const tenon_compile_spec a = spec("a");
   const ProgramsByMethod programs = {{"encode", {one.view(), one.view()}}};
   const auto missing = Counter::preprocess_multimethod(programs, {});
@@ -95,8 +83,8 @@ TEST_CASE("a method without compile specs, or with too few, is refused by name",
 }
 
 TEST_CASE("the first part that cannot be compiled ends it, with the backend's reason", "[aot]") {
-  const OwnedEdgeProgram good = relus("encode", 1);
-  const OwnedEdgeProgram empty = relus("encode", 0);
+  const OwnedEdgeProgram good = test::relus("encode", 1);
+  const OwnedEdgeProgram empty = test::relus("encode", 0);
   const tenon_compile_spec a = spec("a");
   const auto results =
       Counter::preprocess_multimethod({{"encode", {good.view(), empty.view()}}},

@@ -88,39 +88,41 @@ struct Taker : FakeCompiler {
   }
 };
 
+PartitionResult partition_ok(const OwnedEdgeProgram& program,
+                             const std::vector<BackendToUse>& backends) {
+  auto result = partition_by_backends(program.view(), backends);
+  INFO(result.text());
+  REQUIRE(result.ok());
+  return *std::move(result);
+}
+
 TEST_CASE("the first backend gets what both could take", "[aot]") {
   Taker first("First", "aten.relu.default");
   Taker second("Second", "aten.relu.default");
   const OwnedEdgeProgram program = relu_exp_relu("forward");
-  const std::vector<BackendToUse> backends = {first.use(), second.use()};
-  const auto result = partition_by_backends(program.view(), backends);
-  INFO(result.text());
-  REQUIRE(result.ok());
-  CHECK(result->tag_of(0) == "First/relu");
-  CHECK(result->tag_of(1).empty());
-  CHECK(result->tag_of(2) == "First/relu_1");
-  REQUIRE(result->partition_tags.size() == 2);
-  CHECK(result->partition_tags.at("First/relu").backend_id == "First");
-  CHECK(result->partition_tags.at("First/relu").compile_specs.at(0).key == "mode");
+  const PartitionResult result = partition_ok(program, {first.use(), second.use()});
+  CHECK(result.tag_of(0) == "First/relu");
+  CHECK(result.tag_of(1).empty());
+  CHECK(result.tag_of(2) == "First/relu_1");
+  REQUIRE(result.partition_tags.size() == 2);
+  CHECK(result.partition_tags.at("First/relu").backend_id == "First");
+  CHECK(result.partition_tags.at("First/relu").compile_specs.at(0).key == "mode");
 }
 
 TEST_CASE("a later backend sees what others took as calls of their delegates", "[aot]") {
   Taker relu("Relu", "aten.relu.default");
   Taker add("Add", "aten.add.Tensor");
   const OwnedEdgeProgram program = relu_exp_relu("forward");
-  const std::vector<BackendToUse> backends = {relu.use(), add.use()};
-  const auto result = partition_by_backends(program.view(), backends);
-  INFO(result.text());
-  REQUIRE(result.ok());
-  CHECK(result->tag_of(1) == "Add/add");
-  CHECK(result->tag_of_value(*program.view().find_value("p_weight")) == "Add/add");
-  CHECK(result->partition_tags.size() == 3);
+  const PartitionResult result = partition_ok(program, {relu.use(), add.use()});
+  CHECK(result.tag_of(1) == "Add/add");
+  CHECK(result.tag_of_value(*program.view().find_value("p_weight")) == "Add/add");
+  CHECK(result.partition_tags.size() == 3);
 
   REQUIRE(add.seen.size() == 1);
   CHECK_THAT(add.seen[0], ContainsSubstring("higher_order.executorch_call_delegate") &&
                               ContainsSubstring("aten.add.Tensor") && !ContainsSubstring("relu."));
   CHECK_THAT(relu.seen[0], !ContainsSubstring("unseen"));  // Not read, so not delegated.
-  const auto lowered = lower(program.view(), *result);
+  const auto lowered = lower(program.view(), result);
   REQUIRE(lowered.ok());
   CHECK(lowered->steps.size() == 3);
 }
@@ -168,14 +170,12 @@ TEST_CASE("a partition that cannot be taken out is refused with its backend", "[
 TEST_CASE("a backend may be given the whole program unasked", "[aot][S0.9]") {
   Taker relu("Relu", "aten.relu.default");
   const OwnedEdgeProgram program = relu_exp_relu("forward");
-  const std::vector<BackendToUse> backends = {relu.use(true)};
-  const auto result = partition_by_backends(program.view(), backends);
-  REQUIRE(result.ok());
+  const PartitionResult result = partition_ok(program, {relu.use(true)});
   CHECK(relu.seen.empty());
-  REQUIRE(result->partition_tags.size() == 1);
-  for (const std::size_t node : {0u, 1u, 2u}) CHECK(result->tag_of(node) == "Relu/whole");
-  CHECK(result->tag_of(3).empty());
-  CHECK(result->tag_of_value(*program.view().find_value("p_weight")) == "Relu/whole");
+  REQUIRE(result.partition_tags.size() == 1);
+  for (const std::size_t node : {0u, 1u, 2u}) CHECK(result.tag_of(node) == "Relu/whole");
+  CHECK(result.tag_of(3).empty());
+  CHECK(result.tag_of_value(*program.view().find_value("p_weight")) == "Relu/whole");
 }
 
 TEST_CASE("each backend compiles all of its partitions in one call", "[aot][S0.9]") {

@@ -11,6 +11,7 @@
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
+#include "support/edge_programs.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 
 namespace plugin_preprocess_test {
@@ -19,24 +20,10 @@ using namespace tenon;
 using namespace tenon::aot;
 using test::FakeCompiler;
 
-/// A chain of so many relus, with debug handles from 1.
-OwnedEdgeProgram relus(std::string_view method, int count) {
-  const EdgeTensor tensor{ScalarType::Float, {2}};
-  EdgeProgramBuilder graph(method);
-  ValueId value = graph.user_input("x", tensor);
-  for (int i = 0; i < count; ++i) {
-    value = graph.node("aten.relu.default", {{"self", EdgeRef{value}}}, tensor);
-  }
-  graph.user_output(value);
-  auto built = std::move(graph).build();
-  REQUIRE(built.ok());
-  return *std::move(built);
-}
-
 /// The result of `preprocess` of `fake` for two partitions, of one node and of two.
 Result<std::vector<PreprocessResult>> compile(FakeCompiler& fake) {
-  const OwnedEdgeProgram one = relus("forward", 1);
-  const OwnedEdgeProgram two = relus("backward", 2);
+  const OwnedEdgeProgram one = test::relus("forward", 1);
+  const OwnedEdgeProgram two = test::relus("backward", 2);
   const auto compiler = PluginPreprocess::of(fake.ref());
   REQUIRE(compiler.ok());
   const std::vector<PartitionToCompile> partitions = {

@@ -16,24 +16,23 @@
 #include "ahead_of_time_backends.hpp"
 #include "recorded_sinks.hpp"
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 
 namespace tenon::test {
 
 /// Its functions are members of the open backend: they use what `open` loaded, and its options.
 class Loaded final : public Backend<Loaded>,
+                     public IdleDelegates,
                      public aot::BackendDetails<Loaded>,
                      public WithOptions<Loaded> {
  public:
   static constexpr std::string_view id = "Loaded";
   static constexpr std::array options{OptionSpec{"level", 2, "of optimization"}};
-  struct Delegate {};
   Status open() {
     library_ = "libacme 7";
     return ok();
   }
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
   Result<aot::PartitionResult> partition(const aot::EdgeProgram& program, CompileSpecs) const {
     aot::PartitionResult out;

@@ -123,6 +123,25 @@ void put_on_device(TestTensor& tensor, std::int32_t index = 1) {
   tensor.raw().dl.device = {TENON_DL_CUDA, index};
 }
 
+/// An instance with arguments of one element each, which are the host's.
+struct OneElement {
+  explicit OneElement(bool copies_at_once = false) : weights(model.store) {
+    model.device->copies_at_once = copies_at_once;
+    auto made = model.instance(weights);
+    INFO(made.text());
+    REQUIRE(made.ok());
+    instance = *std::move(made);
+  }
+  Status run_once() { return run(*instance, x, y); }
+
+  OnDevice model;
+  DeviceWeights weights;
+  std::unique_ptr<Instance> instance;
+  FarDevice& device = *model.device;
+  TestTensor x{{1}, {1.0f}};
+  TestTensor y{ScalarType::Float, {1}};
+};
+
 }  // namespace
 
 TEST_CASE("arguments of the host are copied to the device and back", "[aoti]") {
@@ -184,83 +203,79 @@ struct Reached {
   alignas(64) std::byte bytes[256]{};
 };
 
+/// An instance whose device reaches the host's memory.
+struct ReachedModel {
+  explicit ReachedModel(const char* name) : model(name) { REQUIRE(instance.ok()); }
+
+  OnDevice model;
+  Reached memory{*model.device};
+  DeviceWeights weights{model.store};
+  Result<std::unique_ptr<Instance>> instance = model.instance(weights);
+  TestTensor x{ScalarType::Float, {2}};
+  TestTensor y{ScalarType::Float, {2}};
+};
+
 }  // namespace
 
 TEST_CASE("arguments that the device reaches are used in place", "[aoti]") {
-  OnDevice model;
-  Reached memory(*model.device);
-  DeviceWeights weights(model.store);
-  auto instance = model.instance(weights);
-  REQUIRE(instance.ok());
-  TestTensor x(ScalarType::Float, {2});
-  TestTensor y(ScalarType::Float, {2});
+  ReachedModel reached("is_on_device");
   float state = 10;
   const auto runs = [&](std::size_t x_at, std::size_t y_at, int uploads, int downloads) {
     CAPTURE(x_at, y_at, state);
-    memory.put(x, x_at);
-    memory.put(y, y_at);
-    memory.set(x_at, 1, 2);
-    *model.device = {model.device->blocks, 0, 0, 0, 0, -1, model.device->reached};
-    REQUIRE(run(**instance, x, y).ok());
-    CHECK(memory.at(y_at) == std::vector{3 + state, 6 + state});
-    CHECK(model.device->num_uploads == uploads);
-    CHECK(model.device->num_downloads == downloads);
-    CHECK(model.device->num_copies_within == 0);
-    CHECK(model.device->num_waits == 1);
+    reached.memory.put(reached.x, x_at);
+    reached.memory.put(reached.y, y_at);
+    reached.memory.set(x_at, 1, 2);
+    *reached.model.device = {reached.model.device->blocks, 0, 0, 0, 0, -1,
+                             reached.model.device->reached};
+    REQUIRE(run(**reached.instance, reached.x, reached.y).ok());
+    CHECK(reached.memory.at(y_at) == std::vector{3 + state, 6 + state});
+    CHECK(reached.model.device->num_uploads == uploads);
+    CHECK(reached.model.device->num_downloads == downloads);
+    CHECK(reached.model.device->num_copies_within == 0);
+    CHECK(reached.model.device->num_waits == 1);
     state += 1;
   };
   runs(0, 64, 0, 1);  // Which tensor the model returns is not known before.
   runs(0, 64, 0, 0);
-  const std::size_t num_blocks = model.device->blocks.size();
+  const std::size_t num_blocks = reached.model.device->blocks.size();
   runs(64, 0, 0, 0);  // Other places.
   runs(128, 192, 0, 0);
   runs(4, 192, 1, 0);  // Not aligned as kernels need it.
   runs(128, 68, 0, 1);
   runs(0, 0, 0, 1);  // One memory for both.
   runs(0, 64, 0, 0);
-  CHECK(model.device->blocks.size() == num_blocks);
+  CHECK(reached.model.device->blocks.size() == num_blocks);
   // Partly outside of what it reaches.
-  model.device->reached = Bytes(memory.bytes).first(68);
+  reached.model.device->reached = Bytes(reached.memory.bytes).first(68);
   runs(0, 64, 0, 1);
   runs(64, 0, 1, 0);
 }
 
 TEST_CASE("outputs are right when a model makes its tensors in another order", "[aoti]") {
-  OnDevice model("makes_two_in_turns");
-  Reached memory(*model.device);
-  DeviceWeights weights(model.store);
-  auto instance = model.instance(weights);
-  REQUIRE(instance.ok());
-  TestTensor x(ScalarType::Float, {2});
-  TestTensor y(ScalarType::Float, {2});
+  ReachedModel reached("makes_two_in_turns");
   TestTensor negative(ScalarType::Float, {2});
-  memory.put(x, 0);
-  memory.put(y, 64);
-  memory.put(negative, 128);
-  memory.set(0, 1, 2);
+  reached.memory.put(reached.x, 0);
+  reached.memory.put(reached.y, 64);
+  reached.memory.put(negative, 128);
+  reached.memory.set(0, 1, 2);
   for (float state = 10; state < 16; state += 1) {
-    memory.set(64, 0, 0);
-    memory.set(128, 0, 0);
-    const TestArgs args({x.value(), y.value(), negative.value()});
-    const Status status = (*instance)->run(args.view());
+    reached.memory.set(64, 0, 0);
+    reached.memory.set(128, 0, 0);
+    const TestArgs args({reached.x.value(), reached.y.value(), negative.value()});
+    const Status status = (*reached.instance)->run(args.view());
     INFO(status.text());
     REQUIRE(status.ok());
-    CHECK(memory.at(64) == std::vector{3 + state, 6 + state});
-    CHECK(memory.at(128) == std::vector{-3 - state, -6 - state});
+    CHECK(reached.memory.at(64) == std::vector{3 + state, 6 + state});
+    CHECK(reached.memory.at(128) == std::vector{-3 - state, -6 - state});
   }
-  CHECK(model.device->num_downloads == 12);
-  CHECK((*instance)->pool().num_live() == 2);  // The constants.
+  CHECK(reached.model.device->num_downloads == 12);
+  CHECK((*reached.instance)->pool().num_live() == 2);  // The constants.
 }
 
 TEST_CASE("an argument on another device is refused", "[aoti][TN-EXE-5]") {
-  OnDevice model;
-  DeviceWeights weights(model.store);
-  auto instance = model.instance(weights);
-  REQUIRE(instance.ok());
-  TestTensor x({1}, {1.0f});
-  TestTensor y(ScalarType::Float, {1});
-  put_on_device(y, 0);
-  const Status status = run(**instance, x, y);
+  OneElement one;
+  put_on_device(one.y, 0);
+  const Status status = one.run_once();
   CHECK(status.error() == Error::NotSupported);
   CHECK_THAT(std::string(status.text()),
              ContainsSubstring("argument 1: expected CPU memory or DLPack device type 2 index 1, "
@@ -298,62 +313,46 @@ TEST_CASE("weights are on the device once for each content, and states for each 
 
 TEST_CASE("a run on the caller's stream is waited for where it uses the host's memory",
           "[aoti][TN-STR-2][TN-STR-3]") {
-  OnDevice model;
-  DeviceWeights weights(model.store);
-  auto instance = model.instance(weights);
-  REQUIRE(instance.ok());
-  TestTensor x({1}, {1.0f});
-  TestTensor y(ScalarType::Float, {1});
-  model.device->num_waits = 0;
-  REQUIRE((*instance)->set_stream(&other_stream).ok());
-  CHECK(model.device->num_waits == 1);  // For what was on the stream before.
-  REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 2);
-  put_on_device(x);
-  put_on_device(y);
-  REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 2);
-  REQUIRE((*instance)->set_stream(nullptr).ok());
-  REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 4);
+  OneElement one;
+  one.device.num_waits = 0;
+  REQUIRE(one.instance->set_stream(&other_stream).ok());
+  CHECK(one.device.num_waits == 1);  // For what was on the stream before.
+  REQUIRE(one.run_once().ok());
+  CHECK(one.device.num_waits == 2);
+  put_on_device(one.x);
+  put_on_device(one.y);
+  REQUIRE(one.run_once().ok());
+  CHECK(one.device.num_waits == 2);
+  REQUIRE(one.instance->set_stream(nullptr).ok());
+  REQUIRE(one.run_once().ok());
+  CHECK(one.device.num_waits == 4);
 }
 
 TEST_CASE("copies that are complete at once are no reason to wait on the caller's stream",
           "[aoti]") {
-  OnDevice model;
-  model.device->copies_at_once = true;
-  DeviceWeights weights(model.store);
-  auto instance = model.instance(weights);
-  REQUIRE(instance.ok());
-  TestTensor x({1}, {1.0f});
-  TestTensor y(ScalarType::Float, {1});
-  REQUIRE((*instance)->set_stream(&other_stream).ok());
-  model.device->num_waits = 0;
-  REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 0);
+  OneElement one(true);
+  REQUIRE(one.instance->set_stream(&other_stream).ok());
+  one.device.num_waits = 0;
+  REQUIRE(one.run_once().ok());
+  CHECK(one.device.num_waits == 0);
   // In place they are not complete before the run is.
-  model.device->reached = Bytes(static_cast<const std::byte*>(x.raw().dl.data), sizeof(float));
-  REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 1);
+  one.device.reached = Bytes(static_cast<const std::byte*>(one.x.raw().dl.data), sizeof(float));
+  REQUIRE(one.run_once().ok());
+  CHECK(one.device.num_waits == 1);
 }
 
 TEST_CASE("a run that is left unfinished is not waited for, wherever its arguments are", "[aoti]") {
-  OnDevice model;
-  DeviceWeights weights(model.store);
-  auto instance = model.instance(weights);
-  REQUIRE(instance.ok());
-  TestTensor x({1}, {1.0f});
-  TestTensor y(ScalarType::Float, {1});
-  const Bytes input(static_cast<const std::byte*>(x.raw().dl.data), sizeof(float));
+  OneElement one;
+  const Bytes input(static_cast<const std::byte*>(one.x.raw().dl.data), sizeof(float));
   for (const Bytes reached : {Bytes{}, input}) {
-    model.device->reached = reached;
-    model.device->num_waits = 0;
-    (*instance)->leave_unfinished(true);
-    REQUIRE(run(**instance, x, y).ok());
-    CHECK(model.device->num_waits == 0);
-    (*instance)->leave_unfinished(false);
-    REQUIRE(run(**instance, x, y).ok());
-    CHECK(model.device->num_waits == 1);
+    one.device.reached = reached;
+    one.device.num_waits = 0;
+    one.instance->leave_unfinished(true);
+    REQUIRE(one.run_once().ok());
+    CHECK(one.device.num_waits == 0);
+    one.instance->leave_unfinished(false);
+    REQUIRE(one.run_once().ok());
+    CHECK(one.device.num_waits == 1);
   }
 }
 

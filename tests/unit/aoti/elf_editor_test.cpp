@@ -18,10 +18,8 @@ namespace {
 const int some_address = 0;
 
 DynamicSymbol find(const ElfEditor& editor, std::string_view name) {
-  const auto symbols = editor.symbols();
-  REQUIRE(symbols.ok());
-  const auto place = std::ranges::find(*symbols, name, &DynamicSymbol::name);
-  REQUIRE(place != symbols->end());
+  const auto place = std::ranges::find(editor.symbols(), name, &DynamicSymbol::name);
+  REQUIRE(place != editor.symbols().end());
   return *place;
 }
 
@@ -32,9 +30,7 @@ void walk(std::span<std::byte> bytes) {
     CHECK_FALSE(editor.text().empty());
     return;
   }
-  const auto symbols = editor->symbols();
-  if (!symbols.ok()) return;
-  for (const DynamicSymbol& symbol : *symbols) {
+  for (const DynamicSymbol& symbol : editor->symbols()) {
     if (symbol.is_unique) editor->make_own(symbol);
     if (symbol.is_undefined) editor->bind(symbol, &some_address);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,17 @@ Status run(Instance& instance, TestTensor& x, TestTensor& y) {
   return instance.run(args.view());
 }
 
+/// The output for `input`.
+std::vector<float> run_on(Instance& instance, std::initializer_list<float> input) {
+  const auto size = static_cast<std::int64_t>(input.size());
+  TestTensor x({size}, input);
+  TestTensor y(ScalarType::Float, {size});
+  const Status status = run(instance, x, y);
+  INFO(status.text());
+  REQUIRE(status.ok());
+  return y.elements<float>();
+}
+
 }  // namespace
 
 TEST_CASE("a model runs with its weights and keeps its state", "[aoti]") {
@@ -87,12 +99,8 @@ TEST_CASE("a model runs with its weights and keeps its state", "[aoti]") {
     auto instance = model.instance(blob.bytes(), in_place);
     INFO(instance.text());
     REQUIRE(instance.ok());
-    TestTensor x({2}, {1.0f, 2.0f});
-    TestTensor y(ScalarType::Float, {2});
-    REQUIRE(run(**instance, x, y).ok());
-    CHECK(y.elements<float>() == std::vector{13.0f, 16.0f});
-    REQUIRE(run(**instance, x, y).ok());
-    CHECK(y.elements<float>() == std::vector{14.0f, 17.0f});
+    CHECK(run_on(**instance, {1.0f, 2.0f}) == std::vector{13.0f, 16.0f});
+    CHECK(run_on(**instance, {1.0f, 2.0f}) == std::vector{14.0f, 17.0f});
     CHECK((*instance)->has_state());
     CHECK((*instance)->own_weights() == (in_place ? 64u : 128u));
   }
@@ -106,10 +114,7 @@ TEST_CASE("weights are used in place", "[aoti]") {
   auto instance = model.instance(blob.bytes());
   REQUIRE(instance.ok());
   blob = WeightsBlob(5.0f, 100.0f);  // The parameter is read from here; the state was copied.
-  TestTensor x({1}, {1.0f});
-  TestTensor y(ScalarType::Float, {1});
-  REQUIRE(run(**instance, x, y).ok());
-  CHECK(y.elements<float>() == std::vector{5.0f});
+  CHECK(run_on(**instance, {1.0f}) == std::vector{5.0f});
 }
 
 TEST_CASE("what the compiler folded is no state and is used in place", "[aoti]") {
@@ -121,10 +126,7 @@ TEST_CASE("what the compiler folded is no state and is used in place", "[aoti]")
     REQUIRE(instance.ok());
     CHECK((*instance)->has_state() == !is_frozen);
     CHECK((*instance)->own_weights() == (is_frozen ? 0u : 64u));
-    TestTensor x({1}, {1.0f});
-    TestTensor y(ScalarType::Float, {1});
-    REQUIRE(run(**instance, x, y).ok());
-    CHECK(y.elements<float>() == std::vector{13.0f});
+    CHECK(run_on(**instance, {1.0f}) == std::vector{13.0f});
   }
 }
 
@@ -144,10 +146,7 @@ TEST_CASE("constants by name are fixed where nothing writes to them and they are
       REQUIRE(instance.ok());
       CHECK((*instance)->has_state() == !is_frozen);
       CHECK(taken == std::vector{is_aligned, is_frozen});
-      TestTensor x({1}, {1.0f});
-      TestTensor y(ScalarType::Float, {1});
-      REQUIRE(run(**instance, x, y).ok());
-      CHECK(y.elements<float>() == std::vector{13.0f});
+      CHECK(run_on(**instance, {1.0f}) == std::vector{13.0f});
     }
   }
 }

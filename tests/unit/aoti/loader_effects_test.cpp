@@ -184,11 +184,10 @@ TEST_CASE("what would change the process when a library is loaded is refused by 
       {"copies from another library", type(copy), "its relocation of type "},
       {"chooses a function by code",
        [](const Change& change) {
-         const auto symbols = change.library.symbols();
-         REQUIRE(symbols.ok());
+         const auto& symbols = change.library.symbols();
          const auto symbol =
-             std::ranges::find(*symbols, "AOTInductorModelContainerRun", &DynamicSymbol::name);
-         REQUIRE(symbol != symbols->end());
+             std::ranges::find(symbols, "AOTInductorModelContainerRun", &DynamicSymbol::name);
+         REQUIRE(symbol != symbols.end());
          const auto table = change.library.entries()[entry_of(change.library, DT_SYMTAB)];
          const auto place = change.library.place(table.value, 1, "symbols");
          REQUIRE(place.ok());
@@ -399,10 +398,9 @@ TEST_CASE("search paths, precedence and the name for others are removed from the
 TEST_CASE("a model that has the name of another library is not found in its place", "[aoti]") {
   const std::string_view name = "aoti_torch_empty_strided";
   AlignedBytes file = changed([&](const Change& change) {
-    const auto symbols = change.library.symbols();
-    REQUIRE(symbols.ok());
-    const auto symbol = std::ranges::find(*symbols, name, &DynamicSymbol::name);
-    REQUIRE(symbol != symbols->end());
+    const auto& symbols = change.library.symbols();
+    const auto symbol = std::ranges::find(symbols, name, &DynamicSymbol::name);
+    REQUIRE(symbol != symbols.end());
     const auto strings = change.library.entries()[entry_of(change.library, DT_STRTAB)];
     const auto place = change.library.place(strings.value, 1, "strings");
     REQUIRE(place.ok());

@@ -115,6 +115,15 @@ class AotiHost {
     return host::Method::load(std::move(opened), "forward", std::move(options));
   }
 
+  /// A method whose load succeeds.
+  [[nodiscard]] std::unique_ptr<host::Method> load_ok(const ModelParts& parts,
+                                                      host::MethodOptions options = {}) {
+    auto loaded = load(parts, std::move(options));
+    INFO(loaded.text());
+    REQUIRE(loaded.ok());
+    return *std::move(loaded);
+  }
+
  private:
   TemporaryDirectory directory_;
   host::BackendRegistry registry_;

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,6 +37,8 @@
 #define aoti_torch_proxy_executor_call_function executorch_aoti_torch_proxy_executor_call_function
 #endif
 
+#include "unit/aoti/compiled_model.hpp"
+
 namespace {
 
 /// Says that it ran, in a variable that a test has set.
@@ -47,25 +48,11 @@ namespace {
 
 }  // namespace
 
-using Tensor = struct TensorObject*;
-
 extern "C" {
-std::int32_t aoti_torch_dtype_float32();
-std::int32_t aoti_torch_device_type_cpu();
-std::int32_t aoti_torch_device_type_cuda();
-std::int32_t aoti_torch_delete_tensor_object(Tensor);
-std::int32_t aoti_torch_new_tensor_handle(Tensor, Tensor*);
-std::int32_t aoti_torch_get_data_ptr(Tensor, void**);
 std::int32_t aoti_torch_get_sizes(Tensor, std::int64_t**);
 std::int32_t aoti_torch_get_strides(Tensor, std::int64_t**);
 std::int32_t aoti_torch_get_dim(Tensor, std::int64_t*);
 std::int32_t aoti_torch_get_dtype(Tensor, std::int32_t*);
-std::int32_t aoti_torch_empty_strided(std::int64_t, const std::int64_t*, const std::int64_t*,
-                                      std::int32_t, std::int32_t, std::int32_t, Tensor*);
-std::int32_t aoti_torch_create_tensor_from_blob_v2(void*, std::int64_t, const std::int64_t*,
-                                                   const std::int64_t*, std::int64_t, std::int32_t,
-                                                   std::int32_t, std::int32_t, Tensor*,
-                                                   std::int32_t, const std::uint8_t*, std::int64_t);
 void aoti_torch_check(bool, const char*, const char*, std::uint32_t, const char*);
 #if defined(MODEL_ASKS_FOR_NOTHING)
 std::int32_t aoti_torch_cpu_that_nobody_has(Tensor);
@@ -79,24 +66,7 @@ std::int32_t aoti_torch_proxy_executor_call_function(void*, std::int32_t, std::i
 
 namespace {
 
-thread_local std::string last_error;  // Its destructor would keep the library in memory.
 const std::int32_t float32 = aoti_torch_dtype_float32();
-
-void check(std::int32_t failed) {
-  if (failed != 0) throw std::runtime_error("a call of the model failed");
-}
-
-template <class Body>
-std::int32_t guard(Body body) {
-  try {
-    body();
-    return 0;
-  } catch (const std::exception& thrown) {
-    last_error = thrown.what();
-    return 1;
-  }
-}
-
 constexpr std::size_t constant_nbytes = 64;
 
 // The device that its tensors claim to be on; its "kernel" is the same loop.
@@ -107,6 +77,8 @@ std::int32_t device_type() {
   return aoti_torch_device_type_cpu();
 #endif
 }
+
+}  // namespace
 
 struct Container {
   void* blob = nullptr;
@@ -120,6 +92,8 @@ struct Container {
     std::free(blob);
   }
 };
+
+namespace {
 
 // A template's static member is STB_GNU_UNIQUE, as in the real libraries.
 template <class T>
@@ -150,8 +124,6 @@ void copy(void* to, const void* from, std::size_t nbytes) {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, std::size_t,
                                                               const char*, const char*) {
   return guard([&] {
@@ -164,10 +136,6 @@ EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, s
 }
 EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
   return guard([&] { delete container; });
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumInputs(Container*, std::size_t* out) {
-  *out = 1;
-  return 0;
 }
 #if !defined(MODEL_HAS_NO_OUTPUTS_FUNCTION)
 EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
@@ -209,10 +177,6 @@ EXPORT std::int32_t AOTInductorModelContainerGetConstantDtype(Container*, std::s
   *out = float32;
   return 0;
 }
-struct ConstantPair {
-  const char* name;
-  Tensor tensor;
-};
 EXPORT std::int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
     Container* container, const ConstantPair* pairs, std::size_t count, bool, bool) {
   return guard([&] {
@@ -249,10 +213,6 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
   return guard([&] {
     Tensor x = inputs[0];
     inputs[0] = nullptr;
-    struct Release {
-      Tensor tensor;
-      ~Release() { aoti_torch_delete_tensor_object(tensor); }
-    };
     const Release release{x};
 #if defined(MODEL_CALLS_AN_OPERATOR)
     Release first{nullptr}, second{nullptr};
@@ -306,8 +266,4 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
     data(container->state)[0] += 1;
 #endif
   });
-}
-EXPORT std::int32_t AOTInductorGetLastError(const char** out) {
-  *out = last_error.c_str();
-  return 0;
 }

@@ -147,15 +147,25 @@ TEST_CASE("a backend reaches everything its contexts offer", "[backend]") {
   CHECK(blob.releases == 0);
 }
 
-TEST_CASE("without a tracer nothing is traced and nothing fails", "[backend]") {
+namespace {
+
+/// A backend whose loads have named data.
+struct Mapped {
+  Mapped() { backend.named_data_map = &map; }
+
   const FakeHost host;
   const FakeNamedDataMap map;
-  OpenedBackend backend(plugin.api(), host);
-  backend.named_data_map = &map;
-  FakeBuffer blob("blob");
-  REQUIRE(backend.init(blob) == TENON_STATUS_OK);
-  CHECK(backend.execute(nullptr, 0) == TENON_STATUS_OK);
-  backend.destroy();
+  OpenedBackend backend{plugin.api(), host};
+  FakeBuffer blob{"blob"};
+};
+
+}  // namespace
+
+TEST_CASE("without a tracer nothing is traced and nothing fails", "[backend]") {
+  Mapped mapped;
+  REQUIRE(mapped.backend.init(mapped.blob) == TENON_STATUS_OK);
+  CHECK(mapped.backend.execute(nullptr, 0) == TENON_STATUS_OK);
+  mapped.backend.destroy();
 
   const Tracer none(nullptr);
   CHECK_FALSE(none.enabled());
@@ -165,18 +175,14 @@ TEST_CASE("without a tracer nothing is traced and nothing fails", "[backend]") {
 }
 
 TEST_CASE("a blob that was released is empty and is released once", "[backend][TN-BUF-1]") {
-  const FakeHost host;
-  const FakeNamedDataMap map;
-  OpenedBackend backend(plugin.api(), host);
-  backend.named_data_map = &map;
-  FakeBuffer blob("blob");
+  Mapped mapped;
   const std::array spec = {tenon_compile_spec{sizeof(tenon_compile_spec), 0, "release", "", 0}};
-  REQUIRE(backend.init(blob, {}, spec) == TENON_STATUS_OK);
-  CHECK(blob.releases == 1);
-  CHECK(backend.execute(nullptr, 0) == TENON_STATUS_INVALID_STATE);
-  CHECK(host.last_text == "blob is gone, it had 0");
-  backend.destroy();
-  CHECK(blob.releases == 1);
+  REQUIRE(mapped.backend.init(mapped.blob, {}, spec) == TENON_STATUS_OK);
+  CHECK(mapped.blob.releases == 1);
+  CHECK(mapped.backend.execute(nullptr, 0) == TENON_STATUS_INVALID_STATE);
+  CHECK(mapped.host.last_text == "blob is gone, it had 0");
+  mapped.backend.destroy();
+  CHECK(mapped.blob.releases == 1);
 }
 
 TEST_CASE("resources of a failed init are released", "[backend][TN-INI-1]") {

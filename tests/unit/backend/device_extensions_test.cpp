@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 
 using namespace tenon;
@@ -77,12 +78,11 @@ class Roomy final : public Backend<Roomy>,
   }
 };
 
-class Roomless final : public Backend<Roomless>, public WithDevices<Roomless> {
+class Roomless final : public Backend<Roomless>,
+                       public IdleDelegates,
+                       public WithDevices<Roomless> {
  public:
   static constexpr std::string_view id = "RoomlessBackend";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   Result<std::vector<DeviceInfo>> devices() { return std::vector<DeviceInfo>(); }
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 
 using namespace tenon;
@@ -17,10 +18,9 @@ using namespace tenon::test;
 namespace {
 
 /// Events whose handles are numbers, which a test sets.
-class Timely final : public Backend<Timely>, public WithEvents<Timely> {
+class Timely final : public Backend<Timely>, public IdleDelegates, public WithEvents<Timely> {
  public:
   static constexpr std::string_view id = "TimelyBackend";
-  struct Delegate {};
   struct Event {
     explicit Event(int of) : number(of) { ++live; }
     Event(Event&& other) noexcept : number(other.number) { ++live; }
@@ -28,9 +28,6 @@ class Timely final : public Backend<Timely>, public WithEvents<Timely> {
     ~Event() { --live; }
     int number;
   };
-
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
   Result<Event> create_event() {
     if (fails == "create") throw std::bad_alloc();
@@ -65,12 +62,9 @@ class Timely final : public Backend<Timely>, public WithEvents<Timely> {
   static inline std::string_view fails;
 };
 
-class Timeless final : public Backend<Timeless> {
+class Timeless final : public Backend<Timeless>, public IdleDelegates {
  public:
   static constexpr std::string_view id = "TimelessBackend";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 };
 
 }  // namespace

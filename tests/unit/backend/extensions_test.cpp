@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 
 using namespace tenon;
@@ -62,12 +63,9 @@ class Able final : public Backend<Able>,
 };
 
 /// Has no mixin.
-class Plain final : public Backend<Plain> {
+class Plain final : public Backend<Plain>, public IdleDelegates {
  public:
   static constexpr std::string_view id = "PlainBackend";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 
 using namespace tenon;
@@ -26,14 +27,12 @@ constexpr tenon_dl_device card{TENON_DL_CUDA, 1};
 
 /// Imports opaque descriptors and surfaces, copies from device to device, and has no streams.
 class Importing final : public Backend<Importing>,
+                        public IdleDelegates,
                         public WithDevices<Importing>,
                         public WithDeviceMemory<Importing>,
                         public WithExternalMemory<Importing> {
  public:
   static constexpr std::string_view id = "ImportingBackend";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   Result<std::vector<DeviceInfo>> devices() {
     return std::vector<DeviceInfo>{{card, "Card", "", 0}};
   }

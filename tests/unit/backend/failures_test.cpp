@@ -122,6 +122,17 @@ void check_told(const FakeHost& host, const Failure& expected, int calls = 1) {
   CHECK(host.last_text == expected.text);
 }
 
+/// Checks that `open` fails as the script says.
+void check_not_opened(const Failure& failure) {
+  const FakeHost host;
+  const OpenedBackend backend(plugin.api(), host);
+  INFO(failure.text);
+  CHECK(backend.status == failure.status);
+  CHECK(backend.backend == nullptr);
+  CHECK(script.backends == 0);
+  check_told(host, failure);
+}
+
 }  // namespace
 
 TEST_CASE("a failure or an exception in open is a status and leaves nothing",
@@ -129,13 +140,7 @@ TEST_CASE("a failure or an exception in open is a status and leaves nothing",
   for (const Failure& failure : failures) {
     script = {};
     script.in_open = failure.act;
-    const FakeHost host;
-    const OpenedBackend backend(plugin.api(), host);
-    INFO(failure.text);
-    CHECK(backend.status == failure.status);
-    CHECK(backend.backend == nullptr);
-    CHECK(script.backends == 0);
-    check_told(host, failure);
+    check_not_opened(failure);
   }
 }
 
@@ -144,12 +149,7 @@ TEST_CASE("an exception in the constructor is a status of open", "[backend][TN-B
     if (failure.act == fail) continue;
     script = {};
     script.in_constructor = failure.act;
-    const FakeHost host;
-    const OpenedBackend backend(plugin.api(), host);
-    INFO(failure.text);
-    CHECK(backend.status == failure.status);
-    CHECK(script.backends == 0);
-    check_told(host, failure);
+    check_not_opened(failure);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -61,12 +62,9 @@ class Counting final : public Backend<Counting>, public WithKernels<Counting> {
 };
 
 /// Delegates as well, and kernels that are found at run time.
-class Finding final : public Backend<Finding>, public WithKernels<Finding> {
+class Finding final : public Backend<Finding>, public IdleDelegates, public WithKernels<Finding> {
  public:
   static constexpr std::string_view id = "FindingBackend";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
   struct Kernel {
     Status (*run)(ExecutionContext&, Args);

@@ -6,6 +6,7 @@
 #include <tenon/tenon.hpp>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -71,14 +72,9 @@ class Stated final : public tenon::Backend<Stated> {
 };
 
 /// States nothing that can be left out.
-class Bare final : public tenon::Backend<Bare> {
+class Bare final : public tenon::Backend<Bare>, public IdleDelegates {
  public:
   static constexpr std::string_view id = "BareBackend";
-  struct Delegate {};
-  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
-    return Delegate{};
-  }
-  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 
 using namespace tenon;
@@ -20,13 +21,13 @@ using namespace tenon::test;
 namespace {
 
 /// Has options, and sessions in the easy form.
-class Easy final : public Backend<Easy>, public WithOptions<Easy>, public WithSessions<Easy> {
+class Easy final : public Backend<Easy>,
+                   public IdleDelegates,
+                   public WithOptions<Easy>,
+                   public WithSessions<Easy> {
  public:
   static constexpr std::string_view id = "EasyBackend";
   static constexpr std::array options{OptionSpec{"level", 1, "how much"}.between(1, 9)};
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   Result<Delegate> create_session(const Delegate&) { return Delegate{}; }
 };
 

@@ -30,8 +30,8 @@ constexpr KitTest few_tests[] = {
 
 TestResult test_of(const KitTest& test, Outcome outcome, std::vector<std::string> rules) {
   const std::string id(test.id);
-  TestResult out = test::test_of(id.substr(0, id.find('/')), id.substr(id.find('/') + 1), outcome,
-                                 std::move(rules));
+  TestResult out = sample::test_of(id.substr(0, id.find('/')), id.substr(id.find('/') + 1), outcome,
+                                   std::move(rules));
   out.id = id;
   if (test.scope != Scope::of_case) out.of_case.clear();
   if (test.scope == Scope::plugin) out.backend.clear();
@@ -40,9 +40,9 @@ TestResult test_of(const KitTest& test, Outcome outcome, std::vector<std::string
 
 Report good_report() {
   Report report =
-      test::report_of({test_of(few_tests[0], Outcome::passed, {"TN-EXE-2"}),
-                       test_of(few_tests[1], Outcome::not_applicable, {"TN-OPT-1", "TN-OPT-2"}),
-                       test_of(few_tests[2], Outcome::passed, {"TN-BIN-1"})});
+      sample::report_of({test_of(few_tests[0], Outcome::passed, {"TN-EXE-2"}),
+                         test_of(few_tests[1], Outcome::not_applicable, {"TN-OPT-1", "TN-OPT-2"}),
+                         test_of(few_tests[2], Outcome::passed, {"TN-BIN-1"})});
   report.subjects[0].backends = {"ZooBackend"};
   report.kit_version = TENON_VERSION_STRING;
   report.all_tests = true;
@@ -196,7 +196,7 @@ TEST_CASE("the results of tests decide and not the verdict of the file", "[confo
 
 TEST_CASE("a failure of another plugin in the report does not matter", "[conformance]") {
   Report report = good_report();
-  SubjectReport other = test::report_with_all_outcomes().subjects[0];
+  SubjectReport other = sample::report_with_all_outcomes().subjects[0];
   other.sha256 = std::string(64, 'c');
   report.subjects.insert(report.subjects.begin(), other);
   CHECK(certificate_of(report, terms_of(hash)).ok());

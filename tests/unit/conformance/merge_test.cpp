@@ -16,9 +16,9 @@ namespace merge_test {
 namespace {
 
 Report whole_report() {
-  Report out = test::report_with_all_outcomes();
+  Report out = sample::report_with_all_outcomes();
   out.subjects.push_back(
-      test::subject_of("second", {test::test_of("binary", "exports", Outcome::passed)}));
+      sample::subject_of("second", {sample::test_of("binary", "exports", Outcome::passed)}));
   return out;
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("a merged report has the first start, all seconds and each machine onc
 }
 
 TEST_CASE("a shard's part of a plugin may be empty", "[conformance]") {
-  const Report whole = test::report_of({test::test_of("s", "n", Outcome::passed)});
+  const Report whole = sample::report_of({sample::test_of("s", "n", Outcome::passed)});
   const auto merged = merge(shards_of(whole, 4));
   REQUIRE(merged.ok());
   CHECK(merged->subjects[0].tests.size() == 1);
@@ -122,7 +122,7 @@ TEST_CASE("a report whose tests are not those of its plan is refused", "[conform
              ContainsSubstring("1 test there twice") &&
                  ContainsSubstring("leaves-inputs-unchanged/ZooBackend/add"));
   CHECK_THAT(refusal_after([](Report& report) {
-               report.subjects[0].tests.push_back(test::test_of("s", "odd", Outcome::passed));
+               report.subjects[0].tests.push_back(sample::test_of("s", "odd", Outcome::passed));
              }),
              ContainsSubstring("1 test not planned") && ContainsSubstring("s/odd/ZooBackend/add"));
 }
@@ -159,9 +159,9 @@ TEST_CASE("a report of a whole run, and no report, are refused", "[conformance]"
 TEST_CASE("of many missing tests some are named", "[conformance]") {
   std::vector<TestResult> tests;
   for (int i = 0; i < 100; ++i) {
-    tests.push_back(test::test_of("s", std::to_string(i), Outcome::passed));
+    tests.push_back(sample::test_of("s", std::to_string(i), Outcome::passed));
   }
-  auto parts = shards_of(test::report_of(std::move(tests)), 2);
+  auto parts = shards_of(sample::report_of(std::move(tests)), 2);
   parts.pop_back();
   CHECK_THAT(refusal(std::move(parts)),
              ContainsSubstring("50 tests missing") && ContainsSubstring("and 30 more"));
@@ -173,7 +173,7 @@ TEST_CASE("a shard that is no part is refused by the reader", "[conformance]") {
   text.replace(text.find(part), part.size(), "\"part\": 4");
   const auto read = report_from_json(text);
   REQUIRE_FALSE(read.ok());
-  CHECK_THAT(std::string(read.text()), ContainsSubstring("shard.part: expected 1 to 3, found 4"));
+  CHECK_THAT(std::string(read.text()), ContainsSubstring("shard.part: expected 1 to 3, found '4'"));
 }
 
 }  // namespace merge_test

@@ -31,8 +31,8 @@ TestResult decided(Outcome outcome, bool has_finding, const Declaration* expecte
 
 Report report_of_outcomes(std::initializer_list<Outcome> outcomes) {
   std::vector<TestResult> tests;
-  for (const Outcome outcome : outcomes) tests.push_back(test::test_of("suite", "test", outcome));
-  return test::report_of(std::move(tests));
+  for (const Outcome outcome : outcomes) tests.push_back(sample::test_of("suite", "test", outcome));
+  return sample::report_of(std::move(tests));
 }
 
 }  // namespace
@@ -94,9 +94,9 @@ TEST_CASE("beside a test that passed, an outcome decides the verdict of a run", 
 
 TEST_CASE("a run of all tests above level 1 that executed nothing of a plugin is incomplete",
           "[conformance]") {
-  TestResult opened = test::test_of("lifecycle", "opens", Outcome::passed);
+  TestResult opened = sample::test_of("lifecycle", "opens", Outcome::passed);
   opened.executed = false;
-  Report report = test::report_of({opened});
+  Report report = sample::report_of({opened});
   CHECK(is_idle(report.subjects[0]));
   CHECK(verdict_of(report) == Verdict::incomplete);
   report.level = first_executing_level;
@@ -109,14 +109,14 @@ TEST_CASE("a run of all tests above level 1 that executed nothing of a plugin is
   CHECK(verdict_of(report) == Verdict::pass);
 
   // What ran in a test without a result is no evidence.
-  TestResult blocked = test::test_of("numerics", "outputs", Outcome::blocked);
+  TestResult blocked = sample::test_of("numerics", "outputs", Outcome::blocked);
   blocked.executed = true;
-  CHECK(is_idle(test::subject_of("a", {opened, blocked})));
+  CHECK(is_idle(sample::subject_of("a", {opened, blocked})));
   // Each plugin, and not one for all.
-  const TestResult ran = test::test_of("numerics", "outputs", Outcome::passed);
-  CHECK(verdict_of(test::report_of({opened, ran})) == Verdict::pass);
-  CHECK(verdict_of(test::report_of({test::subject_of("a", {ran}),
-                                    test::subject_of("b", {opened})})) == Verdict::incomplete);
+  const TestResult ran = sample::test_of("numerics", "outputs", Outcome::passed);
+  CHECK(verdict_of(sample::report_of({opened, ran})) == Verdict::pass);
+  CHECK(verdict_of(sample::report_of({sample::subject_of("a", {ran}),
+                                      sample::subject_of("b", {opened})})) == Verdict::incomplete);
 }
 
 TEST_CASE("verdicts have the names that reports begin with", "[conformance]") {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "support/catch.hpp"
-#include "tenon/core/elf_class.hpp"
+#include "tenon/core/elf/elf_class.hpp"
 #include "tenon/core/hex.hpp"
 
 using namespace tenon;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -140,6 +141,56 @@ TEST_CASE("text or bytes without an address are refused unless there are none", 
     option.as.span = {nullptr, 0};
     CHECK(read_option(option).ok());
   }
+}
+
+TEST_CASE("text is read as a value of a type", "[core]") {
+  using Case = std::tuple<const char*, std::uint32_t, OptionValue>;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& [text, type, value] : std::vector<Case>{
+           {"1", TENON_OPTION_BOOL, true},
+           {"false", TENON_OPTION_BOOL, false},
+           {"-4", TENON_OPTION_INT, -4},
+           {"+9223372036854775807", TENON_OPTION_INT, std::int64_t{INT64_MAX}},
+           {"2", TENON_OPTION_DOUBLE, 2.0},
+           {"+2.5", TENON_OPTION_DOUBLE, 2.5},
+           {"-1e-3", TENON_OPTION_DOUBLE, -1e-3},
+           {"inf", TENON_OPTION_DOUBLE, infinity},
+           {"true", TENON_OPTION_STRING, "true"},
+           {"", TENON_OPTION_STRING, ""},
+           {"00fF", TENON_OPTION_BYTES, std::vector{std::byte{0}, std::byte{255}}},
+           {"", TENON_OPTION_BYTES, std::vector<std::byte>{}},
+       }) {
+    INFO(text);
+    CHECK(parse_option(text, type) == value);
+  }
+}
+
+TEST_CASE("text that is no value of a type is not read", "[core]") {
+  const auto [text, type] = GENERATE(table<std::string, std::uint32_t>({
+      {"yes", TENON_OPTION_BOOL},     {"", TENON_OPTION_BOOL},
+      {"4.5", TENON_OPTION_INT},      {"", TENON_OPTION_INT},
+      {"+", TENON_OPTION_INT},        {"+-1", TENON_OPTION_INT},
+      {"0x10", TENON_OPTION_INT},     {" 1", TENON_OPTION_INT},
+      {"1 ", TENON_OPTION_INT},       {"9223372036854775808", TENON_OPTION_INT},
+      {"fast", TENON_OPTION_DOUBLE},  {"1e999", TENON_OPTION_DOUBLE},
+      {"0x1p3", TENON_OPTION_DOUBLE}, {" 1", TENON_OPTION_DOUBLE},
+      {"+-1", TENON_OPTION_DOUBLE},   {"", TENON_OPTION_DOUBLE},
+      {"0", TENON_OPTION_BYTES},      {"0x", TENON_OPTION_BYTES},
+      {"zz", TENON_OPTION_BYTES},
+  }));
+  INFO(text);
+  CHECK_FALSE(parse_option(text, type).has_value());
+}
+
+TEST_CASE("text without a declared type is what it looks like", "[core]") {
+  CHECK(guess_option("true") == OptionValue(true));
+  CHECK(guess_option("1") == OptionValue(1));
+  CHECK(guess_option("-0.5") == OptionValue(-0.5));
+  CHECK(guess_option("1e3") == OptionValue(1000.0));
+  CHECK(guess_option("inf") == OptionValue("inf"));
+  CHECK(guess_option("v1.2") == OptionValue("v1.2"));
+  CHECK(guess_option("") == OptionValue(""));
+  CHECK(guess_option("9223372036854775808") == OptionValue(9223372036854775808.0));
 }
 
 TEST_CASE("option types have names", "[core]") {

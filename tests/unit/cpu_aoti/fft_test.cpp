@@ -157,17 +157,27 @@ TEST_CASE("a real transform has half of the spectrum or all of it, and comes bac
   }
 }
 
-TEST_CASE("the imaginary parts that real numbers do not have are left out", "[cpu_aoti][fft]") {
-  Fixture fixture;
+/// Three complex numbers, and the real ones that they become.
+struct HalfSpectrum {
+  bool transform(std::int64_t size) {
+    const std::int64_t dim = 0;
+    return transform_to_real(*self, {&dim, 1}, 0, size, out).ok();
+  }
+
   Random source;
   Numbers numbers;
-  const Handle self = random_complex(source, {3}, {}, numbers);
-  const std::int64_t dim = 0;
-  OwnedTensor out(nullptr);
-  REQUIRE(transform_to_real(*self, {&dim, 1}, 0, 4, out).ok());
+  Handle self = random_complex(source, {3}, {}, numbers);
+  OwnedTensor out{nullptr};
+};
+
+TEST_CASE("the imaginary parts that real numbers do not have are left out", "[cpu_aoti][fft]") {
+  Fixture fixture;
+  HalfSpectrum half;
+  REQUIRE(half.transform(4));
+  const Numbers& numbers = half.numbers;
   const Numbers spectrum = {numbers[0].real(), numbers[1], numbers[2].real(),
                             std::conj(numbers[1])};
-  CHECK(difference(Handle(out.take()), defined(spectrum, {4}, 0, true)) < most);
+  CHECK(difference(Handle(half.out.take()), defined(spectrum, {4}, 0, true)) < most);
 }
 
 TEST_CASE("a transform of no lines has no elements", "[cpu_aoti][fft]") {
@@ -198,14 +208,11 @@ TEST_CASE("transforms refuse other types, dimensions and sizes", "[cpu_aoti][fft
   CHECK_THAT(refusal(make({2, 0}), {1}, 0), ContainsSubstring("at least one element"));
   CHECK_THAT(refusal(make({}), {0}, 0), ContainsSubstring("of a tensor with dimensions"));
 
-  Random source;
-  Numbers numbers;
-  const Handle half = random_complex(source, {3}, {}, numbers);
+  HalfSpectrum half;
+  CHECK_FALSE(half.transform(6));
+  CHECK_FALSE(half.transform(0));
   const std::int64_t dim = 0;
-  OwnedTensor out(nullptr);
-  CHECK_FALSE(transform_to_real(*half, {&dim, 1}, 0, 6, out).ok());
-  CHECK_FALSE(transform_to_real(*half, {&dim, 1}, 0, 0, out).ok());
-  CHECK_FALSE(transform_to_real(*self, {&dim, 1}, 0, 2, out).ok());
+  CHECK_FALSE(transform_to_real(*self, {&dim, 1}, 0, 2, half.out).ok());
   CHECK(FftPlans().find(std::int64_t{1} << 40, false).error() == tenon::Error::NotSupported);
 }
 

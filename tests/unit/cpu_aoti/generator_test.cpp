@@ -19,20 +19,15 @@ using Values = std::vector<double>;
 
 void seed() { tenon::aoti::current_pool().cache<Generator>().seed(20261123); }
 
-Values rand(ScalarType type, std::int64_t size) {
+Values drawn(decltype(&aoti_torch_cpu_rand) draw, ScalarType type, std::int64_t size) {
   auto dtype = static_cast<std::int32_t>(type);
   Handle out;
   seed();
-  REQUIRE(aoti_torch_cpu_rand(&size, 1, &dtype, nullptr, nullptr, 0, nullptr, out.out()) == 0);
+  REQUIRE(draw(&size, 1, &dtype, nullptr, nullptr, 0, nullptr, out.out()) == 0);
   return out.values();
 }
-Values randn(ScalarType type, std::int64_t size) {
-  auto dtype = static_cast<std::int32_t>(type);
-  Handle out;
-  seed();
-  REQUIRE(aoti_torch_cpu_randn(&size, 1, &dtype, nullptr, nullptr, 0, nullptr, out.out()) == 0);
-  return out.values();
-}
+Values rand(ScalarType type, std::int64_t size) { return drawn(aoti_torch_cpu_rand, type, size); }
+Values randn(ScalarType type, std::int64_t size) { return drawn(aoti_torch_cpu_randn, type, size); }
 Values uniform(ScalarType type) {
   const Handle self = make({5}, type);
   Handle out;

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "kernel_support.hpp"
 #include "operators/arguments.hpp"
 #include "operators/proxy.hpp"
+#include "proxy_call.hpp"
 #include "support/catch.hpp"
 #include "tenon/core/concat.hpp"
 
@@ -37,24 +38,13 @@ std::string description(const std::string& target, const std::string& inputs, in
          inputs + R"(], "outputs": [)" + outputs + "]}}]}";
 }
 
-/// One call of a model: the status and the tensors that its handles have then.
-struct Call {
-  std::string failure;
-  std::vector<Handle> results;
-};
-
 Call call(const std::string& calls, const std::vector<ModelTensor*>& inputs,
           std::vector<std::int64_t> integers, std::size_t num_results) {
   const auto proxy = cpu_aoti::make_proxy(calls);
   INFO(proxy.text());
   REQUIRE(proxy.ok());
-  Call out;
   std::vector<ModelTensor*> tensors(inputs);
-  for (std::size_t i = 0; i < num_results; ++i) {
-    out.results.emplace_back();
-    REQUIRE(aoti::shims::aoti_torch_new_uninitialized_tensor(out.results.back().out()) == 0);
-    tensors.push_back(out.results.back().get());
-  }
+  Call out(num_results, tensors);
   TensorPool& pool = aoti::current_pool();
   const std::size_t live = pool.num_live();
   const auto failed = aoti::shims::aoti_torch_proxy_executor_call_function(
@@ -62,13 +52,6 @@ Call call(const std::string& calls, const std::vector<ModelTensor*>& inputs,
       static_cast<std::int32_t>(tensors.size()), tensors.data());
   CHECK(pool.num_live() == live);
   if (failed != 0) out.failure = pool.take_failure();
-  return out;
-}
-
-Handle tensor(const Shape& sizes, const Values& values, ScalarType type = ScalarType::Float,
-              const Shape& strides = {}) {
-  Handle out = make(sizes, type, strides);
-  for (std::size_t i = 0; i < values.size(); ++i) out.set(static_cast<std::int64_t>(i), values[i]);
   return out;
 }
 
@@ -312,11 +295,17 @@ TEST_CASE("an operator's number is in the description, or is left out", "[cpu_ao
              ContainsSubstring("argument 'scales_w' has the type as_float"));
 }
 
-TEST_CASE("steady calls of an operator allocate nothing", "[cpu_aoti]") {
-  Fixture fixture;
-  const auto proxy = cpu_aoti::make_proxy(
+/// The description of a call of the median along dimension 0.
+std::unique_ptr<const aoti::ProxyExecutor> median_of_columns() {
+  auto proxy = cpu_aoti::make_proxy(
       description("aten::median.dim", self + ", " + argument("dim", R"("as_int": 0)"), 2));
   REQUIRE(proxy.ok());
+  return *std::move(proxy);
+}
+
+TEST_CASE("steady calls of an operator allocate nothing", "[cpu_aoti]") {
+  Fixture fixture;
+  const auto proxy = median_of_columns();
   const Handle x = tensor({4}, {4, 1, 3, 2});
   std::size_t before = 0;
   for (int run = 0; run < 4; ++run) {
@@ -326,7 +315,7 @@ TEST_CASE("steady calls of an operator allocate nothing", "[cpu_aoti]") {
     REQUIRE(aoti::shims::aoti_torch_new_uninitialized_tensor(indices.out()) == 0);
     ModelTensor* const tensors[] = {x.get(), values.get(), indices.get()};
     const std::int64_t dim = 0;
-    REQUIRE((*proxy)->call(0, {&dim, 1}, tensors).ok());
+    REQUIRE(proxy->call(0, {&dim, 1}, tensors).ok());
     CHECK(values.at(0) == 2);
   }
   CHECK(allocations() == before);
@@ -341,23 +330,29 @@ TEST_CASE("a description is refused by call and argument", "[cpu_aoti]") {
     INFO(text);
     CHECK_THAT(refusal(text), ContainsSubstring("the description: is not JSON: parse error"));
   }
-  for (const std::string text : {"[]", "null", "{\"nodes\": {}}"}) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"[]", "the description: expected an object, found an array of 0"},
+      {"null", "the description: expected an object, found 'null'"},
+      {R"({"nodes": {}})", "the description: nodes: expected an array, found an object of 0"},
+      {R"({"nodes": [1]})", "the description: nodes[0]: expected an object, found '1'"},
+      {R"({"nodes": [{"node": {"target": 1}}]})",
+       "the description: nodes[0].node.target: expected a text, found '1'"},
+      {R"({"nodes": [{"node": {"target": "aten::median.dim"}}]})",
+       "call 0, aten::median.dim: inputs: is missing, expected an array"},
+  };
+  for (const auto& [text, expected] : rows) {
     INFO(text);
-    CHECK_THAT(refusal(text), ContainsSubstring("the description: expected an array 'nodes'"));
+    CHECK_THAT(refusal(text), ContainsSubstring(expected));
   }
-  CHECK_THAT(refusal(R"({"nodes": [1]})"), ContainsSubstring("call 0: expected an object 'node'"));
-  CHECK_THAT(refusal(R"({"nodes": [{"node": {"target": 1}}]})"),
-             ContainsSubstring("call 0: expected a text 'target'"));
-  CHECK_THAT(refusal(R"({"nodes": [{"node": {"target": "aten::median.dim"}}]})"),
-             ContainsSubstring("call 0, aten::median.dim: expected an array 'inputs'"));
   CHECK_THAT(refusal(median(self)), ContainsSubstring("has no argument 'dim'"));
   CHECK_THAT(refusal(median(dim + ", " + self)),
              ContainsSubstring("argument 'self' is behind a later one"));
   CHECK_THAT(refusal(median(self + ", " + dim + ", " + dim)), ContainsSubstring("there twice"));
   CHECK_THAT(refusal(median(self + ", " + dim, 1)),
              ContainsSubstring("expected 2 tensors as outputs, found 1"));
-  CHECK_THAT(refusal(median(self + ", " + dim + R"(, {"name": "keepdim", "arg": {}})")),
-             ContainsSubstring("expected one value for argument 'keepdim'"));
+  CHECK_THAT(
+      refusal(median(self + ", " + dim + R"(, {"name": "keepdim", "arg": {}})")),
+      ContainsSubstring("inputs[2].arg: expected an object with one member, found an object of 0"));
   CHECK_THAT(
       refusal(median(self + ", " + argument("dim", R"("as_float": 0.0)")), Error::NotSupported),
       ContainsSubstring("argument 'dim' has the type as_float"));
@@ -411,19 +406,17 @@ TEST_CASE("a description that is too deep, too large or has a key twice is refus
 
 TEST_CASE("a call that does not fit its description is refused", "[cpu_aoti]") {
   Fixture fixture;
-  const auto proxy = cpu_aoti::make_proxy(
-      description("aten::median.dim", self + ", " + argument("dim", R"("as_int": 0)"), 2));
-  REQUIRE(proxy.ok());
+  const auto proxy = median_of_columns();
   const Handle x = tensor({4}, {4, 1, 3, 2});
   ModelTensor* const one = x.get();
-  CHECK_THAT(std::string((*proxy)->call(1, {}, {&one, 1}).text()),
+  CHECK_THAT(std::string(proxy->call(1, {}, {&one, 1}).text()),
              ContainsSubstring("number 1: the description has 1"));
-  CHECK_THAT(std::string((*proxy)->call(0, {}, {&one, 1}).text()),
+  CHECK_THAT(std::string(proxy->call(0, {}, {&one, 1}).text()),
              ContainsSubstring("expected 1 integers and 1 + 2 tensors, the model passes 0 and 1"));
   CHECK(aoti::shims::aoti_torch_proxy_executor_call_function(nullptr, 0, 0, nullptr, 0, nullptr) ==
         1);
   CHECK_THAT(fixture.pool.take_failure(), ContainsSubstring("no description of calls"));
-  CHECK(aoti::shims::aoti_torch_proxy_executor_call_function(proxy->get(), -1, 0, nullptr, 0,
+  CHECK(aoti::shims::aoti_torch_proxy_executor_call_function(proxy.get(), -1, 0, nullptr, 0,
                                                              nullptr) == 1);
 }
 

@@ -109,4 +109,15 @@ struct Resident {
   std::unique_ptr<host::Method> method;
 };
 
+/// A method like that, on a stream of the application.
+struct OnStream {
+  explicit OnStream(bool host_input = false) : model(host, host_input) {
+    REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
+  }
+
+  CudaHost host;
+  AppStream stream;
+  Resident model;
+};
+
 }  // namespace tenon::test

@@ -27,11 +27,9 @@ TEST_CASE("programs of each payload generation run, with their weights and their
           "[cuda][D10][D19]") {
   const int generation = GENERATE(1, 2, 3);
   CudaHost host;
-  const auto method = host.load({.generation = generation});
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.generation = generation});
   for (int i = 0; i < 3; ++i) {
-    const auto out = run(**method, static_cast<float>(i));
+    const auto out = run(*method, static_cast<float>(i));
     INFO(out.text() << misuses());
     REQUIRE(out.ok());
     CHECK(out->weight == 3.0f);
@@ -43,11 +41,10 @@ TEST_CASE("programs of each payload generation run, with their weights and their
 
 TEST_CASE("the second run of a static shape only enqueues work", "[cuda]") {
   CudaHost host;
-  const auto method = host.load({});
-  REQUIRE(method.ok());
-  REQUIRE(run(**method, 1).ok());
+  const auto method = host.load_ok({});
+  REQUIRE(run(*method, 1).ok());
   const long before = count_calls("cuMemAlloc");
-  for (int i = 0; i < 10; ++i) REQUIRE(run(**method, 1).ok());
+  for (int i = 0; i < 10; ++i) REQUIRE(run(*method, 1).ok());
   CHECK(count_calls("cuMemAlloc") == before);
   CHECK(count_calls("cuMemFree") == 0);
 }
@@ -55,14 +52,12 @@ TEST_CASE("the second run of a static shape only enqueues work", "[cuda]") {
 TEST_CASE("programs that ExecuTorch's exporter made load, run and unload", "[cuda][D7]") {
   const std::string name = GENERATE("cuda_addmul", "cuda_mlp");
   CudaHost host;
-  const auto method = host.load_fixture(name);
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_fixture_ok(name);
   const long num_launches = count_calls("cuLaunchKernel") + count_calls("cuLaunchKernelEx");
-  const ZeroInputs inputs(**method);
+  const ZeroInputs inputs(*method);
   REQUIRE(inputs.status.ok());
   for (int i = 0; i < 3; ++i) {
-    const Status status = (*method)->execute();
+    const Status status = method->execute();
     INFO(status.text() << misuses());
     REQUIRE(status.ok());
   }
@@ -76,19 +71,16 @@ TEST_CASE("programs that ExecuTorch's exporter made load, run and unload", "[cud
 TEST_CASE("a thousand loads leave nothing on the device", "[cuda][D7]") {
   CudaHost host;
   for (int i = 0; i < rounds(1000); ++i) {
-    const auto method = host.load({.generation = i % 3 + 1});
-    REQUIRE(method.ok());
-    REQUIRE(run(**method, 1).ok());
+    const auto method = host.load_ok({.generation = i % 3 + 1});
+    REQUIRE(run(*method, 1).ok());
   }
   CHECK(cuda().live().blocks == 0);
 }
 
 TEST_CASE("a model works on the device that its program names", "[cuda][D9]") {
   CudaHost host;
-  const auto method = host.load({.target_device = "CUDA:1"});
-  INFO(method.text());
-  REQUIRE(method.ok());
-  const auto out = run(**method, 1);  // The stand-in refuses streams of the other device.
+  const auto method = host.load_ok({.target_device = "CUDA:1"});
+  const auto out = run(*method, 1);  // The stand-in refuses streams of the other device.
   INFO(out.text() << misuses());
   REQUIRE(out.ok());
   CHECK(out->state == 10.0f);
@@ -145,11 +137,10 @@ TEST_CASE("delegates share weights of the same bytes with the option", "[cuda][D
   auto second = host.load(parts, options, "decode");
   REQUIRE((first.ok() && second.ok()));
   CHECK(cuda().live().nbytes - one == (shares ? 64u : 128u));  // The states are apart.
-  auto other = host.load({.weight = 4}, options);
-  REQUIRE(other.ok());
+  auto other = host.load_ok({.weight = 4}, options);
   first->reset();
   CHECK(run(**second, 1)->weight == 3.0f);
-  CHECK(run(**other, 1)->weight == 4.0f);
+  CHECK(run(*other, 1)->weight == 4.0f);
 }
 
 TEST_CASE("a delegate writes to the log how much memory it had", "[cuda]") {
@@ -171,19 +162,18 @@ TEST_CASE("sessions keep states of their own over one set of weights", "[cuda][T
   CudaHost host;
   Options options;
   if (as_graph) options.push_back(option("enable_cuda_graph_for_method", std::string("forward")));
-  const auto method = host.load({.generation = generation}, options);
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.generation = generation}, options);
   const auto before = cuda().live().nbytes;
-  auto session = (*method)->create_session();
+  auto session = method->create_session();
   INFO(session.text());
   REQUIRE(session.ok());
   CHECK(cuda().live().nbytes - before == 64u);
   for (int i = 0; i < 8; ++i) {
     const auto x = static_cast<float>(i);
-    (*method)->use_session(session->get());
-    const auto in_session = run(**method, x);
-    (*method)->use_session(nullptr);
-    const auto own = run(**method, x + 100);
+    method->use_session(session->get());
+    const auto in_session = run(*method, x);
+    method->use_session(nullptr);
+    const auto own = run(*method, x + 100);
     REQUIRE((in_session.ok() && own.ok()));
     CHECK(in_session->state == (i == 0 ? 10.0f : x - 1));
     CHECK(own->state == (i == 0 ? 10.0f : x + 99));
@@ -195,9 +185,7 @@ TEST_CASE("sessions upload their states and no weights", "[cuda][TN-SES-1]") {
   constexpr std::uint64_t of_state = 64;
   const int generation = GENERATE(1, 2, 3);
   CudaHost host;
-  const auto method = host.load({.generation = generation});
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.generation = generation});
   const auto uploaded = [] {
     std::uint64_t out = 0;
     for (long i = 0; i < cuda().num_calls(); ++i) {
@@ -211,7 +199,7 @@ TEST_CASE("sessions upload their states and no weights", "[cuda][TN-SES-1]") {
   CHECK(first >= 2 * of_state);  // The weight is as large.
   std::vector<std::unique_ptr<host::Session>> sessions;
   for (std::uint64_t i = 1; i <= 4; ++i) {
-    auto session = (*method)->create_session();
+    auto session = method->create_session();
     INFO(session.text());
     REQUIRE(session.ok());
     sessions.push_back(*std::move(session));
@@ -236,16 +224,13 @@ TEST_CASE("two delegates on one shared stream are both right", "[cuda]") {
 
 TEST_CASE("a function that only the CUDA runtime has comes from there", "[cuda]") {
   CudaHost host;
-  const auto method = host.load({.model = "asks_the_runtime"});
-  INFO(method.text());
-  REQUIRE(method.ok());
-  CHECK(run(**method, 1).ok());
+  const auto method = host.load_ok({.model = "asks_the_runtime"});
+  CHECK(run(*method, 1).ok());
 }
 
 TEST_CASE("memory and devices are reported", "[cuda]") {
   CudaHost host;
-  const auto method = host.load({});
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({});
   const auto devices = host::list_devices(*host.backend());
   INFO(devices.text());
   REQUIRE(devices.ok());

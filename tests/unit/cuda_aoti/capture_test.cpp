@@ -93,25 +93,22 @@ constexpr std::int64_t large_size = 16;
 TEST_CASE("an application captures a run on its stream and launches the graph",
           "[cuda][TN-STR-3]") {
   const int mode = GENERATE(global_mode, relaxed_mode);
-  CudaHost host;
-  const AppStream stream;
-  const Resident model(host);
-  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
-  model.execute();
-  AppGraph graph(stream, mode);
-  model.execute();
+  OnStream on;
+  on.model.execute();
+  AppGraph graph(on.stream, mode);
+  on.model.execute();
   REQUIRE(graph.end() == 0);
   float state = 1;  // The state is the input of the run before.
   for (int i = 2; i < 6; ++i) {
-    model.x.fill(static_cast<float>(i));
+    on.model.x.fill(static_cast<float>(i));
     // A run of its own is as good as a launch.
     if (i % 2 == 0) {
       graph.launch();
     } else {
-      model.execute();
+      on.model.execute();
     }
-    CHECK(model.state.first() == state);
-    CHECK(model.weight.first() == 3.0f);
+    CHECK(on.model.state.first() == state);
+    CHECK(on.model.weight.first() == 3.0f);
     state = static_cast<float>(i);
   }
 }
@@ -161,17 +158,16 @@ TEST_CASE("a run that cannot be captured is refused, and the capture remains val
   }
   SECTION("with an output in the host's memory") {
     const AppBlock x(host.backend(), 4);
-    const auto method = host.load({.input_on_device = true});
-    REQUIRE(method.ok());
-    REQUIRE((*method)->set_stream("CudaBackend", stream.get()).ok());
-    REQUIRE((*method)->set_input(0, x.input(Resident::size)).ok());
-    REQUIRE(run_and_read(**method).ok());
+    const auto method = host.load_ok({.input_on_device = true});
+    REQUIRE(method->set_stream("CudaBackend", stream.get()).ok());
+    REQUIRE(method->set_input(0, x.input(Resident::size)).ok());
+    REQUIRE(run_and_read(*method).ok());
     AppGraph graph(stream, global_mode);
-    const Status status = (*method)->execute();
+    const Status status = method->execute();
     CHECK(status.error() == Error::NotSupported);
     CHECK_THAT(std::string(status.text()), ContainsSubstring("argument 1"));
     CHECK(graph.end() == 0);
-    CHECK(run_and_read(**method)->state == 4.0f);
+    CHECK(run_and_read(*method)->state == 4.0f);
   }
   SECTION("as the first run") {
     const Resident model(host);
@@ -188,16 +184,13 @@ TEST_CASE("a run that cannot be captured is refused, and the capture remains val
 
 TEST_CASE("a stream in capture is not replaced, and a delegate is destroyed without it",
           "[cuda][TN-STR-4]") {
-  CudaHost host;
-  const AppStream stream;
-  Resident model(host);
-  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
-  model.execute();
-  AppGraph graph(stream, relaxed_mode);
-  const Status status = model.method->set_stream("CudaBackend", nullptr);
+  OnStream on;
+  on.model.execute();
+  AppGraph graph(on.stream, relaxed_mode);
+  const Status status = on.model.method->set_stream("CudaBackend", nullptr);
   CHECK(status.error() == Error::NotSupported);
   CHECK_THAT(std::string(status.text()), ContainsSubstring("captures"));
-  model.method.reset();
+  on.model.method.reset();
   CHECK(graph.end() == 0);
 }
 
@@ -208,11 +201,9 @@ TEST_CASE("a delegate loads and runs and is destroyed while an application captu
   const AppStream stream;
   AppGraph graph(stream, mode);
   {
-    const auto method = host.load({.generation = 3, .model = "scratch"});
-    INFO(method.text() << misuses());
-    REQUIRE(method.ok());
+    const auto method = host.load_ok({.generation = 3, .model = "scratch"});
     for (const float x : {1.0f, 2.0f}) {
-      const auto out = run(**method, x);
+      const auto out = run(*method, x);
       INFO(out.text() << misuses());
       REQUIRE(out.ok());
       CHECK(out->weight == 3.0f);

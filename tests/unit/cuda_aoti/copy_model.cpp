@@ -6,26 +6,15 @@
 // The model: input x, weight w and state s, all float32 [16]; y0 = w, y1 = s, and then s = x.
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <string>
 
-using Tensor = struct TensorObject*;
+#include "unit/aoti/compiled_model.hpp"
+
 using Guard = struct GuardObject*;
 
 extern "C" {
-std::int32_t aoti_torch_dtype_float32();
-std::int32_t aoti_torch_device_type_cuda();
-std::int32_t aoti_torch_delete_tensor_object(Tensor);
-std::int32_t aoti_torch_new_tensor_handle(Tensor, Tensor*);
-std::int32_t aoti_torch_get_data_ptr(Tensor, void**);
 std::int32_t aoti_torch_get_numel(Tensor, std::int64_t*);
-std::int32_t aoti_torch_empty_strided(std::int64_t, const std::int64_t*, const std::int64_t*,
-                                      std::int32_t, std::int32_t, std::int32_t, Tensor*);
-std::int32_t aoti_torch_create_tensor_from_blob_v2(void*, std::int64_t, const std::int64_t*,
-                                                   const std::int64_t*, std::int64_t, std::int32_t,
-                                                   std::int32_t, std::int32_t, Tensor*,
-                                                   std::int32_t, const std::uint8_t*, std::int64_t);
 std::int32_t aoti_torch_create_cuda_stream_guard(void*, std::int32_t, Guard*);
 std::int32_t aoti_torch_delete_cuda_stream_guard(Guard);
 std::int32_t aoti_torch_get_current_cuda_stream(std::int32_t, void**);
@@ -52,25 +41,11 @@ std::int32_t aoti_torch_cuda_int8_plain_mm(Tensor, Tensor, Tensor, Tensor, std::
 
 namespace {
 
-thread_local std::string last_error;
 constexpr std::size_t nbytes = 64;
 constexpr std::int64_t size = 16;
 constexpr std::int64_t stride = 1;
 
-void check(int failed, const char* what) {
-  if (failed != 0) throw std::runtime_error(std::string(what) + " failed in the model");
-}
-
-template <class Body>
-std::int32_t guard(Body body) {
-  try {
-    body();
-    return 0;
-  } catch (const std::exception& thrown) {
-    last_error = thrown.what();
-    return 1;
-  }
-}
+}  // namespace
 
 struct Container {
   int device = 0;
@@ -88,6 +63,8 @@ struct Container {
     if (blob) cudaFree(blob);
   }
 };
+
+namespace {
 
 void* data(Tensor tensor) {
   void* out = nullptr;
@@ -130,8 +107,6 @@ struct StreamGuard {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, std::size_t,
                                                               const char* device, const char*) {
   return guard([&] {
@@ -146,10 +121,6 @@ EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, s
 }
 EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
   return guard([&] { delete container; });
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumInputs(Container*, std::size_t* out) {
-  *out = 1;
-  return 0;
 }
 EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
   *out = 2;
@@ -201,17 +172,13 @@ EXPORT std::int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container
   });
 }
 
-struct Entry {
-  const char* name;
-  Tensor tensor;
-};
 EXPORT std::int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
-    Container* container, const Entry* entries, std::size_t count, bool, bool) {
+    Container* container, const ConstantPair* pairs, std::size_t count, bool, bool) {
   return guard([&] {
     for (std::size_t i = 0; i < count; ++i) {
       Tensor mine = nullptr;
-      check(aoti_torch_new_tensor_handle(entries[i].tensor, &mine), "new handle");
-      container->set(std::strcmp(entries[i].name, "model_w") == 0 ? 0 : 1, mine);
+      check(aoti_torch_new_tensor_handle(pairs[i].tensor, &mine), "new handle");
+      container->set(std::strcmp(pairs[i].name, "model_w") == 0 ? 0 : 1, mine);
     }
   });
 }
@@ -222,10 +189,7 @@ EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* contai
   return guard([&] {
     const Tensor x = inputs[0];
     inputs[0] = nullptr;
-    struct Release {
-      Tensor tensor;
-      ~Release() { aoti_torch_delete_tensor_object(tensor); }
-    } const release{x};
+    const Release release{x};
     const StreamGuard scope(stream, container->device);
     void* current = nullptr;
     check(aoti_torch_get_current_cuda_stream(container->device, &current), "current stream");
@@ -277,8 +241,4 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
                                                  void* proxy) {
   return AOTInductorModelContainerRunSingleThreaded(container, inputs, num_inputs, outputs,
                                                     num_outputs, stream, proxy);
-}
-EXPORT std::int32_t AOTInductorGetLastError(const char** out) {
-  *out = last_error.c_str();
-  return 0;
 }

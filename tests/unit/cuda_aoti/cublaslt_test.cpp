@@ -158,11 +158,9 @@ TEST_CASE("a model's products use cuBLASLt where the loader finds it, also in a 
   const bool as_graph = GENERATE(false, true);
   {
     CudaHost host;
-    const auto method = host.load({.model = "multiplies"}, as_graph ? with_graph : Options());
-    INFO(method.text());
-    REQUIRE(method.ok());
+    const auto method = host.load_ok({.model = "multiplies"}, as_graph ? with_graph : Options());
     for (int i = 0; i < 6; ++i) {
-      const auto out = run(**method, static_cast<float>(i));
+      const auto out = run(*method, static_cast<float>(i));
       INFO(out.text() << misuses() << host.log());
       REQUIRE(out.ok());
       CHECK(out->weight == 3.0f);
@@ -186,8 +184,7 @@ TEST_CASE("the option cublaslt turns it off, and other models do not open it", "
     REQUIRE(run(**method, 1).ok());
     CHECK(cublaslt().num_products() == 0);
     CHECK(cublaslt().num_live() == 0);
-    const auto copies = host.load({});
-    REQUIRE(copies.ok());
+    const auto copies = host.load_ok({});
     CHECK(cublaslt().num_live() == 0);
   }
 }
@@ -221,10 +218,8 @@ TEST_CASE("a cuBLASLt of the system that cannot be used is logged once", "[cuda]
   CudaHost host;
   cublaslt().set_version(140000);
   for (int i = 0; i < 2; ++i) {
-    const auto method = host.load({.model = "multiplies"});
-    INFO(method.text());
-    REQUIRE(method.ok());
-    REQUIRE(run(**method, 1).ok());
+    const auto method = host.load_ok({.model = "multiplies"});
+    REQUIRE(run(*method, 1).ok());
   }
   CHECK(cublaslt().num_products() == 0);
   const std::string text = "large products run without cuBLASLt: libcublasLt.so.13: expected";

@@ -225,7 +225,23 @@ class CudaHost {
     return host::Method::load(std::move(program), method, std::move(options));
   }
 
+  /// A method whose load succeeds.
+  [[nodiscard]] std::unique_ptr<host::Method> load_ok(const CudaParts& parts,
+                                                      Options options = {}) {
+    return checked(load(parts, std::move(options)));
+  }
+  [[nodiscard]] std::unique_ptr<host::Method> load_fixture_ok(const std::string& name,
+                                                              Options options = {}) {
+    return checked(load_fixture(name, std::move(options)));
+  }
+
  private:
+  static std::unique_ptr<host::Method> checked(Result<std::unique_ptr<host::Method>> loaded) {
+    INFO(loaded.text() << misuses());
+    REQUIRE(loaded.ok());
+    return *std::move(loaded);
+  }
+
   std::string log_;
   std::mutex log_mutex_;  // Plugins log from any thread.
   std::unique_ptr<host::BackendRegistry> registry_ = std::make_unique<host::BackendRegistry>(

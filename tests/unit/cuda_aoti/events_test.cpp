@@ -3,8 +3,6 @@
 // Asynchronous runs and their events. The stand-in does work only when a call waits for it, so what
 // is started remains undone until something waits, and reading too early shows old numbers.
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,8 +12,8 @@
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
 #include "support/event_calls.hpp"
+#include "support/method_calls.hpp"
 #include "tenon/abi/extensions/events.h"
-#include "tenon/host/async.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -60,10 +58,7 @@ struct TwoDelegates {
     REQUIRE(program.ok());
     host::MethodOptions options;
     options.registry = &host.registry();
-    options.executor = [this](std::function<void()> task) {
-      tasks.push_back(std::move(task));
-      return ok();
-    };
+    options.executor = runs.executor();
     auto loaded = host::Method::load(*std::move(program), "forward", std::move(options));
     INFO(loaded.text());
     REQUIRE(loaded.ok());
@@ -78,22 +73,11 @@ struct TwoDelegates {
   }
 
   void start() {
-    const Status status =
-        method->execute_async([this](Status outcome) { outcomes.push_back(std::move(outcome)); });
+    const Status status = runs.start(*method);
     INFO(status.text() << misuses());
     REQUIRE(status.ok());
   }
-  Status finish() {
-    while (!tasks.empty()) {
-      const auto task = std::move(tasks.front());
-      tasks.pop_front();
-      task();
-    }
-    REQUIRE(outcomes.size() == 1);
-    Status out = std::move(outcomes.front());
-    outcomes.clear();
-    return out;
-  }
+  Status finish() { return runs.finish(); }
   /// A block's first number as it is now, without waiting for anything.
   static float now(const AppBlock& block) {
     float out = 0;
@@ -104,8 +88,7 @@ struct TwoDelegates {
   std::vector<std::byte> host_x = filled(1, 64);
   AppBlock x;
   AppBlock first_weight, first_state, second_weight, second_state;
-  std::deque<std::function<void()>> tasks;
-  std::vector<Status> outcomes;
+  StartedRuns runs;
   std::unique_ptr<host::Method> method;
 };
 
@@ -230,8 +213,7 @@ TEST_CASE("a call of the driver that fails in an asynchronous run leaves nothing
     TwoDelegates model(host, true);
     INFO("call " << index);
     cuda().fail_at(index, 2);
-    const Status started = model.method->execute_async(
-        [&model](Status outcome) { model.outcomes.push_back(std::move(outcome)); });
+    const Status started = model.runs.start(*model.method);
     REQUIRE(started.ok());
     const Status outcome = model.finish();
     const bool has_failed = cuda().failed_call() != nullptr;

@@ -21,10 +21,9 @@ const Options as_graph = {option("enable_cuda_graph_for_method", std::string("ot
 TEST_CASE("a graph is captured after three runs and replayed with the same numbers", "[cuda]") {
   const int generation = GENERATE(1, 2, 3);
   CudaHost host;
-  const auto method = host.load({.generation = generation}, as_graph);
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.generation = generation}, as_graph);
   for (int i = 0; i < 8; ++i) {
-    const auto out = run(**method, static_cast<float>(i));
+    const auto out = run(*method, static_cast<float>(i));
     INFO(out.text() << misuses());
     REQUIRE(out.ok());
     CHECK(out->weight == 3.0f);
@@ -57,14 +56,12 @@ TEST_CASE("a graph is captured again when an input on the device first has anoth
   CudaHost host;
   const AppBlock first(host.backend(), 1);
   auto second = std::make_unique<AppBlock>(host.backend(), 2);
-  const auto method = host.load({.input_on_device = true}, as_graph);
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.input_on_device = true}, as_graph);
   static constexpr std::int64_t size = 16;
   float state = 10;  // The next run reads the input of the previous one.
   const auto run_with = [&](const AppBlock& block, float value, const Graphs& expected) {
-    REQUIRE((*method)->set_input(0, block.input(size)).ok());
-    const auto out = run_and_read(**method);
+    REQUIRE(method->set_input(0, block.input(size)).ok());
+    const auto out = run_and_read(*method);
     INFO(out.text() << misuses());
     REQUIRE(out.ok());
     CHECK(out->weight == 3.0f);
@@ -91,16 +88,14 @@ TEST_CASE("two addresses of an input that alternate are one graph", "[cuda]") {
   CudaHost host;
   const AppBlock first(host.backend(), 1);
   const AppBlock second(host.backend(), 2);
-  const auto method = host.load({.input_on_device = true}, as_graph);
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.input_on_device = true}, as_graph);
   static constexpr std::int64_t size = 16;
   float state = 10;
   const int num_runs = 4 + 20;
   for (int i = 0; i < num_runs; ++i) {
     const bool is_second = i >= num_same && i % 2 == 1;
-    REQUIRE((*method)->set_input(0, (is_second ? second : first).input(size)).ok());
-    const auto out = run_and_read(**method);
+    REQUIRE(method->set_input(0, (is_second ? second : first).input(size)).ok());
+    const auto out = run_and_read(*method);
     INFO(i << ": " << out.text() << misuses());
     REQUIRE(out.ok());
     CHECK(out->state == state);
@@ -114,16 +109,14 @@ TEST_CASE("a graph is captured again when an input has another shape", "[cuda]")
   const bool on_device = GENERATE(false, true);
   CudaHost host;
   const AppBlock block(host.backend(), 7);
-  const auto method = host.load({.input_on_device = on_device, .is_dynamic = true}, as_graph);
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.input_on_device = on_device, .is_dynamic = true}, as_graph);
   bool is_first = true;
   const auto run_with = [&](const std::int64_t& size, const Graphs& expected) {
-    if (on_device) REQUIRE((*method)->set_input(0, block.input(size)).ok());
-    const auto out = on_device ? run_and_read(**method) : run(**method, 7, size);
+    if (on_device) REQUIRE(method->set_input(0, block.input(size)).ok());
+    const auto out = on_device ? run_and_read(*method) : run(*method, 7, size);
     INFO(out.text() << misuses());
     REQUIRE(out.ok());
-    CHECK((*method)->output(0).as.tensor->dl.shape[0] == size);
+    CHECK(method->output(0).as.tensor->dl.shape[0] == size);
     CHECK(out->weight == 3.0f);
     CHECK(out->state == (std::exchange(is_first, false) ? 10.0f : 7.0f));
     CHECK(graphs() == expected);
@@ -142,12 +135,10 @@ TEST_CASE("a graph is captured again when an input has another shape", "[cuda]")
 TEST_CASE("programs that ExecuTorch's exporter made replay", "[cuda]") {
   const std::string name = GENERATE("cuda_addmul", "cuda_mlp");
   CudaHost host;
-  const auto method = host.load_fixture(name, as_graph);
-  INFO(method.text());
-  REQUIRE(method.ok());
-  const ZeroInputs inputs(**method);
+  const auto method = host.load_fixture_ok(name, as_graph);
+  const ZeroInputs inputs(*method);
   REQUIRE(inputs.status.ok());
-  for (int i = 0; i < 6; ++i) REQUIRE((*method)->execute().ok());
+  for (int i = 0; i < 6; ++i) REQUIRE(method->execute().ok());
   CHECK(count_calls("cuGraphLaunch") == 3);
   CHECK(count_calls("cuStreamBeginCapture") == 1);
 }
@@ -164,10 +155,9 @@ TEST_CASE("a method that is not listed runs without a graph", "[cuda]") {
 TEST_CASE("a model that cannot be captured runs without a graph, and its stream is usable",
           "[cuda][D20]") {
   CudaHost host;
-  const auto method = host.load({.model = "waits"}, as_graph);
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.model = "waits"}, as_graph);
   for (int i = 0; i < 8; ++i) {
-    const auto out = run(**method, static_cast<float>(i));
+    const auto out = run(*method, static_cast<float>(i));
     INFO(out.text() << misuses());
     REQUIRE(out.ok());
     CHECK(out->state == (i == 0 ? 10.0f : static_cast<float>(i - 1)));
@@ -180,13 +170,12 @@ TEST_CASE("a model that cannot be captured runs without a graph, and its stream 
 
 TEST_CASE("a graph does not run on the caller's stream", "[cuda][TN-STR-1]") {
   CudaHost host;
-  const auto method = host.load({}, as_graph);
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({}, as_graph);
   int not_a_stream = 0;
-  const Status status = (*method)->set_stream("CudaBackend", &not_a_stream);
+  const Status status = method->set_stream("CudaBackend", &not_a_stream);
   CHECK(status.error() == Error::NotSupported);
   CHECK_THAT(std::string(status.text()), ContainsSubstring("CUDA graph"));
-  CHECK(run(**method, 1).ok());
+  CHECK(run(*method, 1).ok());
 }
 
 TEST_CASE("a run is enqueued on the caller's stream, and later on its own",

@@ -93,23 +93,20 @@ TEST_CASE("runs of one size allocate once", "[cuda]") {
 
 TEST_CASE("a model whose working memory grows with its input gives it back", "[cuda]") {
   CudaHost host;
-  const auto method = host.load({.model = "scratch", .is_dynamic = true});
-  INFO(method.text());
-  REQUIRE(method.ok());
-  REQUIRE(run(**method, 1, 16).ok());
+  const auto method = host.load_ok({.model = "scratch", .is_dynamic = true});
+  REQUIRE(run(*method, 1, 16).ok());
   CHECK(cuda().live().reserved >= 16 * mib);
-  REQUIRE(run(**method, 1, 2).ok());
-  REQUIRE(run(**method, 1, 2).ok());  // What was freed in the run's order is free after it.
+  REQUIRE(run(*method, 1, 2).ok());
+  REQUIRE(run(*method, 1, 2).ok());  // What was freed in the run's order is free after it.
   CHECK(cuda().live().reserved < 4 * mib);
 }
 
 TEST_CASE("free memory is kept up to the release threshold", "[cuda]") {
   CudaHost host;
   const Options options = {option("memory_pool_release_threshold", std::int64_t{64 * mib})};
-  const auto method = host.load({.model = "scratch", .is_dynamic = true}, options);
-  REQUIRE(method.ok());
-  REQUIRE(run(**method, 1, 16).ok());
-  REQUIRE(run(**method, 1, 2).ok());
+  const auto method = host.load_ok({.model = "scratch", .is_dynamic = true}, options);
+  REQUIRE(run(*method, 1, 16).ok());
+  REQUIRE(run(*method, 1, 2).ok());
   CHECK(cuda().live().reserved >= 16 * mib);
   CHECK(count_calls("cuMemPoolSetAttribute") == 1);
   const auto negative = host.load({}, {option("memory_pool_release_threshold", std::int64_t{-1})});
@@ -187,13 +184,12 @@ TEST_CASE("a block belongs to the stream that it was freed on", "[cuda]") {
 TEST_CASE("running out of device memory is reported as such", "[cuda]") {
   const bool has_pools = GENERATE(true, false);
   CudaHost host(machine_with(4 * mib, has_pools));
-  const auto method = host.load({.model = "scratch", .is_dynamic = true});
-  REQUIRE(method.ok());
-  const auto out = run(**method, 1, 16);
+  const auto method = host.load_ok({.model = "scratch", .is_dynamic = true});
+  const auto out = run(*method, 1, 16);
   CHECK(out.error() == Error::MemoryAllocationFailed);
   CHECK_THAT(std::string(out.text()),
              ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
-  CHECK(run(**method, 1, 2).ok());  // The delegate is usable.
+  CHECK(run(*method, 1, 2).ok());  // The delegate is usable.
 }
 
 TEST_CASE("memory that another interface exported is an input and an output of a method",
@@ -206,13 +202,12 @@ TEST_CASE("memory that another interface exported is an input and an output of a
   INFO(in.text() << out.text() << misuses());
   REQUIRE((in.ok() && out.ok()));
   const AppBlock weight(host.backend(), 0);
-  const auto method = host.load({.input_on_device = true, .outputs_on_device = true});
-  REQUIRE(method.ok());
-  REQUIRE((*method)->set_input(0, {ScalarType::Float, {&size, 1}, in->bytes(), in->device()}).ok());
-  REQUIRE((*method)->set_output(0, weight.bytes(), AppBlock::device).ok());
-  REQUIRE((*method)->set_output(1, out->bytes(), out->device()).ok());
+  const auto method = host.load_ok({.input_on_device = true, .outputs_on_device = true});
+  REQUIRE(method->set_input(0, {ScalarType::Float, {&size, 1}, in->bytes(), in->device()}).ok());
+  REQUIRE(method->set_output(0, weight.bytes(), AppBlock::device).ok());
+  REQUIRE(method->set_output(1, out->bytes(), out->device()).ok());
   const auto state = [&] {
-    REQUIRE((*method)->execute().ok());
+    REQUIRE(method->execute().ok());
     static_cast<void>(weight.first());  // Waits for the device.
     return read_le<float>(std::span(exported.bytes, Exported::nbytes).subspan(4096, 4));
   };

@@ -34,15 +34,12 @@ long waits_for(const void* stream, long first = 0) {
 
 TEST_CASE("a run on the caller's stream with all on the device is enqueued and not waited for",
           "[cuda][TN-STR-3]") {
-  CudaHost host;
-  const AppStream stream;
-  const Resident model(host);
-  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
-  for (int i = 0; i < 3; ++i) model.execute();
-  CHECK(waits_for(stream.get()) == 0);
+  OnStream on;
+  for (int i = 0; i < 3; ++i) on.model.execute();
+  CHECK(waits_for(on.stream.get()) == 0);
   // Copies for the application are made after all of it.
-  CHECK(model.weight.first() == 3.0f);
-  CHECK(model.state.first() == 1.0f);
+  CHECK(on.model.weight.first() == 3.0f);
+  CHECK(on.model.state.first() == 1.0f);
 }
 
 TEST_CASE("what was enqueued on one stream comes before what is enqueued on the next",
@@ -69,18 +66,15 @@ TEST_CASE("what was enqueued on one stream comes before what is enqueued on the 
 
 TEST_CASE("inputs in the host's memory are read when a run on the caller's stream returns",
           "[cuda][TN-STR-2]") {
-  CudaHost host;
-  const AppStream stream;
-  const Resident model(host, true);
-  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
+  OnStream on(true);
   auto bytes = filled(5, 64);
-  REQUIRE(model.method->set_input(0, {ScalarType::Float, {&Resident::size, 1}, bytes}).ok());
-  model.execute();
-  CHECK(waits_for(stream.get()) == 1);
+  REQUIRE(on.model.method->set_input(0, {ScalarType::Float, {&Resident::size, 1}, bytes}).ok());
+  on.model.execute();
+  CHECK(waits_for(on.stream.get()) == 1);
   const auto other = filled(6, 64);
   std::memcpy(bytes.data(), other.data(), bytes.size());
-  model.execute();
-  CHECK(model.state.first() == 5.0f);
+  on.model.execute();
+  CHECK(on.model.state.first() == 5.0f);
 }
 
 TEST_CASE("outputs in the host's memory are complete when a run on the caller's stream returns",
@@ -88,12 +82,11 @@ TEST_CASE("outputs in the host's memory are complete when a run on the caller's 
   CudaHost host;
   const AppStream stream;
   const AppBlock x(host.backend(), 4);
-  const auto method = host.load({.input_on_device = true});
-  REQUIRE(method.ok());
-  REQUIRE((*method)->set_stream("CudaBackend", stream.get()).ok());
-  REQUIRE((*method)->set_input(0, x.input(Resident::size)).ok());
-  CHECK(run_and_read(**method)->state == 10.0f);
-  CHECK(run_and_read(**method)->state == 4.0f);
+  const auto method = host.load_ok({.input_on_device = true});
+  REQUIRE(method->set_stream("CudaBackend", stream.get()).ok());
+  REQUIRE(method->set_input(0, x.input(Resident::size)).ok());
+  CHECK(run_and_read(*method)->state == 10.0f);
+  CHECK(run_and_read(*method)->state == 4.0f);
   CHECK(waits_for(stream.get()) == 2);
 }
 
@@ -110,17 +103,14 @@ TEST_CASE("a stream is not used after the delegate has another", "[cuda][TN-STR-
 }
 
 TEST_CASE("destroying a delegate waits for its work on the caller's stream", "[cuda][TN-STR-4]") {
-  CudaHost host;
-  const AppStream stream;
-  Resident model(host);
-  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
-  model.execute();
+  OnStream on;
+  on.model.execute();
   const long before = cuda().num_calls();
-  model.method.reset();
-  CHECK(waits_for(stream.get(), before) >= 1);
+  on.model.method.reset();
+  CHECK(waits_for(on.stream.get(), before) >= 1);
   for (long i = before; i < cuda().num_calls(); ++i) {
     const std::string_view name = cuda().call(i).name;
-    if (name == "cuStreamSynchronize" && cuda().call(i).stream == stream.get()) break;
+    if (name == "cuStreamSynchronize" && cuda().call(i).stream == on.stream.get()) break;
     CHECK(name != "cuMemFree");
   }
 }
@@ -136,16 +126,14 @@ TEST_CASE("an input that the application fills on the default stream is complete
   const AppBlock x(host.backend(), 1);
   const AppBlock one(host.backend(), 100);
   const AppBlock other(host.backend(), 200);
-  const auto method = host.load({.input_on_device = true}, options);
-  INFO(method.text());
-  REQUIRE(method.ok());
-  REQUIRE((*method)->set_input(0, x.input(Resident::size)).ok());
+  const auto method = host.load_ok({.input_on_device = true}, options);
+  REQUIRE(method->set_input(0, x.input(Resident::size)).ok());
   float state = 10;  // The state is the input of the run before.
   for (int i = 0; i < 8; ++i) {
     const AppBlock& source = i % 2 == 0 ? one : other;
     // As `kernel<<<1, 1>>>` would, and not waited for.
     app.copy_on(nullptr, x.bytes(), source.bytes());
-    const auto out = run_and_read(**method);
+    const auto out = run_and_read(*method);
     INFO(i << ": " << out.text() << misuses());
     REQUIRE(out.ok());
     CHECK(out->state == state);
@@ -263,9 +251,7 @@ TEST_CASE("a delegate's stream has the priority that the application asks for",
   const auto priority_with = [&](Priority priority, Options options = {}) -> long {
     cuda().reset();
     host.scheduling = {.priority = priority};
-    const auto method = host.load({}, std::move(options));
-    INFO(method.text());
-    REQUIRE(method.ok());
+    const auto method = host.load_ok({}, std::move(options));
     for (long i = 0; i < cuda().num_calls(); ++i) {
       const stand_in_cuda::Call call = cuda().call(i);
       if (std::string_view(call.name) == "cuStreamCreateWithPriority") {

@@ -76,28 +76,25 @@ TEST_CASE("weights go to the device through pinned memory with one wait at the e
 TEST_CASE("a model's weights are uploaded with one wait, and not read back", "[cuda]") {
   const int generation = GENERATE(1, 2, 3);
   CudaHost host;
-  const auto method = host.load({.generation = generation});
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({.generation = generation});
   CHECK(count_calls("cuStreamSynchronize") == 1);
   CHECK(count_calls("cuMemcpyDtoHAsync") == 0);
   CHECK(count_calls("cuMemcpyHtoDAsync") == 2);
   CHECK(cuda().live().host_blocks == 0);
   check_that_copies_are_pinned();
-  CHECK(run(**method, 1)->weight == 3.0f);
+  CHECK(run(*method, 1)->weight == 3.0f);
 }
 
 TEST_CASE("the constants of a model are one block", "[cuda]") {
   CudaHost host;
-  const auto method = host.load_fixture("cuda_mlp");
-  INFO(method.text());
-  REQUIRE(method.ok());
+  const auto method = host.load_fixture_ok("cuda_mlp");
   const ExportedProgram exported(TENON_TEST_FIXTURES "/cuda_mlp");
   const auto num_weights = static_cast<long>(exported.weights("forward").size());
   CHECK(num_weights > 2);
   const long num_planned = exported.planned_on_device(0) != 0 ? 1 : 0;
   CHECK(count_calls("cuMemAlloc") <= 1 + num_planned);
   CHECK(count_calls("cuMemcpyHtoDAsync") == num_weights + num_planned);
-  const auto session = (*method)->create_session();
+  const auto session = method->create_session();
   REQUIRE(session.ok());
   CHECK(count_calls("cuMemcpyHtoDAsync") == num_weights + num_planned);
 }
@@ -215,12 +212,10 @@ TEST_CASE("weights that are shared use the same pinned memory, and are read back
           "[cuda][D8]") {
   CudaHost host;
   const Options options = {option("weight_sharing_across_methods", true)};
-  const auto first = host.load({}, options);
-  REQUIRE(first.ok());
+  const auto first = host.load_ok({}, options);
   CHECK(count_calls("cuMemHostAlloc") == 2);
   CHECK(count_calls("cuMemcpyDtoHAsync") == 0);
-  const auto second = host.load({}, options);
-  REQUIRE(second.ok());
+  const auto second = host.load_ok({}, options);
   CHECK(count_calls("cuMemcpyDtoHAsync") == 1);
   CHECK(cuda().live().host_blocks == 0);
   check_that_copies_are_pinned();

@@ -52,10 +52,8 @@ TEST_CASE("of a program's libraries that for the device is loaded, and no other"
     CudaHost host({.num_devices = 1, .capability = choice.capability});
     const CudaParts parts = {.variants = choice.variants};
     CHECK(check_blob(host, parts).verdict != TENON_BLOB_INCOMPATIBLE);
-    const auto method = host.load(parts);
-    INFO(method.text());
-    REQUIRE(method.ok());
-    const auto out = run(**method, 1);
+    const auto method = host.load_ok(parts);
+    const auto out = run(*method, 1);
     INFO(out.text());
     REQUIRE(out.ok());
     CHECK(out->weight == 3.0f);
@@ -83,12 +81,10 @@ TEST_CASE(
     const auto check = check_blob(host, host::Program::open(file));
     const bool is_compiled = capability <= 80 || capability == 90;
     CHECK(check.verdict == (is_compiled ? TENON_BLOB_OPTIMAL : TENON_BLOB_USABLE));
-    const auto method = host.load_fixture("cuda_variants");
-    INFO(method.text());
-    REQUIRE(method.ok());
-    const ZeroInputs inputs(**method);
+    const auto method = host.load_fixture_ok("cuda_variants");
+    const ZeroInputs inputs(*method);
     REQUIRE(inputs.status.ok());
-    const Status status = (*method)->execute();
+    const Status status = method->execute();
     INFO(status.text() << misuses());
     REQUIRE(status.ok());
     CHECK(count_calls("cuModuleLoadData") == 1);

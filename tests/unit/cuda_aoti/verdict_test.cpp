@@ -144,16 +144,15 @@ TEST_CASE("code that the driver or the device refuses is an incompatible program
 TEST_CASE("a failure that ends CUDA for the process says so", "[cuda]") {
   const int code = GENERATE(214, 700, 716, 719);
   CudaHost host;
-  const auto method = host.load({});
-  REQUIRE(method.ok());
+  const auto method = host.load_ok({});
   cuda().fail_at(2, code);  // The allocation of its first tensor.
-  const auto out = run(**method, 1);
+  const auto out = run(*method, 1);
   cuda().fail_at(-1, 0);
   CHECK_FALSE(out.ok());
   CHECK_THAT(std::string(out.text()),
              ContainsSubstring("CUDA cannot be used in this process any more: restart it"));
   // Others do not.
   cuda().fail_at(2, 1);
-  CHECK_THAT(std::string(run(**method, 1).text()), !ContainsSubstring("restart"));
+  CHECK_THAT(std::string(run(*method, 1).text()), !ContainsSubstring("restart"));
   cuda().fail_at(-1, 0);
 }

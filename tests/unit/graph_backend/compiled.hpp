@@ -10,6 +10,7 @@
 #include "aot/preprocess.hpp"
 #include "support/catch.hpp"
 #include "support/edge_programs.hpp"
+#include "support/method_calls.hpp"
 #include "tenon/aot.hpp"
 #include "tenon/aot/compiler/emit/method_memory.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
@@ -105,18 +106,6 @@ inline std::unique_ptr<host::Method> load_ok(const aot::OwnedEdgeProgram& progra
   INFO(method.text());
   REQUIRE(method.ok());
   return *std::move(method);
-}
-
-inline Status set_floats(host::Method& method, std::size_t index, std::span<const float> values,
-                         const std::vector<std::int64_t>& sizes) {
-  return method.set_input(index,
-                          host::InputTensor{ScalarType::Float, sizes, std::as_bytes(values)});
-}
-
-inline std::vector<float> floats(const tenon_value& value) {
-  REQUIRE(value.kind == TENON_VALUE_TENSOR);
-  const Tensor<const float> tensor(*value.as.tensor);
-  return {tensor.begin(), tensor.end()};
 }
 
 /// Numbers as bytes of a parameter.

@@ -23,6 +23,7 @@
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/signatures.hpp"
+#include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -32,24 +33,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A plugin that needs the library next to it. Both have the permissions of an
-/// installed file.
-struct Companions {
-  Companions() {
-    fs::copy_file(TENON_TEST_HELLO_COMPANION, plugin);
-    fs::copy_file(TENON_TEST_COMPANION, library);
-    ::chmod(plugin.c_str(), 0644);
-    ::chmod(library.c_str(), 0644);
-  }
+struct HelloCompanions : Companions {
+  HelloCompanions()
+      : Companions(TENON_TEST_HELLO_COMPANION, "hello_companion.so", TENON_TEST_COMPANION) {}
   /// Another library of the name, in the place of the first.
   void replace_library() const {
     fs::copy_file(library, directory / "new.so");
     std::ofstream(directory / "new.so", std::ios::app | std::ios::binary) << "more";
     fs::rename(directory / "new.so", library);
   }
-  TemporaryDirectory directory;
-  fs::path plugin = directory / "hello_companion.so";
-  fs::path library = directory / "libcompanion.so";
 };
 
 /// The program `tenon-worker`, which does nothing but end.
@@ -113,7 +105,7 @@ fs::path make_isolated(const fs::path& plugin, host::WorkerSettings settings = {
 
 TEST_CASE("a worker maps no file of its plugin") {
   static_cast<void>(marked_process());
-  const Companions here;
+  const HelloCompanions here;
   const auto plugin = host::Plugin::load(here.plugin, {.isolation = isolates_all()});
   REQUIRE(run(plugin) == "right");
   const std::string maps = maps_of_workers();
@@ -128,7 +120,7 @@ TEST_CASE("later workers load what was checked, whatever is written to the files
       {true, TENON_TEST_HAS_SANDBOX ? host::WorkerProfile::strict : host::WorkerProfile::none}};
   for (const auto& [is_made, profile] : cases) {
     INFO(is_made << " " << worker_profile_name(profile));
-    const Companions here;
+    const HelloCompanions here;
     const host::WorkerSettings settings{.profile = profile, .own_worker = true};
     const auto plugin =
         is_made ? host::Plugin::load(make_isolated(here.plugin, settings))
@@ -153,7 +145,7 @@ TEST_CASE("later workers load what was checked, whatever is written to the files
 TEST_CASE("a library that is replaced before the first worker starts is refused") {
   for (const bool is_made : {false, true}) {
     INFO(is_made);
-    const Companions here;
+    const HelloCompanions here;
     const auto plugin = is_made ? host::Plugin::load(make_isolated(here.plugin))
                                 : host::Plugin::load(here.plugin, {.isolation = isolates_all()});
     REQUIRE(plugin.ok());
@@ -165,7 +157,7 @@ TEST_CASE("a library that is replaced before the first worker starts is refused"
 }
 
 TEST_CASE("a library that comes next to the plugin after the check is refused") {
-  const Companions here;
+  const HelloCompanions here;
   fs::rename(here.library, here.directory / "kept");
   const fs::path isolated = make_isolated(here.plugin);
   const auto plugin = host::Plugin::load(isolated);
@@ -177,7 +169,7 @@ TEST_CASE("a library that comes next to the plugin after the check is refused") 
 TEST_CASE("under a policy a worker loads libraries that were signed, and those of the signature") {
   TENON_TEST_NEEDS_SIGNER();
   const Signer signer;
-  const Companions here;
+  const HelloCompanions here;
   const auto policy = policy_of(signer);
   signer.sign_file(here.plugin);
   {
@@ -208,7 +200,7 @@ TEST_CASE("under a policy a worker loads libraries that were signed, and those o
 TEST_CASE("under a policy an isolated plugin whose run path leads elsewhere is refused") {
   TENON_TEST_NEEDS_SIGNER();
   const Signer signer;
-  const Companions here;
+  const HelloCompanions here;
   std::string bytes = content_of(here.plugin);
   const std::size_t at = bytes.find("$ORIGIN");
   REQUIRE(at != std::string::npos);
@@ -223,7 +215,7 @@ TEST_CASE("under a policy an isolated plugin whose run path leads elsewhere is r
 }
 
 TEST_CASE("the variable TENON_WORKER does not get around what the application says") {
-  const Companions here;
+  const HelloCompanions here;
   const TemporaryDirectory elsewhere;
   put_false_worker(elsewhere.path());
   const ::test::ScopedEnvironment variable(
@@ -259,7 +251,7 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
 }
 
 TEST_CASE("a program next to the plugin is not taken for the worker that the application chose") {
-  const Companions here;
+  const HelloCompanions here;
   put_false_worker(here.directory.path());
   CHECK(run(host::Plugin::load(here.plugin, {.isolation = isolates_all()})) == "right");
 }

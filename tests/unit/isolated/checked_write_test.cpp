@@ -62,7 +62,7 @@ TEST_CASE("memory is written as far as it can be, and read-only memory is a fail
   REQUIRE(file.ok());
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i % 251 + 1);
-  REQUIRE(isolated::write_at(file->get(), bytes, 64).ok());
+  REQUIRE(write_all(file->get(), bytes, 64));
   const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
   const Pages pages;
   CHECK(isolated::can_write(pages.data() + at, size) == (is_written && size >= 4));

@@ -131,30 +131,16 @@ TEST_CASE("what a plugin has started ends when the supervisor or its guard is ki
 
 TEST_CASE("what a plugin has started ends with the application, also when that is killed") {
   const EndAll later;
-  int ready[2];
-  REQUIRE(::pipe(ready) == 0);
-  static_cast<void>(marked_process());
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    try {
-      Application application(TENON_TEST_DIES);
-      const auto method = application.load(add_program, {{"Add", "starts", "daemon"}});
-      const char answer = method.ok() ? 'y' : 'n';
-      static_cast<void>(::write(ready[1], &answer, 1));
-      for (;;) ::pause();
-    } catch (const std::exception&) {
-      ::_exit(1);
-    }
-  }
-  ::close(ready[1]);
-  char answer = 0;
-  CHECK(::read(ready[0], &answer, 1) == 1);
-  CHECK(answer == 'y');
+  std::unique_ptr<host::Method> loaded;
+  const pid_t child = start_child(TENON_TEST_DIES, [&](Application& application) {
+    auto method = application.load(add_program, {{"Add", "starts", "daemon"}});
+    if (method.ok()) loaded = *std::move(method);
+    return loaded != nullptr;
+  });
+  REQUIRE(child > 0);
   CHECK(comes([] { return worker_processes().size() > processes_of_worker; }));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  ::close(ready[0]);
   CHECK(comes([] { return worker_processes().empty(); }));
 }
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,15 +28,25 @@ std::vector<float> sum_and(float more) {
 
 host::BackendOption keeps(const char* when) { return {"Add", "keeps", std::string(when)}; }
 
-TEST_CASE("bytes that an isolated plugin prepared are found by the next load") {
+/// An application whose methods may keep prepared bytes.
+struct Caching {
+  Caching() {
+    auto opened = host::PreparedCache::open(directory / "prepared");
+    REQUIRE(opened.ok());
+    cache.emplace(*std::move(opened));
+    options.prepared = &*cache;
+  }
+
   const TemporaryDirectory directory;
-  auto cache = host::PreparedCache::open(directory / "prepared");
-  REQUIRE(cache.ok());
-  Application application(TENON_TEST_USES_HOST);
+  std::optional<host::PreparedCache> cache;
+  Application application{TENON_TEST_USES_HOST};
   host::MethodOptions options;
-  options.prepared = &*cache;
+};
+
+TEST_CASE("bytes that an isolated plugin prepared are found by the next load") {
+  Caching caching;
   const auto run = [&](const char* when) {
-    auto method = application.load(add_program, {keeps(when)}, options);
+    auto method = caching.application.load(add_program, {keeps(when)}, caching.options);
     REQUIRE(std::string(method.text()) == "");
     auto got = add(**method);
     REQUIRE(std::string(got.text()) == "");
@@ -47,43 +58,33 @@ TEST_CASE("bytes that an isolated plugin prepared are found by the next load") {
 
   SECTION("also by an application that is started later") {
     Application later(TENON_TEST_USES_HOST);
-    auto method = later.load(add_program, {keeps("never")}, options);
+    auto method = later.load(add_program, {keeps("never")}, caching.options);
     REQUIRE(method.ok());
     // The isolated plugin is the same file, byte for byte.
     CHECK(*add(**method) == sum_and(1000));
   }
   SECTION("but not by another plugin, nor without a cache") {
-    auto method = application.load(add_program, {keeps("init")});
+    auto method = caching.application.load(add_program, {keeps("init")});
     REQUIRE(method.ok());
     CHECK(*add(**method) == sum);
   }
 }
 
 TEST_CASE("bytes may be stored when a delegate is destroyed") {
-  const TemporaryDirectory directory;
-  auto cache = host::PreparedCache::open(directory / "prepared");
-  REQUIRE(cache.ok());
-  Application application(TENON_TEST_USES_HOST);
-  host::MethodOptions options;
-  options.prepared = &*cache;
+  Caching caching;
   // More than a message of a lane has room for.
   const host::BackendOption size{"Add", "size", std::int64_t{1'000'000}};
-  REQUIRE(application.load(add_program, {keeps("destroy"), size}, options).ok());
-  auto method = application.load(add_program, {keeps("never"), size}, options);
+  REQUIRE(caching.application.load(add_program, {keeps("destroy"), size}, caching.options).ok());
+  auto method = caching.application.load(add_program, {keeps("never"), size}, caching.options);
   REQUIRE(method.ok());
   CHECK(*add(**method) == sum_and(1000));
 }
 
 TEST_CASE("a delegate that is loaded again in a new worker finds the bytes again") {
-  const TemporaryDirectory directory;
-  auto cache = host::PreparedCache::open(directory / "prepared");
-  REQUIRE(cache.ok());
-  Application application(TENON_TEST_USES_HOST);
-  host::MethodOptions options;
-  options.prepared = &*cache;
-  REQUIRE(application.load(add_program, {keeps("init")}, options).ok());
-  auto method = application.load(
-      add_program, {keeps("init"), {"Add", "isolated.restart", std::int64_t{1}}}, options);
+  Caching caching;
+  REQUIRE(caching.application.load(add_program, {keeps("init")}, caching.options).ok());
+  auto method = caching.application.load(
+      add_program, {keeps("init"), {"Add", "isolated.restart", std::int64_t{1}}}, caching.options);
   REQUIRE(method.ok());
   CHECK(*add(**method) == sum_and(1000));
   for (const pid_t each : worker_processes()) ::kill(each, SIGKILL);

@@ -6,7 +6,6 @@ usage: inspect_test.py SUPPORT_FOLDER TENON_INSPECT SCHEMA HELLO PROGRAM PLUGIN_
 """
 
 import json
-import pathlib
 import subprocess
 import sys
 import unittest

@@ -8,16 +8,14 @@ usage: isolate_test.py SUPPORT_FOLDER TENON_ISOLATE TENON_RUN HELLO KERNELS PROG
 
 import hashlib
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, environment  # noqa: E402
 
 tenon_isolate, tenon_run, hello, kernels, program, schema_file = sys.argv[2:8]
 inputs = pathlib.Path(program).parent
@@ -26,13 +24,10 @@ inputs = pathlib.Path(program).parent
 class Isolate(SchemaCase, unittest.TestCase):
     def setUp(self):
         self.use_schema(schema_file)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name).resolve()
+        self.make_folder()
 
     def run_program(self, program, *arguments, code=0, **variables):
-        environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")} | variables
-        done = subprocess.run([program, *map(str, arguments)], env=environment, capture_output=True, text=True,
+        done = subprocess.run([program, *map(str, arguments)], env=environment(**variables), capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -136,6 +139,38 @@ inline Result<std::vector<float>> add(host::Method& method, float first = 0) {
   return std::vector<float>(data, data + tensor.nbytes / sizeof(float));
 }
 inline const std::vector<float> sum{10, 21, 32, 43, 54, 65};
+
+/// Starts a child whose application loads a plugin, and waits until `is_ready(application)` has
+/// returned true there. The child remains until it is killed. -1 without a child: it did not come
+/// so far.
+template <class IsReady>
+pid_t start_child(const std::string& plugin, const IsReady& is_ready) {
+  int ready[2];
+  if (::pipe(ready) != 0) return -1;
+  // The mark of this process, not of the child.
+  static_cast<void>(marked_process());
+  const pid_t child = ::fork();
+  if (child < 0) return -1;
+  if (child == 0) {
+    try {
+      Application application(plugin);
+      const char answer = is_ready(application) ? 'y' : 'n';
+      static_cast<void>(::write(ready[1], &answer, 1));
+      for (;;) ::pause();
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  }
+  // Nothing to read is a child that has ended.
+  ::close(ready[1]);
+  char answer = 0;
+  const bool is_answered = ::read(ready[0], &answer, 1) == 1;
+  ::close(ready[0]);
+  if (is_answered && answer == 'y') return child;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return -1;
+}
 
 /// The descriptors of this process, by number and what they are.
 inline std::set<std::string> open_descriptors() {

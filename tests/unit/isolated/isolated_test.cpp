@@ -89,33 +89,17 @@ TEST_CASE("nothing is left of 200 loads") {
 }
 
 TEST_CASE("a worker ends with the application, also when that is killed") {
-  int ready[2];
-  REQUIRE(::pipe(ready) == 0);
-  // The mark of this process, not of the child.
-  static_cast<void>(marked_process());
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    try {
-      Application application(TENON_TEST_HELLO);
-      auto method = application.load(add_program);
-      const char answer = method.ok() && add(**method).ok() ? 'y' : 'n';
-      static_cast<void>(::write(ready[1], &answer, 1));
-      for (;;) ::pause();
-    } catch (const std::exception&) {
-      ::_exit(1);
-    }
-  }
-  // Nothing to read is a child that has ended.
-  ::close(ready[1]);
-  char answer = 0;
-  REQUIRE(::read(ready[0], &answer, 1) == 1);
-  CHECK(answer == 'y');
+  std::unique_ptr<host::Method> loaded;
+  const pid_t child = start_child(TENON_TEST_HELLO, [&](Application& application) {
+    auto method = application.load(add_program);
+    if (method.ok()) loaded = *std::move(method);
+    return loaded && add(*loaded).ok();
+  });
+  REQUIRE(child > 0);
   CHECK(worker_processes().size() == processes_of_worker);
   ::kill(child, SIGKILL);
   CHECK(becomes([&] { return worker_processes().empty(); }, 2s));
   ::waitpid(child, nullptr, 0);
-  ::close(ready[0]);
 }
 
 TEST_CASE("a child of fork cannot use the worker of its parent, and does not end it") {

@@ -63,6 +63,18 @@ struct Host {
   host::BackendRegistry registry;
 };
 
+std::unique_ptr<host::Method> load_add(const host::BackendRegistry& registry) {
+  const auto program = host::Program::open(add_program);
+  INFO(program.text());
+  REQUIRE(program.ok());
+  host::MethodOptions options;
+  options.registry = &registry;
+  auto method = host::Method::load(*program, "forward", std::move(options));
+  INFO(method.text());
+  REQUIRE(method.ok());
+  return *std::move(method);
+}
+
 TEST_CASE("a plugin whose file or backend a rule matches runs in a worker") {
   for (const std::string_view rules : {"hello*", "Add", "other=strict, Ad[a-d]", "*.so = none"}) {
     INFO(rules);
@@ -295,15 +307,9 @@ TEST_CASE("a plugin whose file is shortened runs on where it was copied") {
     }
     host::BackendRegistry registry(info);
     REQUIRE(registry.register_backend(plugin).ok());
-    const auto program = host::Program::open(add_program);
-    REQUIRE(program.ok());
-    host::MethodOptions options;
-    options.registry = &registry;
-    const auto method = host::Method::load(*program, "forward", std::move(options));
-    INFO(method.text());
-    REQUIRE(method.ok());
+    const auto method = load_add(registry);
     std::filesystem::resize_file(plugin, 0);
-    const auto got = add(**method);
+    const auto got = add(*method);
     INFO(got.text());
     REQUIRE(got.ok());
     CHECK(*got == sum);
@@ -361,15 +367,8 @@ TEST_CASE("signals that interrupt calls make no load and no run fail") {
     host::BackendRegistry registry(info);
     registry.add_search(
         host::discovery({.paths = {directory.path()}, .use_environment = false, .installed = {}}));
-    const auto program = host::Program::open(add_program);
-    INFO(program.text());
-    REQUIRE(program.ok());
-    host::MethodOptions options;
-    options.registry = &registry;
-    const auto method = host::Method::load(*program, "forward", std::move(options));
-    INFO(method.text());
-    REQUIRE(method.ok());
-    for (int k = 0; k < 20; ++k) REQUIRE(*add(**method) == sum);
+    const auto method = load_add(registry);
+    for (int k = 0; k < 20; ++k) REQUIRE(*add(*method) == sum);
   }
 }
 

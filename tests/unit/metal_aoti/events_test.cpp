@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,8 +19,8 @@
 #include "device/metal_context.hpp"
 #include "sum_model.hpp"
 #include "support/event_calls.hpp"
+#include "support/method_calls.hpp"
 #include "tenon/abi/extensions/events.h"
-#include "tenon/host/async.hpp"
 
 using namespace metal_test;
 using tenon::metal_stand_in::control;
@@ -34,10 +32,7 @@ namespace {
 struct TwoDelegates {
   explicit TwoDelegates(bool is_chain) : bytes(program(is_chain)) {
     host::MethodOptions options;
-    options.executor = [this](std::function<void()> task) {
-      tasks.push_back(std::move(task));
-      return ok();
-    };
+    options.executor = runs.executor();
     const auto backend = host.registry().lookup_backend("MetalBackend");
     REQUIRE(backend.ok());
     auto made = host::ImportedMemory::import(*backend, pages.memory());
@@ -76,21 +71,8 @@ struct TwoDelegates {
     REQUIRE(
         method->set_input(0, {ScalarType::Float, sizes, {pages.data(), SumModel::nbytes}}).ok());
   }
-  [[nodiscard]] Status start() {
-    return method->execute_async(
-        [this](Status outcome) { outcomes.push_back(std::move(outcome)); });
-  }
-  Status finish() {
-    while (!tasks.empty()) {
-      const auto task = std::move(tasks.front());
-      tasks.pop_front();
-      task();
-    }
-    REQUIRE(outcomes.size() == 1);
-    Status out = std::move(outcomes.front());
-    outcomes.clear();
-    return out;
-  }
+  [[nodiscard]] Status start() { return runs.start(*method); }
+  Status finish() { return runs.finish(); }
   Status run(float value) {
     set_input(value);
     TENON_RETURN_IF_ERROR(start());
@@ -106,8 +88,7 @@ struct TwoDelegates {
   AlignedBytes bytes;
   Pages pages{2};
   std::optional<host::ImportedMemory> imported;
-  std::deque<std::function<void()>> tasks;
-  std::vector<Status> outcomes;
+  StartedRuns runs;
   std::unique_ptr<host::Method> method;
 };
 
@@ -365,22 +346,16 @@ TEST_CASE("runs of several copies of a model are complete when they are started"
   const Pages pages(2);
   const auto imported = host::ImportedMemory::import(sum.backend(), pages.memory());
   REQUIRE(imported.ok());
-  std::deque<std::function<void()>> tasks;
+  StartedRuns runs;
   auto options = with_option("model_copies", std::int64_t{2});
-  options.executor = [&](std::function<void()> task) {
-    tasks.push_back(std::move(task));
-    return ok();
-  };
+  options.executor = runs.executor();
   sum.load(std::move(options));
   for (const float value : {1.0f, 2.0f, 3.0f}) {
     sum.set_input(pages.data(), value);
     const LazyDevice lazy;
-    bool is_ok = false;
-    REQUIRE(sum.method->execute_async([&](const Status& outcome) { is_ok = outcome.ok(); }).ok());
+    REQUIRE(runs.start(*sum.method).ok());
     CHECK(sum.has_output(value + 11));
-    tasks.front()();
-    tasks.pop_front();
-    CHECK(is_ok);
+    CHECK(runs.finish().ok());
   }
 }
 

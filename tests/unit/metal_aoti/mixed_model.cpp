@@ -8,27 +8,18 @@
 // MODEL_CONSTANTS each letter is a constant, 'd' on the device and 'h' in the host's memory.
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-using Tensor = struct TensorObject*;
+#include "unit/aoti/compiled_model.hpp"
+
 using Library = struct LibraryObject*;
 using Function = struct FunctionObject*;
 
 extern "C" {
-std::int32_t aoti_torch_dtype_float32();
-std::int32_t aoti_torch_device_type_cpu();
 std::int32_t aoti_torch_device_type_mps();
-std::int32_t aoti_torch_delete_tensor_object(Tensor);
-std::int32_t aoti_torch_empty_strided(std::int64_t, const std::int64_t*, const std::int64_t*,
-                                      std::int32_t, std::int32_t, std::int32_t, Tensor*);
-std::int32_t aoti_torch_create_tensor_from_blob_v2(void*, std::int64_t, const std::int64_t*,
-                                                   const std::int64_t*, std::int64_t, std::int32_t,
-                                                   std::int32_t, std::int32_t, Tensor*,
-                                                   std::int32_t, const std::uint8_t*, std::int64_t);
 std::int32_t aoti_torch_mps_malloc(void**, std::size_t);
 std::int32_t aoti_torch_mps_free(void*);
 std::int32_t aoti_torch_mps_memcpy(void*, std::size_t, std::size_t, std::size_t, std::uint8_t*);
@@ -42,7 +33,6 @@ std::int32_t aoti_torch_mps_dispatch_single(Function, std::uint64_t);
 
 namespace {
 
-thread_local std::string last_error;
 constexpr std::string_view places = MODEL_CONSTANTS;
 constexpr std::int64_t size = MODEL_SIZE;
 constexpr std::int64_t stride = 1;
@@ -56,20 +46,7 @@ kernel void add(device float* out, constant float* in, constant float* more,
 }
 )";
 
-void check(int failed, const char* what) {
-  if (failed != 0) throw std::runtime_error(std::string(what) + " failed in the model");
-}
-
-template <class Body>
-std::int32_t guard(Body body) {
-  try {
-    body();
-    return 0;
-  } catch (const std::exception& thrown) {
-    last_error = thrown.what();
-    return 1;
-  }
-}
+}  // namespace
 
 struct Container {
   void* device_block = nullptr;
@@ -89,6 +66,8 @@ struct Container {
     if (library) aoti_torch_mps_delete_shader_library(library);
   }
 };
+
+namespace {
 
 std::size_t count(char place) {
   std::size_t out = 0;
@@ -128,18 +107,12 @@ void load(Container& container, std::uint8_t* blob) {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, std::size_t,
                                                               const char*, const char*) {
   return guard([&] { *out = new Container; });
 }
 EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
   return guard([&] { delete container; });
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumInputs(Container*, std::size_t* out) {
-  *out = 1;
-  return 0;
 }
 EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
   *out = 1;
@@ -183,10 +156,7 @@ EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* contai
                                                                std::size_t, Tensor* outputs,
                                                                std::size_t, void*, void*) {
   return guard([&] {
-    struct Release {
-      Tensor tensor;
-      ~Release() { aoti_torch_delete_tensor_object(tensor); }
-    } const x{inputs[0]};
+    const Release x{inputs[0]};
     inputs[0] = nullptr;
     if (!container->library) {
       check(aoti_torch_mps_create_shader_library(source, &container->library), "shader library");
@@ -212,8 +182,4 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
                                                  void* proxy) {
   return AOTInductorModelContainerRunSingleThreaded(container, inputs, num_inputs, outputs,
                                                     num_outputs, stream, proxy);
-}
-EXPORT std::int32_t AOTInductorGetLastError(const char** out) {
-  *out = last_error.c_str();
-  return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "aot/fold.hpp"
+#include "aot/graph_builder.hpp"
 
 #include <algorithm>
 #include <cstddef>

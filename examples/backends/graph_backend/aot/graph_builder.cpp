@@ -5,14 +5,8 @@
 
 namespace graph_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeSize;
-using tenon::aot::EdgeValue;
-using tenon::aot::SharedBytes;
-using tenon::aot::ValueId;
+using namespace tenon;
+using namespace tenon::aot;
 
 Status GraphBuilder::add_inputs() {
   for (const ValueId id : program_.inputs()) {

@@ -83,4 +83,24 @@ class GraphBuilder {
   std::uint32_t debug_handle_ = 0;
 };
 
+/// Computes ahead of time every node whose inputs are constants, with the kernels of the run time:
+/// weights that are turned, statistics of a batch norm.
+[[nodiscard]] tenon::Status fold_constants(Draft& draft);
+
+/// Merges a product with, or a sum of, one number a channel into the convolution before it, where
+/// no other node reads the convolution's result. After `fold_constants` a batch norm has that form.
+/// The remaining node replaces both, also in its debug handles.
+void fold_into_convolutions(Draft& draft);
+
+/// Drops nodes, tensors and constants that no output depends on. Inputs stay.
+void drop_unused(Draft& draft);
+
+/// Gives each tensor its place. Results that are outputs are computed in the output, a
+/// reshaped tensor shares the memory of the original, and all others share one piece of scratch
+/// memory: the largest first, each at the lowest offset that no other tensor uses at the same time.
+/// Sizes are the largest ones, so the plan holds for all.
+///
+/// Adds a copy where one tensor is to be several outputs, or an input or a constant is an output.
+void plan_memory(Draft& draft);
+
 }  // namespace graph_backend

@@ -14,14 +14,8 @@
 
 namespace graph_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeProgram;
-using tenon::aot::EdgeSize;
-using tenon::aot::EdgeValue;
-using tenon::aot::ValueId;
+using namespace tenon;
+using namespace tenon::aot;
 
 namespace {
 

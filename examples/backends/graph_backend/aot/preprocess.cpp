@@ -2,26 +2,17 @@
 #include "aot/preprocess.hpp"
 
 #include <string_view>
-
 #include <tenon/core/sha256.hpp>
 
-#include "aot/fold.hpp"
 #include "aot/operators.hpp"
 #include "aot/options.hpp"
-#include "aot/plan.hpp"
 #include "common/blob.hpp"
 #include "common/check_graph.hpp"
 
 namespace graph_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::Status;
-using tenon::aot::EdgeNode;
-using tenon::aot::EdgeProgram;
-using tenon::aot::NamedDataStore;
-using tenon::aot::PartitionResult;
-using tenon::aot::SharedBytes;
+using namespace tenon;
+using namespace tenon::aot;
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "../interpreter.hpp"
-#include "raise.hpp"
+#include "module.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/emit/emit.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "merge_programs.hpp"
+#include "module.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "../interpreter.hpp"
-#include "raise.hpp"
 #include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"

@@ -21,10 +21,8 @@
 
 #include "../interpreter.hpp"
 #include "compile_program.hpp"
-#include "merge_programs.hpp"
-#include "pack_program.hpp"
+#include "module.hpp"
 #include "program_builder.hpp"
-#include "raise.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/core/error.hpp"

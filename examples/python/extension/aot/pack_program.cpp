@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pack_program.hpp"
+#include "module.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -14,7 +14,6 @@
 
 #include "../interpreter.hpp"
 #include "pack.hpp"
-#include "raise.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 #include "tensor.hpp"

@@ -9,19 +9,14 @@
 #include <span>
 #include <vector>
 
-#include "raise.hpp"
+#include "module.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace nb = nanobind;
 
 namespace tenon::python {
 
-using aot::EdgeArgumentKind;
-using aot::EdgeArgumentValue;
-using aot::EdgeOrigin;
-using aot::EdgeTensor;
-using aot::EdgeValueKind;
-using aot::ValueId;
+using namespace aot;
 using aot::detail::SymExpression;
 using aot::detail::SymRange;
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#if __has_include(<elf.h>)
-#include <elf.h>
-#endif
-
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <mutex>
 #include <string>
@@ -14,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#if __has_include(<elf.h>)
 #include "tenon/aoti/library/code_places.hpp"
-#endif
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/x86_features.hpp"
 
@@ -53,26 +49,17 @@ struct CodeFeatures {
   return needed;
 }
 
-namespace detail {
-
-/// True for an ELF file with code for x86-64. False where ELF files are not known: macOS, Windows.
+/// Whether a file is an ELF file of 64 bits with code for x86-64.
 [[nodiscard]] inline bool is_x86_library(Bytes library) noexcept {
-#if __has_include(<elf.h>)
-  return machine_of(library) == EM_X86_64;
-#else
-  static_cast<void>(library);
-  return false;
-#endif
+  constexpr std::uint16_t x86_64 = 62;  // EM_X86_64
+  return elf64_machine(library) == x86_64;
 }
-
-}  // namespace detail
 
 /// Features of the instructions of a library for x86-64, an ELF file. `is_known` is false for
 /// another file, and without a decoder.
 [[nodiscard]] inline CodeFeatures decode_library(Bytes library, DecodeX86 decode) {
   CodeFeatures out;
-  if (!decode || !detail::is_x86_library(library)) return out;
-#if __has_include(<elf.h>)
+  if (!decode || !is_x86_library(library)) return out;
   X86FeatureSet needed;
   for (const Bytes part : code_places(library)) needed |= x86_features_of_code(part, decode);
   for (std::size_t i = 0; i < std::size(x86_features); ++i) {
@@ -80,7 +67,6 @@ namespace detail {
     if (needed.test(i) && x86_features[i].level != 1) out.add(x86_features[i].name);
   }
   out.is_known = true;
-#endif
   return out;
 }
 
@@ -93,7 +79,7 @@ class DecodedLibraries {
 
   /// As `decode_library`, which is called when the library is not among the last ones.
   [[nodiscard]] CodeFeatures get(Bytes library, DecodeX86 decode) {
-    if (!decode || !detail::is_x86_library(library)) return {};
+    if (!decode || !is_x86_library(library)) return {};
     const Sha256 hash = sha256_of(library);
     {
       const std::lock_guard lock(mutex_);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/core/bytes.hpp"
-#include "tenon/core/elf_class.hpp"
+#include "tenon/core/elf/elf_class.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/file_bytes.hpp"
 
 namespace tenon::inline TENON_RELEASE::aoti {
@@ -59,15 +57,6 @@ struct FilePart {
 
 }  // namespace detail
 
-/// The number EM_... of the machine that an ELF file of 64 bits is for; EM_NONE for anything else.
-[[nodiscard]] inline std::uint16_t machine_of(Bytes file) noexcept {
-  const FileBytes bytes(file);
-  const bool is_known = bytes.size() >= ElfClass().file_header_size() &&
-                        bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG)) &&
-                        bytes.u8(EI_CLASS) == ELFCLASS64 && bytes.u8(EI_DATA) == ELFDATA2LSB;
-  return is_known ? bytes.u16(18) : static_cast<std::uint16_t>(EM_NONE);
-}
-
 /// The parts of an ELF file of 64 bits that the dynamic loader makes executable, without those that
 /// its section headers call data: some linkers put constants into the segment of the code. Sorted,
 /// and no byte is in two of them, so that reading them all costs no more than reading the file.
@@ -77,32 +66,24 @@ struct FilePart {
 /// use to a hostile program: its code runs.
 [[nodiscard]] inline std::vector<Bytes> code_places(Bytes file) {
   std::vector<Bytes> out;
-  if (machine_of(file) == EM_NONE) return out;
-  const FileBytes bytes(file);
-  const ElfClass::FileHeader header = ElfClass().file_header(bytes);
-  // Empty when the table is not inside of the file.
-  const auto table = [&](std::uint64_t offset, std::uint64_t size) {
-    return bytes.holds(offset, size) ? bytes.part(offset, size) : FileBytes();
-  };
+  if (!elf64_machine(file)) return out;
+  const ElfHeaders headers{FileBytes(file)};
   const auto part = [&](std::uint64_t offset, std::uint64_t size) -> detail::FilePart {
     const std::uint64_t begin = std::min<std::uint64_t>(offset, file.size());
     return {begin, begin + std::min<std::uint64_t>(size, file.size() - begin)};
   };
   std::vector<detail::FilePart> code, data;
-  const FileBytes segments =
-      table(header.program_headers, header.num_program_headers * ElfClass().segment_size());
-  for (std::uint64_t i = 0; i < segments.size() / ElfClass().segment_size(); ++i) {
-    const ElfClass::Segment segment = ElfClass().segment(segments, i);
-    if (segment.type == PT_LOAD && (segment.flags & PF_X) != 0) {
+  for (std::uint64_t i = 0; i < headers.num_segments(); ++i) {
+    const ElfClass::Segment segment = headers.segment(i);
+    if (segment.type == ElfClass::pt_load && (segment.flags & ElfClass::pf_execute) != 0) {
       code.push_back(part(segment.offset, segment.file_size));
     }
   }
-  const FileBytes sections =
-      table(header.section_headers, header.num_sections * ElfClass().section_size());
-  for (std::uint64_t i = 0; i < sections.size() / ElfClass().section_size(); ++i) {
-    const ElfClass::Section section = ElfClass().section(sections, i);
-    const std::uint64_t kind = section.flags & (SHF_ALLOC | SHF_EXECINSTR);
-    if (kind == SHF_ALLOC && section.type != SHT_NOBITS) {
+  for (std::uint64_t i = 0; i < headers.num_sections(); ++i) {
+    const ElfClass::Section section = headers.section(i);
+    const bool is_data =
+        (section.flags & ElfClass::shf_alloc) != 0 && (section.flags & ElfClass::shf_execute) == 0;
+    if (is_data && section.type != ElfClass::sht_nobits) {
       data.push_back(part(section.offset, section.size));
     }
   }

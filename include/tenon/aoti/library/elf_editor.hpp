@@ -3,21 +3,29 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tenon/core/elf_class.hpp"
+#include "tenon/core/elf/elf_class.hpp"
+#include "tenon/core/elf/elf_image.hpp"
+#include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::inline TENON_RELEASE::aoti {
+
+/// A failure of a library whose structures contradict each other.
+template <class... Pieces>
+[[nodiscard]] Status malformed_library(const Pieces&... pieces) {
+  return error(Error::InvalidArgument, "not a library that can be loaded: ", pieces...);
+}
 
 /// A symbol of a library's dynamic symbol table.
 struct DynamicSymbol {
@@ -44,21 +52,20 @@ struct DynamicSymbol {
 /// SHN_ABS).
 ///
 /// The bytes are untrusted: every offset is checked, and nothing is written outside of them.
-class ElfEditor {
+class ElfEditor : public ElfImage {
  public:
   /// `bytes` must outlive the editor. Fails with InvalidArgument when they are not a 64-bit
   /// little-endian shared library for this machine, are cut off, or have an offset outside.
   [[nodiscard]] static Result<ElfEditor> open(std::span<std::byte> bytes) {
-    ElfEditor editor(bytes);
-    TENON_RETURN_IF_ERROR(editor.read_header());
-    TENON_RETURN_IF_ERROR(editor.read_dynamic());
-    TENON_RETURN_IF_ERROR(editor.count_symbols());
+    TENON_RETURN_IF_ERROR(check_header(FileBytes(bytes)));
+    auto image = ElfImage::open(FileBytes(bytes), ElfClass());
+    if (!image.ok()) return std::move(image).status().with_context("the model's library");
+    auto symbols = ElfSymbols::open(*image);
+    if (!symbols.ok()) return std::move(symbols).status().with_context("the model's library");
+    ElfEditor editor(bytes, *std::move(image), *std::move(symbols));
+    TENON_RETURN_IF_ERROR(editor.check_segments());
+    TENON_RETURN_IF_ERROR(editor.read_symbols());
     return editor;
-  }
-
-  /// All program headers, in their order. Those of PT_LOAD and PT_DYNAMIC are inside of the file.
-  [[nodiscard]] const std::vector<ElfClass::Segment>& segments() const noexcept {
-    return segments_;
   }
 
   void change_segment(std::size_t index, const ElfClass::Segment& segment) noexcept {
@@ -67,66 +74,76 @@ class ElfEditor {
     const Elf64_Phdr header = {segment.type,        segment.flags,    segment.offset,
                                segment.address,     segment.address,  segment.file_size,
                                segment.memory_size, segment.alignment};
-    put(segments_at_ + index * sizeof header, header);
+    put(segments_at() + index * sizeof header, header);
   }
 
   /// Offset of the program headers in the file.
-  [[nodiscard]] std::uint64_t segments_at() const noexcept { return segments_at_; }
-
-  /// Entries of the dynamic section, in their order, without its end (DT_NULL).
-  [[nodiscard]] const std::vector<ElfClass::DynamicEntry>& entries() const noexcept {
-    return entries_;
+  [[nodiscard]] std::uint64_t segments_at() const noexcept {
+    return headers().header().program_headers;
   }
 
   void change_entry(std::size_t index, const ElfClass::DynamicEntry& entry) noexcept {
     static_assert(sizeof entry == ElfClass().dynamic_size());
     entries_[index] = entry;
-    put(dynamic_.offset + index * sizeof entry, entry);
+    put(entries_at() + index * sizeof entry, entry);
   }
 
   /// Gives an entry an unused tag from the range for operating systems. glibc ignores tags that it
   /// does not know (elf/get-dynamic-info.h).
   void drop_entry(std::size_t index) noexcept {
     constexpr std::uint64_t unused_tag = 0x6ffe7e00;
-    change_entry(index, {unused_tag, entries_[index].value});
+    change_entry(index, {unused_tag, entries()[index].value});
   }
 
-  /// The text of the string table at an offset. Refers to the library's bytes.
-  [[nodiscard]] Result<std::string_view> string(std::uint64_t offset, std::string_view what) const {
-    if (offset >= strings_.size()) return malformed(what, " is outside the string table");
-    const std::string_view rest = strings_.substr(offset);
-    return rest.substr(0, rest.find('\0'));
+  /// The string table, which ends with a zero byte.
+  [[nodiscard]] FileBytes strings() const noexcept { return symbol_tables_.strings(); }
+
+  /// The text of the string table at an offset, which refers to the library's bytes. `strings` is
+  /// of `strings()`, and bounds the work on texts that share their ends.
+  [[nodiscard]] Result<std::string_view> string(ElfStrings& strings, std::uint64_t offset,
+                                                std::string_view what) const {
+    if (offset >= this->strings().size()) {
+      return malformed_library(what, " is outside the string table");
+    }
+    const std::string_view text = strings.at(offset);
+    if (strings.exhausted()) return strings.check().with_context("the model's library");
+    return text;
   }
 
   /// Offset in the file of `size` bytes at an address of the loaded library.
   [[nodiscard]] Result<std::uint64_t> place(std::uint64_t address, std::uint64_t size,
                                             std::string_view what) const {
-    for (const ElfClass::Segment& segment : loads_) {
-      if (address < segment.address) continue;
-      const std::uint64_t offset = address - segment.address;
-      if (offset <= segment.file_size && size <= segment.file_size - offset) {
-        return segment.offset + offset;
-      }
-    }
-    return malformed(what, " (", size, " bytes at address ", address, ") is outside its segments");
+    const FileBytes found = at_address(address);
+    if (!found.empty() && found.holds(0, size)) return offset_of(found);
+    return malformed_library(what, " (", size, " bytes at address ", address,
+                             ") is outside its segments");
   }
 
-  /// Writes an object at an offset that `place` returned.
+  /// Writes an object at an offset that `place` returned; nothing outside of the file.
   template <class T>
   void put(std::uint64_t offset, const T& value) noexcept {
-    std::memcpy(bytes_.data() + offset, &value, sizeof value);
+    if (file().holds(offset, sizeof value)) {
+      std::memcpy(bytes_.data() + offset, &value, sizeof value);
+    }
   }
 
-  /// The object at an offset that `place` returned.
+  /// The object at an offset that `place` returned; zeroes outside of the file.
   template <class T>
   [[nodiscard]] T at(std::uint64_t offset) const noexcept {
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    T value{};
+    if (file().holds(offset, sizeof value)) {
+      std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    }
     return value;
   }
 
   /// Needed libraries (DT_NEEDED), in their order.
   [[nodiscard]] const std::vector<std::string_view>& needed() const noexcept { return needed_; }
+
+  /// Offset in the string table of the name of needed library `index`.
+  [[nodiscard]] std::uint64_t needed_name(std::size_t index) const noexcept {
+    return entries()[needed_at_[index]].value;
+  }
 
   /// Bytes from the lowest to the highest address of the loaded library.
   [[nodiscard]] std::uint64_t extent() const noexcept { return extent_; }
@@ -135,28 +152,10 @@ class ElfEditor {
   [[nodiscard]] std::uint32_t isa_needed() const noexcept { return isa_needed_; }
 
   /// Number of symbols, with the empty first one.
-  [[nodiscard]] std::uint32_t num_symbols() const noexcept { return num_symbols_; }
+  [[nodiscard]] std::uint64_t num_symbols() const noexcept { return symbols_.size() + 1; }
 
   /// All symbols except the empty first one.
-  [[nodiscard]] Result<std::vector<DynamicSymbol>> symbols() const {
-    std::vector<DynamicSymbol> out;
-    out.reserve(num_symbols_);
-    for (std::uint32_t i = 1; i < num_symbols_; ++i) {
-      const ElfClass::Symbol symbol = ElfClass().symbol(file().part(symbols_), i);
-      if (symbol.name >= strings_.size()) {
-        return malformed("the name of symbol ", i, " is outside the string table");
-      }
-      const std::string_view rest = strings_.substr(symbol.name);
-      const bool is_undefined = symbol.section == SHN_UNDEF;
-      const auto binding = symbol.info >> 4;
-      std::uint16_t version = 1;
-      if (versions_ != 0) version = file().u16(versions_ + std::uint64_t{i} * 2) & 0x7fff;
-      out.push_back({i, rest.substr(0, rest.find('\0')), is_undefined, binding == STB_WEAK,
-                     binding == STB_GNU_UNIQUE, version > 1,
-                     !is_undefined && (symbol.info & 0xf) == STT_GNU_IFUNC, version});
-    }
-    return out;
-  }
+  [[nodiscard]] const std::vector<DynamicSymbol>& symbols() const noexcept { return symbols_; }
 
   /// Binds an undefined symbol to an address of this process.
   void bind(const DynamicSymbol& symbol, const void* address) noexcept {
@@ -182,170 +181,112 @@ class ElfEditor {
   }
 
  private:
-  explicit ElfEditor(std::span<std::byte> bytes) noexcept : bytes_(bytes) {}
-
-  template <class... Pieces>
-  static Status malformed(const Pieces&... pieces) {
-    return error(Error::InvalidArgument, "not a library that can be loaded: ", pieces...);
-  }
-
-  [[nodiscard]] FileBytes file() const noexcept { return FileBytes(bytes_); }
+  ElfEditor(std::span<std::byte> bytes, ElfImage image, ElfSymbols symbols) noexcept
+      : ElfImage(std::move(image)), bytes_(bytes), symbol_tables_(std::move(symbols)) {}
 
   template <class Change>
   void edit(const DynamicSymbol& symbol, Change change) noexcept {
-    const std::uint64_t offset = symbols_ + std::uint64_t{symbol.index} * sizeof(Elf64_Sym);
+    const std::uint64_t offset =
+        offset_of(symbol_tables_.table()) + std::uint64_t{symbol.index} * sizeof(Elf64_Sym);
     auto entry = at<Elf64_Sym>(offset);
     change(entry);
     put(offset, entry);
+    symbols_[symbol.index - 1] = read_symbol(symbol.index, symbol.name);
   }
 
-  Status read_header() {
-    if (bytes_.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes_.data(), ELFMAG, SELFMAG) != 0) {
-      return malformed("expected an ELF file, found ", bytes_.size(), " bytes of something else");
+  static Status check_header(FileBytes file) {
+    if (!is_elf(file) || file.size() < ElfClass().file_header_size()) {
+      return malformed_library("expected an ELF file, found ", file.size(),
+                               " bytes of something else");
     }
-    if (file().u8(EI_CLASS) != ELFCLASS64 || file().u8(EI_DATA) != ELFDATA2LSB) {
-      return malformed("expected 64 bit, little-endian; found class ",
-                       static_cast<int>(file().u8(EI_CLASS)), ", data encoding ",
-                       static_cast<int>(file().u8(EI_DATA)));
+    if (!is_elf64(file)) {
+      return malformed_library("expected 64 bit, little-endian; found class ", file.u8(EI_CLASS),
+                               ", data encoding ", file.u8(EI_DATA));
     }
-    const std::uint16_t type = file().u16(16);
-    const std::uint16_t machine = file().u16(18);
+    const std::uint16_t type = file.u16(16);
+    const std::uint16_t machine = file.u16(18);
     if (machine != this_machine) {
-      return malformed("expected ELF machine number ", this_machine, " (this processor), found ",
-                       machine);
+      return malformed_library("expected ELF machine number ", this_machine,
+                               " (this processor), found ", machine);
     }
-    const ElfClass::FileHeader header = ElfClass().file_header(file());
-    if (type != ET_DYN || header.program_header_size != ElfClass().segment_size()) {
-      return malformed("expected a shared library (ELF type 3), found ELF type ", type);
-    }
-    if (!file().holds(header.program_headers,
-                      header.num_program_headers * ElfClass().segment_size())) {
-      return malformed("its program headers are outside its ", bytes_.size(), " bytes");
-    }
-    segments_at_ = header.program_headers;
+    if (type == ET_DYN) return ok();
+    return malformed_library("expected a shared library (ELF type 3), found ELF type ", type);
+  }
+
+  Status check_segments() {
+    if (!entries_have_end()) return malformed_library("its dynamic section has no end");
     std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t highest = 0;
-    for (std::uint64_t i = 0; i < header.num_program_headers; ++i) {
-      const ElfClass::Segment segment = ElfClass().segment(file().part(segments_at_), i);
-      segments_.push_back(segment);
-      if (segment.type != PT_LOAD && segment.type != PT_DYNAMIC &&
-          segment.type != PT_GNU_PROPERTY) {
-        continue;
-      }
-      std::uint64_t end = 0;
-      if (!file().holds(segment.offset, segment.file_size) ||
-          segment.file_size > segment.memory_size ||
-          __builtin_add_overflow(segment.address, segment.memory_size, &end)) {
-        return malformed("segment ", i, " (", segment.file_size, " bytes at ", segment.offset,
-                         ") is outside its ", bytes_.size(), " bytes: it was cut off");
-      }
-      if (segment.type == PT_DYNAMIC) dynamic_ = segment;
+    for (const ElfClass::Segment& segment : segments()) {
       if (segment.type == PT_GNU_PROPERTY) read_property(segment);
       if (segment.type != PT_LOAD) continue;
-      if (segment.address < lowest) lowest = segment.address;
-      if (end > highest) highest = end;
-      loads_.push_back(segment);
-    }
-    if (loads_.empty() || dynamic_.file_size == 0) {
-      return malformed("it has no loadable or no dynamic segment");
+      std::uint64_t end = 0;
+      if (segment.file_size > segment.memory_size ||
+          __builtin_add_overflow(segment.address, segment.memory_size, &end)) {
+        return malformed_library("a segment at address ", segment.address, " has ",
+                                 segment.file_size, " of ", segment.memory_size, " bytes");
+      }
+      lowest = std::min(lowest, segment.address);
+      highest = std::max(highest, end);
     }
     extent_ = highest - lowest;
     return ok();
   }
 
   /// Reads the note NT_GNU_PROPERTY_TYPE_0 (x86-64 psABI): pairs of type and size, padded to 8.
-  void read_property(const ElfClass::Segment& segment) noexcept {
-    constexpr std::uint64_t header_size = sizeof(Elf64_Nhdr) + 4;  // And the name "GNU".
-    std::uint64_t offset = segment.offset + header_size;
-    const std::uint64_t end = segment.offset + segment.file_size;
-    while (offset <= end && end - offset >= 8) {
-      const auto type = file().u32(offset);
-      const auto size = file().u32(offset + 4);
-      if (size > end - offset - 8) return;
-      if (type == x86_isa_1_needed && size >= 4) isa_needed_ = file().u32(offset + 8);
-      offset += 8 + (std::uint64_t{size} + 7) / 8 * 8;
-    }
+  void read_property(const ElfClass::Segment& segment) {
+    std::uint64_t notes_left = 1;
+    for_each_gnu_note(segment, notes_left, [&](std::uint32_t, FileBytes content) {
+      for (std::uint64_t at = 0; content.holds(at, 8);) {
+        const std::uint64_t size = content.u32(at + 4);
+        if (!content.holds(at + 8, size)) return;
+        if (content.u32(at) == x86_isa_1_needed && size >= 4) isa_needed_ = content.u32(at + 8);
+        at += 8 + (size + 7) / 8 * 8;
+      }
+    });
   }
 
-  Status read_dynamic() {
-    std::uint64_t strings = 0;
-    std::uint64_t strings_size = 0;
-    std::uint64_t symbols = 0;
-    std::uint64_t versions = 0;
-    bool has_end = false;
-    const FileBytes dynamic = file().part(dynamic_.offset, dynamic_.file_size);
-    for (std::uint64_t i = 0; i < dynamic.size() / ElfClass().dynamic_size(); ++i) {
-      const ElfClass::DynamicEntry entry = ElfClass().dynamic_entry(dynamic, i);
-      const std::uint64_t value = entry.value;
-      has_end = entry.tag == DT_NULL;
-      if (has_end) break;
-      if (entry.tag == DT_STRTAB) strings = value;
-      if (entry.tag == DT_STRSZ) strings_size = value;
-      if (entry.tag == DT_SYMTAB) symbols = value;
-      if (entry.tag == DT_VERSYM) versions = value;
-      if (entry.tag == DT_HASH) hash_ = value;
-      if (entry.tag == DT_GNU_HASH) gnu_hash_ = value;
-      if (entry.tag == DT_NEEDED) needed_at_.push_back(entries_.size());
-      entries_.push_back(entry);
+  [[nodiscard]] DynamicSymbol read_symbol(std::uint32_t index, std::string_view name) const {
+    const ElfClass::Symbol symbol = symbol_tables_.symbol(index);
+    const bool is_undefined = symbol.section == SHN_UNDEF;
+    std::uint16_t version = 1;
+    if (!versions_.empty()) version = versions_.u16(std::uint64_t{index} * 2) & 0x7fff;
+    return {index,
+            name,
+            is_undefined,
+            symbol.binding() == STB_WEAK,
+            symbol.binding() == STB_GNU_UNIQUE,
+            version > 1,
+            !is_undefined && symbol.type() == STT_GNU_IFUNC,
+            version};
+  }
+
+  Status read_symbols() {
+    if (strings().text().back() != '\0') {
+      return malformed_library("its string table does not end with a zero byte");
     }
-    if (!has_end) return malformed("its dynamic section has no end");
-    TENON_TRY(const std::uint64_t text, place(strings, strings_size, "its string table"));
-    strings_ = {reinterpret_cast<const char*>(bytes_.data() + text), strings_size};
-    if (strings_.empty() || strings_.back() != '\0') {
-      return malformed("its string table does not end with a zero byte");
+    const auto [count, is_whole] = symbol_tables_.num_symbols();
+    const std::uint64_t versions = value_of(DT_VERSYM).value_or(0);
+    if (versions != 0) versions_ = at_address(versions);
+    if (count == 0 || !is_whole || (versions != 0 && !versions_.holds(0, count * 2))) {
+      return malformed_library("its ", count, " symbols do not fit into its ", bytes_.size(),
+                               " bytes, or a chain of its GNU hash table has no end");
     }
-    TENON_TRY(symbols_, place(symbols, sizeof(Elf64_Sym), "its symbol table"));
-    if (versions != 0) {
-      TENON_TRY(versions_, place(versions, 2, "its table of symbol versions"));
-    }
-    for (const std::size_t index : needed_at_) {
+    ElfStrings names(strings());
+    symbols_.reserve(count - 1);
+    for (std::uint32_t i = 1; i < count; ++i) {
       TENON_TRY(const std::string_view name,
-                string(entries_[index].value, "the name of a needed library"));
+                string(names, symbol_tables_.symbol(i).name, "the name of a symbol"));
+      symbols_.push_back(read_symbol(i, name));
+    }
+    for (std::size_t i = 0; i < entries().size(); ++i) {
+      if (entries()[i].tag != DT_NEEDED) continue;
+      needed_at_.push_back(i);
+      TENON_TRY(const std::string_view name,
+                string(names, entries()[i].value, "the name of a needed library"));
       needed_.push_back(name);
     }
     return ok();
-  }
-
-  /// Reads the number of symbols from the hash tables: the dynamic section does not hold it.
-  Status count_symbols() {
-    std::uint64_t count = 0;
-    if (hash_ != 0) {
-      TENON_TRY(const std::uint64_t table, place(hash_, 8, "its hash table"));
-      count = file().u32(table + 4);
-    } else {
-      TENON_TRY(count, count_gnu_symbols());
-    }
-    if (count == 0 || count > bytes_.size() / sizeof(Elf64_Sym) ||
-        !file().holds(symbols_, count * sizeof(Elf64_Sym)) ||
-        (versions_ != 0 && !file().holds(versions_, count * 2))) {
-      return malformed("its ", count, " symbols do not fit into its ", bytes_.size(), " bytes");
-    }
-    num_symbols_ = static_cast<std::uint32_t>(count);
-    return ok();
-  }
-
-  /// One more than the last symbol in any chain, found as in glibc's elf/dl-addr.c and binutils'
-  /// `elf_create_symbuf`.
-  [[nodiscard]] Result<std::uint64_t> count_gnu_symbols() const {
-    TENON_TRY(const std::uint64_t table, place(gnu_hash_, 16, "its GNU hash table"));
-    const std::uint64_t num_buckets = file().u32(table);
-    const std::uint64_t first = file().u32(table + 4);
-    const std::uint64_t buckets = table + 16 + std::uint64_t{file().u32(table + 8)} * 8;
-    if (!file().holds(buckets, num_buckets * 4)) {
-      return malformed("the buckets of its GNU hash table are outside its bytes");
-    }
-    std::uint64_t last = 0;
-    for (std::uint64_t i = 0; i < num_buckets; ++i) {
-      const std::uint64_t first_of_chain = file().u32(buckets + i * 4);
-      if (first_of_chain > last) last = first_of_chain;
-    }
-    if (last < first) return first;
-    const std::uint64_t chains = buckets + num_buckets * 4;
-    for (std::uint64_t offset = chains + (last - first) * 4; file().holds(offset, 4); offset += 4) {
-      ++last;
-      if ((file().u32(offset) & 1) != 0) return last;
-    }
-    return malformed("a chain of its GNU hash table has no end");
   }
 
 #if defined(__x86_64__)
@@ -358,20 +299,12 @@ class ElfEditor {
   static constexpr std::uint32_t x86_isa_1_needed = 0xc0008002;  // <elf.h> of glibc 2.36 lacks it.
 
   std::span<std::byte> bytes_;
-  std::vector<ElfClass::Segment> segments_;
-  std::vector<ElfClass::Segment> loads_;
-  ElfClass::Segment dynamic_{};
-  std::string_view strings_;
+  ElfSymbols symbol_tables_;
+  FileBytes versions_;  ///< DT_VERSYM; empty without it.
+  std::vector<DynamicSymbol> symbols_;
   std::vector<std::string_view> needed_;
-  std::vector<ElfClass::DynamicEntry> entries_;
-  std::vector<std::size_t> needed_at_;  ///< Their indices in `entries_`.
-  std::uint64_t segments_at_ = 0;
-  std::uint64_t symbols_ = 0;
-  std::uint64_t versions_ = 0;
-  std::uint64_t hash_ = 0;
-  std::uint64_t gnu_hash_ = 0;
+  std::vector<std::size_t> needed_at_;  ///< Their indices in `entries()`.
   std::uint64_t extent_ = 0;
-  std::uint32_t num_symbols_ = 0;
   std::uint32_t isa_needed_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tenon/aoti/library/elf_editor.hpp"
+#include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::inline TENON_RELEASE::aoti {
@@ -40,11 +41,6 @@ class LoaderEffects {
 
  private:
   template <class... Pieces>
-  static Status malformed(const Pieces&... pieces) {
-    return error(Error::InvalidArgument, "not a library that can be loaded: ", pieces...);
-  }
-
-  template <class... Pieces>
   static Status refuse(const Pieces&... pieces) {
     return error(Error::NotSupported, "the model's library is refused: ", pieces...);
   }
@@ -57,36 +53,36 @@ class LoaderEffects {
     for (std::size_t i = 0; i < library_.segments().size(); ++i) {
       const ElfClass::Segment& segment = library_.segments()[i];
       if (segment.type == PT_DYNAMIC && ++num_dynamic > 1) {
-        return malformed("it has several dynamic segments");
+        return malformed_library("it has several dynamic segments");
       }
       if (segment.type != PT_LOAD) continue;
       const std::uint64_t align = segment.alignment;
       if (align == 0 || (align & (align - 1)) != 0 || align % page_ != 0 ||
           (segment.address - segment.offset) % align != 0) {
-        return malformed("segment ", i, " (address ", segment.address, ", offset ", segment.offset,
-                         ", alignment ", align, ") is not aligned to pages of ", page_, " bytes");
+        return malformed_library("segment ", i, " (address ", segment.address, ", offset ",
+                                 segment.offset, ", alignment ", align,
+                                 ") is not aligned to pages of ", page_, " bytes");
       }
       if (segment.address - segment.address % page_ < end) {
-        return malformed("segment ", i, " at address ", segment.address,
-                         " overlaps the one before it, which ends at ", end);
+        return malformed_library("segment ", i, " at address ", segment.address,
+                                 " overlaps the one before it, which ends at ", end);
       }
       end = segment.address + segment.memory_size;
       if (end > std::uint64_t{1} << 62) {
-        return malformed("segment ", i, " ends at address ", end);
+        return malformed_library("segment ", i, " ends at address ", end);
       }
       end = (end + page_ - 1) / page_ * page_;
       if ((segment.flags & PF_W) != 0 && (segment.flags & PF_X) != 0) {
         return refuse("segment ", i, " (", segment.memory_size, " bytes at address ",
                       segment.address, ") is both writable and executable");
       }
-      loads_.push_back(segment);
     }
     for (std::size_t i = 0; i < library_.segments().size(); ++i) {
       const ElfClass::Segment& segment = library_.segments()[i];
       if (segment.type == PT_GNU_RELRO) TENON_RETURN_IF_ERROR(check_relro(i, segment));
       if (segment.type == PT_TLS) TENON_RETURN_IF_ERROR(check_thread_local(i, segment));
       if (segment.type == PT_PHDR && segment.offset != library_.segments_at()) {
-        return malformed("segment ", i, " names other program headers than its ELF header");
+        return malformed_library("segment ", i, " names other program headers than its ELF header");
       }
       constexpr std::array<std::uint32_t, 5> read_in_place{PT_DYNAMIC, PT_PHDR, PT_NOTE,
                                                            PT_GNU_PROPERTY, PT_GNU_EH_FRAME};
@@ -106,9 +102,9 @@ class LoaderEffects {
       const std::uint64_t end = load->address + load->memory_size;
       if (relro.memory_size <= (end + page_ - 1) / page_ * page_ - relro.address) return ok();
     }
-    return malformed("segment ", index, " (", relro.memory_size, " bytes at address ",
-                     relro.address,
-                     "), which becomes read-only, is outside of its writable segments");
+    return malformed_library("segment ", index, " (", relro.memory_size, " bytes at address ",
+                             relro.address,
+                             "), which becomes read-only, is outside of its writable segments");
   }
 
   /// A thread's copy is made when the thread first uses it, and glibc ends the process where there
@@ -116,7 +112,7 @@ class LoaderEffects {
   Status check_thread_local(std::size_t index, const ElfClass::Segment& segment) {
     if (segment.memory_size == 0) return ok();
     if (std::exchange(has_thread_local_, true)) {
-      return malformed("it has several segments of thread-local storage");
+      return malformed_library("it has several segments of thread-local storage");
     }
     constexpr std::uint64_t most = std::uint64_t{1} << 24;
     constexpr std::uint64_t most_aligned = std::uint64_t{1} << 16;
@@ -127,9 +123,9 @@ class LoaderEffects {
     }
     if ((segment.alignment & (segment.alignment - 1)) != 0 ||
         segment.file_size > segment.memory_size) {
-      return malformed("segment ", index, " of thread-local storage has the alignment ",
-                       segment.alignment, " and ", segment.file_size, " of ", segment.memory_size,
-                       " bytes");
+      return malformed_library("segment ", index, " of thread-local storage has the alignment ",
+                               segment.alignment, " and ", segment.file_size, " of ",
+                               segment.memory_size, " bytes");
     }
     if (segment.file_size == 0) return ok();
     auto initial = library_.place(segment.address, segment.file_size, "its thread-local storage");
@@ -142,14 +138,15 @@ class LoaderEffects {
     TENON_TRY(const std::uint64_t offset,
               library_.place(segment.address, segment.memory_size, concat("segment ", index)));
     if (offset != segment.offset) {
-      return malformed("segment ", index, " is at offset ", segment.offset, ", and at offset ",
-                       offset, " by its address");
+      return malformed_library("segment ", index, " is at offset ", segment.offset,
+                               ", and at offset ", offset, " by its address");
     }
     if (segment.type != PT_DYNAMIC || (segment.flags & PF_W) == 0 ||
         is_writable(segment.address, segment.memory_size)) {
       return ok();
     }
-    return malformed("its dynamic section is writable, and not inside of a writable segment");
+    return malformed_library(
+        "its dynamic section is writable, and not inside of a writable segment");
   }
 
   Status check_entries() {
@@ -160,7 +157,9 @@ class LoaderEffects {
         case DT_DEPAUDIT:
         case DT_FILTER:
         case DT_AUXILIARY: {
-          TENON_TRY(const std::string_view name, library_.string(value, "the name of a library"));
+          ElfStrings texts(library_.strings());
+          TENON_TRY(const std::string_view name,
+                    library_.string(texts, value, "the name of a library"));
           const std::string_view kind = entry.tag == DT_FILTER      ? "DT_FILTER"
                                         : entry.tag == DT_AUXILIARY ? "DT_AUXILIARY"
                                         : entry.tag == DT_AUDIT     ? "DT_AUDIT"
@@ -188,7 +187,7 @@ class LoaderEffects {
           }
           break;
         case DT_REL:
-          return malformed("its relocations have no addends (DT_REL)");
+          return malformed_library("its relocations have no addends (DT_REL)");
         default:
           break;
       }
@@ -204,8 +203,7 @@ class LoaderEffects {
   }
 
   Status check_symbols() const {
-    TENON_TRY(const std::vector<DynamicSymbol> symbols, library_.symbols());
-    for (const DynamicSymbol& symbol : symbols) {
+    for (const DynamicSymbol& symbol : library_.symbols()) {
       if (symbol.is_indirect) {
         return refuse("its code would run before it is relocated, to choose the function ",
                       symbol.name, " (STT_GNU_IFUNC)");
@@ -215,11 +213,7 @@ class LoaderEffects {
   }
 
   [[nodiscard]] std::uint64_t value_of(std::uint64_t tag) const noexcept {
-    std::uint64_t value = 0;  // The loader takes the last one.
-    for (const ElfClass::DynamicEntry& entry : library_.entries()) {
-      if (entry.tag == tag) value = entry.value;
-    }
-    return value;
+    return library_.value_of(tag).value_or(0);
   }
 
   Status check_relocations() const {
@@ -251,8 +245,8 @@ class LoaderEffects {
                     " is none that a shared library for this processor has");
     }
     if (symbol >= library_.num_symbols()) {
-      return malformed("the relocation at address ", relocation.r_offset, " is of symbol ", symbol,
-                       ", of ", library_.num_symbols());
+      return malformed_library("the relocation at address ", relocation.r_offset, " is of symbol ",
+                               symbol, ", of ", library_.num_symbols());
     }
     // Of TLSDESC and nothing else, two words are written.
     const std::uint64_t nbytes = type == relocation_types.tls_descriptor ? 16 : 8;
@@ -287,18 +281,14 @@ class LoaderEffects {
 
   Status check_write(std::uint64_t address, std::uint64_t nbytes) const {
     if (is_writable(address, nbytes)) return ok();
-    return malformed("the relocation at address ", address, " is outside of its writable segments");
+    return malformed_library("the relocation at address ", address,
+                             " is outside of its writable segments");
   }
 
   /// The writable segment with an address, or null.
   [[nodiscard]] const ElfClass::Segment* writable_segment(std::uint64_t address) const noexcept {
-    const auto next = std::ranges::upper_bound(loads_, address, {}, &ElfClass::Segment::address);
-    if (next == loads_.begin()) return nullptr;
-    const ElfClass::Segment& segment = *std::prev(next);
-    if ((segment.flags & PF_W) == 0 || address - segment.address > segment.memory_size) {
-      return nullptr;
-    }
-    return &segment;
+    const ElfClass::Segment* const segment = library_.loaded_at(address);
+    return segment && (segment->flags & PF_W) != 0 ? segment : nullptr;
   }
 
   [[nodiscard]] bool is_writable(std::uint64_t address, std::uint64_t nbytes) const noexcept {
@@ -374,7 +364,6 @@ class LoaderEffects {
 
   ElfEditor& library_;
   std::uint64_t page_ = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<ElfClass::Segment> loads_;  ///< By ascending address.
   bool has_thread_local_ = false;
 };
 

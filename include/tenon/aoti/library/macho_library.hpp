@@ -18,6 +18,7 @@
 #include "tenon/aoti/library/code_features.hpp"
 #include "tenon/aoti/shims/shim.hpp"
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/memory_file.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::inline TENON_RELEASE::aoti {
@@ -46,7 +47,7 @@ class ModelLibrary {
                               "/tenon-aoti-XXXXXX");
     const int descriptor = ::mkstemp(path.data());  // Exclusive, mode 0600.
     if (descriptor < 0) return refuse("create");
-    Status written = write_all(descriptor, code);
+    Status written = write_all(descriptor, code) ? ok() : refuse("write");
     ::close(descriptor);
     void* const handle = written.ok() ? ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     const char* const reason = written.ok() && !handle ? ::dlerror() : nullptr;
@@ -94,16 +95,6 @@ class ModelLibrary {
   static Status refuse(std::string_view what) {
     return error(Error::AccessFailed, "cannot ", what, " a private file for the model's library: ",
                  std::generic_category().message(errno));
-  }
-
-  static Status write_all(int descriptor, Bytes code) {
-    while (!code.empty()) {
-      const ssize_t count = ::write(descriptor, code.data(), code.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return refuse("write");
-      code = code.subspan(static_cast<std::size_t>(count));
-    }
-    return ok();
   }
 
   void* handle_;

@@ -67,7 +67,7 @@ class ModelLibrary {
                                                  const CodeFeatures& features = {}) {
     std::vector<std::byte> own(code.begin(), code.end());
     TENON_TRY(const std::uint64_t extent, prepare(own, find_shim, served, features));
-    TENON_TRY(MemoryFile file, MemoryFile::create_sealed(own));
+    TENON_TRY(MemoryFile file, MemoryFile::create(own));
     return open(std::move(file), extent);
   }
 
@@ -130,8 +130,7 @@ class ModelLibrary {
   }
 
   static Status bind_symbols(ElfEditor& editor, const FindShim& find_shim) {
-    TENON_TRY(const std::vector<DynamicSymbol> symbols, editor.symbols());
-    for (const DynamicSymbol& symbol : symbols) {
+    for (const DynamicSymbol& symbol : editor.symbols()) {
       if (!symbol.is_undefined) {
         // Mostly templates of the standard library, which a libtorch loaded earlier has, too.
         if (symbol.is_unique || symbol.is_weak) editor.make_own(symbol);

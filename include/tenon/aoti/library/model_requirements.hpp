@@ -201,9 +201,8 @@ inline bool library_exists(const std::string& name) noexcept {
     const ElfEditor& library, const FindShim& find_shim,
     bool (*supports)(std::string_view) noexcept = &cpu_supports,
     std::span<const std::string_view> served = {}, const CodeFeatures& features = {}) {
-  TENON_TRY(const std::vector<DynamicSymbol> symbols, library.symbols());
   ModelRequirements out;
-  for (const DynamicSymbol& symbol : symbols) {
+  for (const DynamicSymbol& symbol : library.symbols()) {
     if (!symbol.is_undefined || symbol.is_weak || symbol.is_versioned) continue;
     if (!find_shim(shim_name(symbol.name))) out.missing_functions.emplace_back(symbol.name);
   }
@@ -213,7 +212,7 @@ inline bool library_exists(const std::string& name) noexcept {
     if (!detail::library_exists(path)) out.missing_libraries.push_back(std::move(path));
   }
   std::vector<std::string_view> needed(features.names.begin(), features.names.end());
-  const std::span<const DynamicSymbol> evidence = symbols;
+  const std::span<const DynamicSymbol> evidence = library.symbols();
   for (const std::string_view feature : detail::features_used(
            library.isa_needed(), features.is_known ? evidence.first(0) : evidence)) {
     needed.push_back(feature);

@@ -17,6 +17,7 @@
 
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
+#include "tenon/core/elf/elf_symbols.hpp"
 
 /// Versions of symbols that a library needs of others ("memcpy@GLIBC_2.14" of libc.so.6). The
 /// dynamic loader compares them before it relocates anything (glibc: elf/dl-version.c,
@@ -37,59 +38,45 @@ struct NeededVersion {
 /// Reads the records of DT_VERNEED. InvalidArgument when they are outside of the library, when they
 /// are of a library that is not needed, or when a symbol has a version that is not among them.
 [[nodiscard]] inline Result<std::vector<NeededVersion>> needed_versions(const ElfEditor& library) {
-  const auto malformed = [](const auto&... pieces) {
-    return error(Error::InvalidArgument, "not a library that can be loaded: ", pieces...);
-  };
-  std::uint64_t address = 0;
-  bool has_indices = false;
-  bool defines_versions = false;
-  for (const ElfClass::DynamicEntry& entry : library.entries()) {
-    if (entry.tag == DT_VERNEED) address = entry.value;
-    has_indices = has_indices || entry.tag == DT_VERSYM;
-    defines_versions = defines_versions || entry.tag == DT_VERDEF;
-  }
+  const std::uint64_t address = library.value_of(DT_VERNEED).value_or(0);
   std::vector<NeededVersion> out;
   if (address == 0) return out;
-  if (!has_indices) return malformed("it needs versions of symbols, and its symbols have none");
+  if (!library.value_of(DT_VERSYM)) {
+    return malformed_library("it needs versions of symbols, and its symbols have none");
+  }
+  const bool defines_versions = library.value_of(DT_VERDEF).has_value();
   const std::unordered_set<std::string_view> files(library.needed().begin(),
                                                    library.needed().end());
   std::vector<bool> is_known(2, true);
-  // Offsets are not negative, so a chain ends. Chains that share records are read once for each.
-  const std::size_t most = library.num_symbols() + std::size_t{1000};
-  for (std::uint64_t next_file = 1; next_file != 0; address += next_file) {
-    TENON_TRY(const std::uint64_t record_at,
-              library.place(address, sizeof(Elf64_Verneed), "a record of a needed version"));
-    const auto record = library.at<Elf64_Verneed>(record_at);
-    if (record.vn_version != VER_NEED_CURRENT) {
-      return malformed("a record of needed versions has the form ", record.vn_version);
+  ElfStrings texts(library.strings());
+  const FileBytes table = library.at_address(address);
+  const ElfNeededVersions versions = read_needed_versions(table);
+  const std::uint64_t begin = versions.all.empty() ? 0 : library.offset_of(table);
+  for (const ElfNeededVersion& version : versions.all) {
+    if (version.form != VER_NEED_CURRENT) {
+      return malformed_library("a record of needed versions has the form ", version.form);
     }
     TENON_TRY(const std::string_view file,
-              library.string(record.vn_file, "the name of a library with versions"));
+              library.string(texts, version.file, "the name of a library with versions"));
     if (!files.contains(file)) {
-      return malformed("it needs versions of ", file, ", and not that library");
+      return malformed_library("it needs versions of ", file, ", and not that library");
     }
-    std::uint64_t version_address = address + record.vn_aux;
-    for (std::uint64_t next = 1; next != 0; version_address += next) {
-      TENON_TRY(const std::uint64_t at,
-                library.place(version_address, sizeof(Elf64_Vernaux), "a needed version"));
-      const auto version = library.at<Elf64_Vernaux>(at);
-      TENON_TRY(const std::string_view name,
-                library.string(version.vna_name, "the name of a needed version"));
-      const auto index = static_cast<std::uint16_t>(version.vna_other & 0x7fff);
-      if (out.size() == most) return malformed("more than ", most, " needed versions");
-      out.push_back({file, name, index, (version.vna_flags & VER_FLG_WEAK) != 0, record_at, at});
-      if (index >= is_known.size()) is_known.resize(std::size_t{index} + 1);
-      is_known[index] = true;
-      next = version.vna_next;
-    }
-    next_file = record.vn_next;
+    TENON_TRY(const std::string_view name,
+              library.string(texts, version.name, "the name of a needed version"));
+    out.push_back({file, name, version.index, (version.flags & VER_FLG_WEAK) != 0,
+                   begin + version.record_at, begin + version.at});
+    if (version.index >= is_known.size()) is_known.resize(std::size_t{version.index} + 1);
+    is_known[version.index] = true;
   }
-  TENON_TRY(const std::vector<DynamicSymbol> symbols, library.symbols());
-  for (const DynamicSymbol& symbol : symbols) {
+  if (versions.outside) {
+    return malformed_library("a needed version (16 bytes at address ", address + *versions.outside,
+                             ") is outside its segments, or its records go round in circles");
+  }
+  for (const DynamicSymbol& symbol : library.symbols()) {
     const bool is_own = defines_versions && !symbol.is_undefined;
     if (!is_own && (symbol.version >= is_known.size() || !is_known[symbol.version])) {
-      return malformed("symbol ", symbol.name, " has version ", symbol.version,
-                       ", which is not among the needed ones");
+      return malformed_library("symbol ", symbol.name, " has version ", symbol.version,
+                               ", which is not among the needed ones");
     }
   }
   return out;
@@ -152,8 +139,7 @@ inline std::unordered_set<std::string_view> defined_versions(const link_map& lib
     ::dlclose(handle);
   }
   std::ranges::sort(out.missing_versions);
-  TENON_TRY(const std::vector<DynamicSymbol> symbols, library.symbols());
-  for (const DynamicSymbol& symbol : symbols) {
+  for (const DynamicSymbol& symbol : library.symbols()) {
     if (symbol.is_undefined && !symbol.is_weak && of_served.contains(symbol.version) &&
         !find_shim(symbol.name)) {
       out.missing_functions.emplace_back(symbol.name);
@@ -166,23 +152,21 @@ inline std::unordered_set<std::string_view> defined_versions(const link_map& lib
 /// as versions that may be missing. Without one, the library needs no versions at all.
 inline void release_served_versions(ElfEditor& library, const std::vector<NeededVersion>& versions,
                                     std::span<const std::string_view> served) {
-  const auto kept =
-      std::ranges::find_if(library.entries(), [&](const ElfClass::DynamicEntry& entry) {
-        if (entry.tag != DT_NEEDED) return false;
-        const auto name = library.string(entry.value, "a needed library");
-        return name.ok() && !is_served(*name, served);
-      });
-  if (kept == library.entries().end()) {
+  const auto kept = std::ranges::find_if_not(
+      library.needed(), [&](std::string_view name) { return is_served(name, served); });
+  if (kept == library.needed().end()) {
     for (std::size_t i = 0; i < library.entries().size(); ++i) {
       const std::uint64_t tag = library.entries()[i].tag;
       if (tag == DT_VERNEED || tag == DT_VERNEEDNUM) library.drop_entry(i);
     }
     return;
   }
+  const std::uint64_t kept_name =
+      library.needed_name(static_cast<std::size_t>(kept - library.needed().begin()));
   for (const NeededVersion& version : versions) {
     if (!is_served(version.file, served)) continue;
     auto record = library.at<Elf64_Verneed>(version.record_at);
-    record.vn_file = static_cast<Elf64_Word>(kept->value);
+    record.vn_file = static_cast<Elf64_Word>(kept_name);
     library.put(version.record_at, record);
     auto needed = library.at<Elf64_Vernaux>(version.at);
     needed.vna_flags |= VER_FLG_WEAK;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <string_view>
 
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/backend/mixin.hpp"
@@ -29,8 +28,6 @@ concept HasCancel = requires(B& backend, typename B::Delegate& delegate) {
 
 template <class B>
 struct CancelExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_CANCEL;
-
   static consteval bool check() {
     if constexpr (!HasCancel<B>) {
       static_assert(always_false<B>,

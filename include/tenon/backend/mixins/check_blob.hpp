@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/backend/context.hpp"
@@ -42,8 +41,6 @@ concept HasCheckBlob =
 
 template <class B>
 struct CheckBlobExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_CHECK_BLOB;
-
   static consteval bool check() {
     if constexpr (!HasCheckBlob<B>) {
       static_assert(always_false<B>,

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/backend/mixin.hpp"
@@ -58,8 +57,6 @@ concept NamesCopyOn = requires { &B::copy_on; };
 
 template <class B>
 struct DeviceMemoryExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_DEVICE_MEMORY;
-
   static consteval bool check() {
     if constexpr (!HasMixin<B, tenon_devices_v1>) {
       static_assert(always_false<B>,

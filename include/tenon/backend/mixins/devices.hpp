@@ -7,7 +7,6 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tenon/abi/extensions/devices.h"
@@ -54,8 +53,6 @@ concept HasDevices = requires(B& backend) {
 
 template <class B>
 struct DevicesExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_DEVICES;
-
   static consteval bool check() {
     if constexpr (!HasDevices<B>) {
       static_assert(always_false<B>,

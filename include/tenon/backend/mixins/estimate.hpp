@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <string_view>
 
 #include "tenon/abi/extensions/estimate.h"
 #include "tenon/backend/context.hpp"
@@ -35,8 +34,6 @@ concept HasFreeMemory = requires(B& backend, tenon_dl_device device) {
 
 template <class B>
 struct EstimateExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_ESTIMATE;
-
   static consteval bool check() {
     if constexpr (!HasEstimate<B>) {
       static_assert(always_false<B>,

@@ -98,8 +98,6 @@ concept HasEventHandles = requires(B& backend, typename B::Event& event, void* h
 
 template <class B>
 struct EventsExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_EVENTS;
-
   static consteval bool check() {
     if constexpr (HasKernelsAlone<B>) {
       static_assert(always_false<B>,

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -62,8 +61,6 @@ concept HasFences =
 
 template <class B>
 struct ExternalMemoryExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_EXTERNAL_MEMORY;
-
   static consteval bool check() {
     if constexpr (!HasImportMemory<B>) {
       static_assert(always_false<B>,

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,8 +37,6 @@ concept HasIntermediates =
 
 template <class B>
 struct IntermediatesExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_INTERMEDIATES;
-
   static consteval bool check() {
     if constexpr (!HasIntermediates<B>) {
       static_assert(always_false<B>,

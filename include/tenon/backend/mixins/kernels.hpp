@@ -101,8 +101,6 @@ struct BoundKernel {
 
 template <class B>
 struct KernelsExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_KERNELS;
-
   static consteval bool check() {
     if constexpr (!HasKernel<B>) {
       static_assert(

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <string_view>
 
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/backend/memory_use.hpp"
@@ -26,8 +25,6 @@ concept HasMemoryInfo = requires(B& backend, const typename B::Delegate* delegat
 
 template <class B>
 struct MemoryInfoExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_MEMORY_INFO;
-
   static consteval bool check() {
     if constexpr (!HasMemoryInfo<B>) {
       static_assert(always_false<B>,

@@ -18,6 +18,7 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/backend/context.hpp"
 #include "tenon/backend/mixin.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 
@@ -111,17 +112,10 @@ concept HasGetOption = requires(B& backend, const char* key) {
 
 /// Index of `key` among `specs`, or NotFound with the keys of `specs`.
 inline Result<std::size_t> find_option(std::span<const OptionSpec> specs, std::string_view key) {
-  std::string known;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (key == specs[i].key) return i;
-    known += concat(known.empty() ? "" : ", ", specs[i].key);
   }
-  // The key may come from a file, of any length.
-  constexpr std::size_t most = 64;
-  const bool is_long = key.size() > most;
-  return error(Error::NotFound, "option '", key.substr(0, most), is_long ? "..." : "",
-               "' is unknown; the backend has: ",
-               known.empty() ? std::string_view("none") : std::string_view(known));
+  return unknown_option(key, join(specs, ", ", [](const OptionSpec& spec) { return spec.key; }));
 }
 
 /// Whether the declaration has values of its option's type as limits, and choices for text alone.
@@ -149,58 +143,33 @@ inline Result<std::size_t> find_option(std::span<const OptionSpec> specs, std::s
          (!has_maximum || value.as.real <= spec.maximum.as.real);
 }
 
-/// Whether `spec` declares the value, which has its type.
-[[nodiscard]] inline bool is_declared(const OptionSpec& spec, const tenon_option& value) noexcept {
-  if (!is_within_limits(spec, value)) return false;
-  const auto text = OptionView(value).string();
-  if (!text || spec.num_choices == 0) return true;
-  for (std::uint32_t i = 0; i < spec.num_choices; ++i) {
-    if (*text == spec.choices[i]) return true;
-  }
-  return false;
+/// Refuses a value of the type of `spec` that it excludes.
+[[nodiscard]] inline Status check_declared(const OptionSpec& spec, const tenon_option& option) {
+  const std::span choices = std::span(spec.choices).first(spec.num_choices);
+  const OptionView value(option);
+  const auto text = value.string();
+  const bool is_chosen =
+      !text || choices.empty() || std::ranges::find(choices, *text) != choices.end();
+  if (is_chosen && is_within_limits(spec, option)) return ok();
+  const auto limit = [](const tenon_option& of) {
+    return of.type == 0 ? std::nullopt : std::optional<OptionView>(OptionView(of));
+  };
+  return error(Error::InvalidArgument, "option '", spec.key, "': expected ",
+               option_range(limit(spec.minimum), limit(spec.maximum), choices), ", found ",
+               option_text(value));
 }
 
-[[nodiscard]] inline std::string value_text(const tenon_option& option) {
-  // Any length may be given.
-  constexpr std::size_t most = 64;
-  if (const auto text = OptionView(option).string()) {
-    return concat("'", text->substr(0, most), text->size() > most ? "..." : "", "'");
-  }
-  return option.type == TENON_OPTION_INT ? concat(option.as.integer) : concat(option.as.real);
-}
-
-/// Error for a value that `spec` excludes.
-[[nodiscard]] inline Status not_declared(const OptionSpec& spec, const tenon_option& value) {
-  std::string allowed;
-  for (std::uint32_t i = 0; i < spec.num_choices; ++i) {
-    allowed += concat(i == 0 ? "one of " : ", ", spec.choices[i]);
-  }
-  if (spec.num_choices == 0) {
-    if (spec.minimum.type != 0) allowed = concat(value_text(spec.minimum), " or more");
-    if (spec.maximum.type != 0) {
-      allowed = spec.minimum.type != 0
-                    ? concat(value_text(spec.minimum), " to ", value_text(spec.maximum))
-                    : concat(value_text(spec.maximum), " or less");
-    }
-  }
-  return error(Error::InvalidArgument, "option '", spec.key, "': expected ", allowed, ", found ",
-               value_text(value));
-}
-
-/// Copies a value that was given for `spec`, after checking its type, whether it may be given
-/// here, and whether it is declared.
-inline Result<OptionValue> read_given(const OptionSpec& spec, const tenon_option& option,
-                                      std::uint32_t where) {
-  if (option.type != spec.initial.type()) {
-    return error(Error::InvalidType, "option '", spec.key, "': expected ",
-                 option_type_name(spec.initial.type()), ", found ", option_type_name(option.type));
-  }
-  if ((spec.where & where) == 0) {
-    return error(Error::NotSupported, "option '", spec.key, "' cannot be given ",
-                 where == TENON_OPTION_AT_LOAD ? "for one load" : "for the whole backend");
-  }
-  if (!is_declared(spec, option)) return not_declared(spec, option);
-  return read_option(option);
+/// Index among `specs` of an option that is given at `place`, TENON_OPTION_AT_..., after checking
+/// that it is declared: its key, its type, its place and its value.
+inline Result<std::size_t> find_given(std::span<const OptionSpec> specs, const tenon_option& option,
+                                      std::uint32_t place) {
+  TENON_TRY(const std::size_t index, find_option(specs, option.key));
+  const OptionSpec& spec = specs[index];
+  TENON_RETURN_IF_ERROR(
+      check_use(spec.key, {spec.initial.type(), spec.where}, {option.type, place}));
+  TENON_RETURN_IF_ERROR(check_declared(spec, option));
+  TENON_RETURN_IF_ERROR(check_option(option));
+  return index;
 }
 
 inline std::vector<OptionValue> initial_values(std::span<const OptionSpec> specs) {
@@ -209,14 +178,15 @@ inline std::vector<OptionValue> initial_values(std::span<const OptionSpec> specs
   return out;
 }
 
-/// Overwrites `values` with the options that were given for one load, or for one session.
+/// Checks the options that were given for one load, or for one session, and overwrites `values`
+/// with them, unless it is null.
 template <class Context>
 Status read_runtime_specs(std::span<const OptionSpec> specs, const Context& context,
-                          std::vector<OptionValue>& values) {
+                          std::vector<OptionValue>* values) {
   for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
     const tenon_option& option = context.runtime_spec(i);
-    TENON_TRY(const std::size_t index, find_option(specs, option.key));
-    TENON_TRY(values[index], read_given(specs[index], option, TENON_OPTION_AT_LOAD));
+    TENON_TRY(const std::size_t index, find_given(specs, option, TENON_OPTION_AT_LOAD));
+    if (values) (*values)[index] = OptionView(option);
   }
   return ok();
 }
@@ -259,7 +229,7 @@ class WithOptions {
   /// The values for this load.
   [[nodiscard]] Result<OptionValues<Derived>> option_values(const InitContext& context) const {
     OptionValues<Derived> out = option_values();
-    TENON_RETURN_IF_ERROR(detail::read_runtime_specs(Derived::options, context, out.values_));
+    TENON_RETURN_IF_ERROR(detail::read_runtime_specs(Derived::options, context, &out.values_));
     return out;
   }
 
@@ -268,7 +238,7 @@ class WithOptions {
   template <class Context>
   [[nodiscard]] Result<OptionValues<Derived>> option_values(const Context& context,
                                                             OptionValues<Derived> loaded) const {
-    TENON_RETURN_IF_ERROR(detail::read_runtime_specs(Derived::options, context, loaded.values_));
+    TENON_RETURN_IF_ERROR(detail::read_runtime_specs(Derived::options, context, &loaded.values_));
     return loaded;
   }
 
@@ -283,11 +253,11 @@ class WithOptions {
 
   /// Sets one option for all later loads, as extension "tenon.options/1" does.
   [[nodiscard]] Status set_option(const tenon_option& option) {
-    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
-    TENON_TRY(OptionValue value,
-              detail::read_given(Derived::options[index], option, TENON_OPTION_AT_RUNTIME));
+    TENON_TRY(const std::size_t index,
+              detail::find_given(Derived::options, option, TENON_OPTION_AT_RUNTIME));
+    const OptionView given(option);
+    OptionValue value = given;
     if constexpr (detail::HasOnSetOption<Derived>) {
-      const OptionView given = value;
       TENON_RETURN_IF_ERROR(static_cast<Derived&>(*this).on_set_option(option.key, given));
     }
     const std::lock_guard lock(mutex_);
@@ -344,8 +314,6 @@ inline constexpr auto option_specs = [] {
 
 template <class B>
 struct OptionsExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_OPTIONS;
-
   static consteval bool check() {
     if constexpr (!DeclaresOptions<B>) {
       static_assert(always_false<B>,
@@ -367,12 +335,6 @@ struct OptionsExtension {
       return true;
     }
     return false;
-  }
-
-  /// Checks the options of one load, also those of an author who does not ask for them.
-  static Status check_runtime_specs(tenon_backend* backend, const InitContext& context) {
-    const WithOptions<B>& options = self<B>(backend);
-    return options.option_values(context).status();
   }
 
   static tenon_status set_option(tenon_backend* backend, const tenon_option* option) noexcept {
@@ -406,6 +368,18 @@ struct OptionsExtension {
 
 template <>
 struct MixinOf<tenon_options_v1> : Mixin<WithOptions, OptionsExtension> {};
+
+/// Refuses options of a load or a session that backend `B` does not declare, also where its author
+/// does not ask for them.
+template <class B, class Context>
+Status check_runtime_specs(const Context& context) {
+  if constexpr (HasMixin<B, tenon_options_v1>) {
+    return read_runtime_specs(B::options, context, nullptr);
+  } else {
+    if (context.num_runtime_specs() == 0) return ok();
+    return unknown_option(context.runtime_spec(0).key);
+  }
+}
 
 }  // namespace detail
 }  // namespace tenon::inline TENON_RELEASE

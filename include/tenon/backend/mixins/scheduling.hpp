@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <string_view>
 
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/backend/mixin.hpp"
@@ -47,8 +46,6 @@ concept NamesSetScheduling = requires { &B::set_scheduling; };
 
 template <class B>
 struct SchedulingExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_SCHEDULING;
-
   static consteval bool check() {
     if constexpr (!HasSchedulingUse<B>) {
       static_assert(always_false<B>,

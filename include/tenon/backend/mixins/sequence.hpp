@@ -61,8 +61,6 @@ concept HasFarState = requires(B& backend, typename B::Delegate& delegate, std::
 
 template <class B>
 struct SequenceExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_SEQUENCE;
-
   static consteval bool check() {
     if constexpr (!HasState<B>) {
       static_assert(always_false<B>,

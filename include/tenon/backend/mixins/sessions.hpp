@@ -90,8 +90,6 @@ concept HasSessionInContext = requires(B& backend, const typename B::Delegate& d
 
 template <class B>
 struct SessionsExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_SESSIONS;
-
   static consteval bool check() {
     constexpr bool has_one = HasSimpleSession<B> || HasSessionInContext<B>;
     if constexpr (!has_one) {
@@ -109,7 +107,7 @@ struct SessionsExtension {
     return guard(host_of<B>(backend), [&]() -> Status {
       using Delegate = typename B::Delegate;
       const SessionContext<Delegate> session_context(*context);
-      TENON_RETURN_IF_ERROR(check_options(session_context));
+      TENON_RETURN_IF_ERROR(check_runtime_specs<B>(session_context));
       const auto& parent = *reinterpret_cast<const Delegate*>(delegate);
       TENON_TRY(Delegate session, make(self<B>(backend), parent, session_context));
       *out = reinterpret_cast<tenon_delegate*>(new Delegate(std::move(session)));
@@ -127,18 +125,6 @@ struct SessionsExtension {
       }
       TENON_RETURN_IF_ERROR(context.expect_no_options());
       return backend.create_session(parent);
-    }
-  }
-
-  /// Refuses options that `init` would refuse, too.
-  static Status check_options(const SessionContext<typename B::Delegate>& context) {
-    if (context.num_runtime_specs() == 0) return ok();
-    if constexpr (HasMixin<B, tenon_options_v1>) {
-      auto values = initial_values(B::options);
-      return read_runtime_specs(B::options, context, values);
-    } else {
-      return error(Error::NotFound, "option '", std::string_view(context.runtime_spec(0).key),
-                   "' is unknown; the backend has no options");
     }
   }
 

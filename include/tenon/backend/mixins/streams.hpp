@@ -39,8 +39,6 @@ concept HasStreamKind = requires {
 
 template <class B>
 struct StreamsExtension {
-  static constexpr std::string_view id = TENON_EXTENSION_STREAMS;
-
   static consteval bool check() {
     if constexpr (!HasSetStream<B>) {
       static_assert(always_false<B>,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "tenon/executorch/adapter/plugin_named_data.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/method/options.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -54,7 +56,8 @@ class AdaptedDelegate {
 
   /// Calls the plugin's `init`. After a failure this must not be used.
   [[nodiscard]] Status load(et::BackendInitContext& context, et::FreeableBuffer* processed,
-                            et::ArrayRef<et::CompileSpec> compile_specs, const OptionTable& options,
+                            et::ArrayRef<et::CompileSpec> compile_specs,
+                            std::span<const host::OptionDeclaration> declared,
                             const host::EmbeddedCodePolicy& embedded_code) {
     const host::BackendRecord& record = backend_.record();
     if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
@@ -70,8 +73,8 @@ class AdaptedDelegate {
       specs.push_back(
           {sizeof(tenon_compile_spec), 0, spec.key, spec.value.buffer, spec.value.nbytes});
     }
-    RuntimeSpecs runtime_specs;
-    TENON_RETURN_IF_ERROR(runtime_specs.read(context.runtime_specs(), options));
+    TENON_TRY(const auto options, read_options(context.runtime_specs(), record.id, declared));
+    const auto runtime_specs = host::detail::runtime_specs_of(options, record.id);
     trace(context.event_tracer());
 
     host::detail::HostInitContext call(embedded_code, nullptr, threads_);
@@ -83,8 +86,8 @@ class AdaptedDelegate {
     call.runtime_allocator = &runtime_;
     call.named_data_map = named_data_->abi();
     call.tracer = tracer_.table();
-    call.runtime_specs = runtime_specs.options().data();
-    call.num_runtime_specs = static_cast<std::uint32_t>(runtime_specs.options().size());
+    call.runtime_specs = runtime_specs.data();
+    call.num_runtime_specs = static_cast<std::uint32_t>(runtime_specs.size());
 
     const tenon_status status = backend_.api().init(opened_, &call, &handle_);
     if (status != TENON_STATUS_OK) {

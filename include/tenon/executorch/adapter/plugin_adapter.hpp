@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/adapter/backend_data.hpp"
 #include "tenon/executorch/adapter/delegate.hpp"
@@ -19,7 +20,10 @@
 #include "tenon/executorch/adapter/lent_threads.hpp"
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/error.hpp"
+#include "tenon/executorch/options.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 #include "tenon/host/registry/registry.hpp"
 
@@ -60,7 +64,7 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
       : registry_(std::move(registry)),
         backend_(std::move(backend)),
         id_(backend_->id()),
-        option_table_(backend_->options()),
+        declared_(backend_->options()),
         options_(std::move(options)) {}
 
   /// The name by which ExecuTorch finds it. `name` is set when it differs from the backend's id.
@@ -80,7 +84,7 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
       auto delegate = std::make_unique<adapter::AdaptedDelegate>(
           *this, *backend_, context.get_method_name(), threads());
       TENON_RETURN_IF_ERROR(
-          delegate->load(context, processed, compile_specs, option_table_, options_.embedded_code));
+          delegate->load(context, processed, compile_specs, declared_, options_.embedded_code));
       out = delegate.release();
       return ok();
     });
@@ -105,14 +109,13 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
     return guard("set_option", [&]() -> Status {
       // All are checked before the first is set. When the plugin itself refuses one, those before
       // it stay set.
-      std::vector<std::pair<std::string, OptionValue>> values;
-      for (const et::BackendOption& option : options) {
-        TENON_TRY(auto value, option_table_.read(option));
-        TENON_RETURN_IF_ERROR(option_table_.check_settable(value.first, value.second));
-        values.push_back(std::move(value));
+      TENON_TRY(const auto values, adapter::read_options(options, backend_->id(), declared_));
+      for (const host::BackendOption& one : values) {
+        TENON_TRY(const auto* const declaration, host::find_option(declared_, one.key));
+        TENON_RETURN_IF_ERROR(declaration->check({one.value.type(), TENON_OPTION_AT_RUNTIME}));
       }
-      for (const auto& [key, value] : values)
-        TENON_RETURN_IF_ERROR(backend_->set_option(key, value));
+      for (const host::BackendOption& one : values)
+        TENON_RETURN_IF_ERROR(backend_->set_option(one.key, one.value));
       return ok();
     });
   }
@@ -125,9 +128,8 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
       for (const et::BackendOption& option : options) {
         TENON_TRY(const std::string key, adapter::option_key(option));
         TENON_TRY(const OptionValue value, backend_->get_option(key));
-        if (Status filled = adapter::fill_option(value, found.emplace_back(option)); !filled.ok()) {
-          return std::move(filled).with_context(concat("option '", key, "'"));
-        }
+        TENON_TRY(const auto held, detail::to_backend_option(key, adapter::to_held(value)));
+        found.push_back(held);
       }
       std::copy(found.begin(), found.end(), options.begin());
       return ok();
@@ -198,7 +200,7 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
   std::shared_ptr<const host::BackendRegistry> registry_;  // Destroyed after the reference to it.
   host::BackendRef backend_;
   std::string id_;
-  adapter::OptionTable option_table_;
+  std::vector<host::OptionDeclaration> declared_;
   AdapterOptions options_;
 };
 

@@ -24,10 +24,10 @@
 #include "tenon/executorch/backend/bridged_call.hpp"
 #include "tenon/executorch/backend/bridged_delegate.hpp"
 #include "tenon/executorch/backend/libraries.hpp"
-#include "tenon/executorch/backend/options.hpp"
 #include "tenon/executorch/backend/platform_hook.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
+#include "tenon/executorch/options.hpp"
 
 namespace tenon::inline TENON_RELEASE::bridge {
 
@@ -125,7 +125,7 @@ class BridgedBackend final
   }
 
   /// Hands an option of the whole backend on.
-  Status on_set_option(std::string_view key, const OptionValue& value)
+  Status on_set_option(std::string_view key, const OptionView& value)
     requires detail::HasOptions<About>
   {
     TENON_TRY(auto option, detail::to_backend_option(key, value));

@@ -24,8 +24,8 @@
 #include "tenon/executorch/backend/call_sites.hpp"
 #include "tenon/executorch/backend/event_tracer.hpp"
 #include "tenon/executorch/backend/named_data.hpp"
-#include "tenon/executorch/backend/options.hpp"
 #include "tenon/executorch/error.hpp"
+#include "tenon/executorch/options.hpp"
 
 namespace tenon::inline TENON_RELEASE::bridge::detail {
 
@@ -121,11 +121,9 @@ class BridgedDelegate {
   }
 
   Status copy_runtime_specs(const tenon_init_context& context) {
-    const tenon::detail::StridedArray<tenon_option> specs(context.runtime_specs,
-                                                          context.num_runtime_specs);
+    const tenon::detail::StridedArray specs(context.runtime_specs, context.num_runtime_specs);
     for (std::size_t i = 0; i < specs.size(); ++i) {
-      TENON_TRY(const OptionValue value, read_option(specs[i]));
-      TENON_TRY(auto option, to_backend_option(specs[i].key, value));
+      TENON_TRY(auto option, to_backend_option(specs[i].key, OptionView(specs[i])));
       runtime_specs_.push_back(option);
     }
     return ok();

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/core/application/scheduling.hpp"
@@ -32,6 +34,21 @@ struct BackendOption {
   std::string key;
   OptionValue value;
 };
+
+namespace detail {
+
+/// Those of `options` for backend `id`, as the boundary has them. They refer to `options`.
+[[nodiscard]] inline std::vector<tenon_option> runtime_specs_of(
+    std::span<const BackendOption> options, std::string_view id) {
+  std::vector<tenon_option> out;
+  for (const BackendOption& option : options) {
+    if (option.backend_id != id) continue;
+    out.push_back(write_option(option.key.c_str(), option.value));
+  }
+  return out;
+}
+
+}  // namespace detail
 
 /// Options of `Method::load`. Everything referred to must outlive the method.
 struct MethodOptions {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,9 +30,22 @@ struct OptionDeclaration {
   std::string unit;
   bool is_deprecated = false;
 
-  /// "1 to 16", "0.5 or more", "cpu, gpu"; empty: any value.
-  [[nodiscard]] std::string range() const;
+  /// "1 to 16", "0.5 or more", "one of cpu, gpu"; empty: any value.
+  [[nodiscard]] std::string range() const { return option_range(minimum, maximum, choices); }
+
+  /// Judges a value before the backend gets it.
+  /// errors: those of `check_use`.
+  [[nodiscard]] Status check(OptionUse given) const {
+    std::uint32_t places = 0;
+    if (at_runtime) places |= TENON_OPTION_AT_RUNTIME;
+    if (at_load) places |= TENON_OPTION_AT_LOAD;
+    return check_use(key, {initial.type(), places}, given);
+  }
 };
+
+/// The declaration of `key` among those of a backend, or NotFound with the keys that there are.
+[[nodiscard]] Result<const OptionDeclaration*> find_option(
+    std::span<const OptionDeclaration> declared, std::string_view key);
 
 /// A backend of a loaded plugin, opened. Made by `Plugin::backend`; a holder of the shared pointer
 /// keeps the plugin loaded. Functions may be called from any thread.

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/extensions.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Of the group attention.
 #include "kernels/products/one_query.hpp"
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/vectors/eight_floats.hpp"
-#include "kernels/vectors/sum_of.hpp"
 #include "kernels/vectors/vector_level.hpp"
 
 #if defined(__x86_64__)

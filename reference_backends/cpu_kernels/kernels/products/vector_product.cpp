@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/products/vector_product.hpp"
+#include "kernels/gemm.hpp"
 
 #include <algorithm>
 #include <cstdint>

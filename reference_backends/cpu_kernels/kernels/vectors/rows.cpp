@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Of every build.
 #include "kernels/vectors/rows.hpp"
 
 #include <limits>

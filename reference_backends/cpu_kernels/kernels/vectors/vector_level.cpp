@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Of every build.
 #include "kernels/vectors/vector_level.hpp"
 
 #include "tenon/aoti/library/model_requirements.hpp"

@@ -38,25 +38,17 @@ struct Loaded {
   std::string problem;
 };
 
-const Loaded& loaded() {
-  static const Loaded only;
-  return only;
-}
-
 }  // namespace
 
-Status load() {
-  const Loaded& now = loaded();
-  return now.problem.empty() ? ok() : error(Error::NotFound, std::string_view(now.problem));
-}
+Status load() { return aoti_common::find_once<Loaded>(); }
 
 template <>
 const Routines<float>& routines() noexcept {
-  return loaded().floats;
+  return aoti_common::found_once<Loaded>().floats;
 }
 template <>
 const Routines<double>& routines() noexcept {
-  return loaded().doubles;
+  return aoti_common::found_once<Loaded>().doubles;
 }
 
 }  // namespace tenon::cpu_aoti::lapack

@@ -100,7 +100,7 @@ struct Boundary::Parts final : WatchedBackend {
     const void* found = nullptr;
     self.watch_.nothing_of("get_extension", 0,
                            [&] { found = self.theirs_.get_extension(self.opened_, id); });
-    return found ? self.shown_extensions.wrap(self.extensions(), id, found) : nullptr;
+    return found ? self.shown_extensions.wrap(self, id, found) : nullptr;
   }
 
   tenon_status forward_init(WatchedInit& call) {

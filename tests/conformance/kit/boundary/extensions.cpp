@@ -2,6 +2,8 @@
 #include "kit/boundary/extensions.hpp"
 
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/host/binary/plugin_record.hpp"
@@ -33,43 +35,47 @@ struct SeenUses {
   }
 };
 
-/// The functions of these tables.
-struct ExtensionCalls {
-  /// A function of the backend as a whole: `Table` is the member of ExtensionTables, `Function` the
-  /// member of that table, `Name` its name in reports.
-  template <auto Table, auto Function, const char* Name, class... Arguments>
-  static tenon_status of_backend(tenon_backend* backend, Arguments... arguments) {
-    WatchedBackend& self = WatchedBackend::of(backend);
-    return self.watch().status_of(Name, 0, [&] {
-      return ((self.extensions().*Table).*Function)(self.opened(), arguments...);
-    });
+/// Calls the plugin's own `Function` with `arguments`, watched as a call for `delegate`, which is 0
+/// for one that is about the backend as a whole.
+template <class Function, class... Arguments>
+auto watch_call(WatchedBackend& self, std::uint32_t delegate, Arguments... arguments) {
+  const auto call = [&] {
+    const auto& own = self.extension<typename Function::Table>();
+    return (own.*Function::member)(self.opened(), arguments...);
+  };
+  if constexpr (std::is_void_v<decltype(call())>) {
+    self.watch().nothing_of(Function::name, delegate, call);
+  } else {
+    static_assert(std::is_same_v<decltype(call()), tenon_status>, "the function needs one by hand");
+    return self.watch().status_of(Function::name, delegate, call);
   }
+}
 
-  /// A function of one delegate.
-  template <auto Table, auto Function, const char* Name, class... Arguments>
-  static tenon_status of_delegate(tenon_backend* backend, tenon_delegate* delegate,
-                                  Arguments... arguments) {
-    WatchedBackend& self = WatchedBackend::of(backend);
-    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
-    return self.watch().status_of(Name, watched->number, [&] {
-      return ((self.extensions().*Table).*Function)(self.opened(), watched->theirs, arguments...);
-    });
+/// The function that a host calls in place of one of the plugin. Undefined for a function that is
+/// about another object than a backend or a delegate: that needs one by hand.
+template <class Function, class Type = typename Function::Type>
+struct WatchedFunction;
+
+template <class Function, class Result, class... Arguments>
+struct WatchedFunction<Function, Result(TENON_CALL*)(tenon_backend*, Arguments...)> {
+  static Result call(tenon_backend* backend, Arguments... arguments) {
+    return watch_call<Function>(WatchedBackend::of(backend), 0, arguments...);
   }
+};
 
-  static void cancel(tenon_backend* backend, tenon_delegate* delegate) {
-    WatchedBackend& self = WatchedBackend::of(backend);
-    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
-    self.watch().nothing_of("cancel", watched->number, [&] {
-      self.extensions().cancel.cancel(self.opened(), watched->theirs);
-    });
+template <class Function, class Result, class... Arguments>
+struct WatchedFunction<Function,
+                       Result(TENON_CALL*)(tenon_backend*, tenon_delegate*, Arguments...)> {
+  static Result call(tenon_backend* backend, tenon_delegate* delegate, Arguments... arguments) {
+    const auto& watched = *reinterpret_cast<const WatchedDelegate*>(delegate);
+    return watch_call<Function>(WatchedBackend::of(backend), watched.number, watched.theirs,
+                                arguments...);
   }
+};
 
-  static void free_block(tenon_backend* backend, tenon_dl_device device, void* block) {
-    WatchedBackend& self = WatchedBackend::of(backend);
-    self.watch().nothing_of(
-        "free", 0, [&] { self.extensions().device_memory.free(self.opened(), device, block); });
-  }
-
+/// Functions that do more than to pass on their arguments: they show or keep objects of the kit, or
+/// judge what they are given. `by_hand` below lists them.
+struct ByHand {
   static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
                                  std::uint32_t* verdict) {
     WatchedBackend& self = WatchedBackend::of(backend);
@@ -80,7 +86,7 @@ struct ExtensionCalls {
     // A verdict needs a reason, but a reason is not a failure: the caller judges the text.
     const tenon_status status = self.watch().status_of("check_blob", 0, [&] {
       return self.with_context(lent, shown_context, *context, [&](tenon_init_context* shown) {
-        return self.extensions().check_blob.check_blob(self.opened(), shown, verdict);
+        return self.extension<tenon_check_blob_v1>().check_blob(self.opened(), shown, verdict);
       });
     });
     if (lent.bytes.was_released() || (processed && processed->data != data)) {
@@ -99,7 +105,8 @@ struct ExtensionCalls {
     SeenUses seen{self.watch(), "TN-EST-1", "estimate", sink, sink_context};
     const tenon_status status = self.watch().status_of("estimate", 0, [&] {
       return self.with_context(lent, shown_context, *context, [&](tenon_init_context* shown) {
-        return self.extensions().estimate.estimate(self.opened(), shown, &SeenUses::take, &seen);
+        return self.extension<tenon_estimate_v1>().estimate(self.opened(), shown, &SeenUses::take,
+                                                            &seen);
       });
     });
     if (lent.bytes.was_released() || (processed && processed->data != data)) {
@@ -116,7 +123,7 @@ struct ExtensionCalls {
     if (watched && !watched->theirs) return TENON_STATUS_OK;
     SeenUses seen{self.watch(), "TN-MEM-1", "memory_info", sink, sink_context};
     return self.watch().status_of("memory_info", watched ? watched->number : 0, [&] {
-      return self.extensions().memory_info.memory_info(
+      return self.extension<tenon_memory_info_v1>().memory_info(
           self.opened(), watched ? watched->theirs : nullptr, &SeenUses::take, &seen);
     });
   }
@@ -130,8 +137,8 @@ struct ExtensionCalls {
     shown.struct_size = sizeof shown;
     if (shown.state) shown.state = reinterpret_cast<const WatchedDelegate*>(shown.state)->theirs;
     const tenon_status status = self.watch().status_of("create_session", watched->number, [&] {
-      return self.extensions().sessions.create_session(self.opened(), watched->theirs, &shown,
-                                                       &session->theirs);
+      return self.extension<tenon_sessions_v1>().create_session(self.opened(), watched->theirs,
+                                                                &shown, &session->theirs);
     });
     if (status == TENON_STATUS_OK) *out = self.lend_to_host(std::move(session));
     return status;
@@ -146,7 +153,7 @@ struct ExtensionCalls {
     auto* const unwritten = reinterpret_cast<tenon_kernel*>(std::uintptr_t{0xBAD0BAD0});
     tenon_kernel* kernel = unwritten;
     const tenon_status status = self.watch().status_of("create_kernel", watched->number, [&] {
-      return self.extensions().kernels.create_kernel(self.opened(), context, &kernel);
+      return self.extension<tenon_kernels_v1>().create_kernel(self.opened(), context, &kernel);
     });
     if (status != TENON_STATUS_OK) return status;
     if (!kernel || kernel == unwritten) {
@@ -165,8 +172,8 @@ struct ExtensionCalls {
     const tenon_execution_context* shown = self.execution_context_for(watched, *context);
     ++self.kernel_runs;
     return self.watch().status_of("run_kernel", watched.number, [&] {
-      return self.extensions().kernels.run_kernel(reinterpret_cast<tenon_kernel*>(watched.theirs),
-                                                  shown);
+      return self.extension<tenon_kernels_v1>().run_kernel(
+          reinterpret_cast<tenon_kernel*>(watched.theirs), shown);
     });
   }
 
@@ -175,8 +182,8 @@ struct ExtensionCalls {
     WatchedBackend& self = WatchedBackend::of(backend);
     const auto watched = self.take_back(reinterpret_cast<tenon_delegate*>(kernel));
     self.watch().nothing_of("destroy_kernel", watched->number, [&] {
-      self.extensions().kernels.destroy_kernel(self.opened(),
-                                               reinterpret_cast<tenon_kernel*>(watched->theirs));
+      self.extension<tenon_kernels_v1>().destroy_kernel(
+          self.opened(), reinterpret_cast<tenon_kernel*>(watched->theirs));
     });
   }
 
@@ -187,225 +194,88 @@ struct ExtensionCalls {
     auto& watched = *reinterpret_cast<WatchedDelegate*>(delegate);
     const tenon_execution_context* shown = self.execution_context_for(watched, *context);
     return self.watch().status_of("start", watched.number, [&] {
-      return self.extensions().events.start(self.opened(), watched.theirs, shown, args, num_args);
+      return self.extension<tenon_events_v1>().start(self.opened(), watched.theirs, shown, args,
+                                                     num_args);
     });
   }
-
-  static void destroy_event(tenon_backend* backend, tenon_event* event) {
-    WatchedBackend& self = WatchedBackend::of(backend);
-    self.watch().nothing_of("destroy_event", 0,
-                            [&] { self.extensions().events.destroy_event(self.opened(), event); });
-  }
-
-  static void release_memory(tenon_backend* backend, tenon_imported_memory* memory) {
-    WatchedBackend& self = WatchedBackend::of(backend);
-    self.watch().nothing_of("release_memory", 0, [&] {
-      self.extensions().external_memory.release_memory(self.opened(), memory);
-    });
-  }
-
-  static constexpr char create_event[] = "create_event";
-  static constexpr char record[] = "record";
-  static constexpr char wait[] = "wait";
-  static constexpr char query[] = "query";
-  static constexpr char wait_on[] = "wait_on";
-  static constexpr char on_complete[] = "on_complete";
-  static constexpr char export_handle[] = "export_handle";
-  static constexpr char import_handle[] = "import_handle";
-  static constexpr char list_devices[] = "list_devices";
-  static constexpr char list_operators[] = "list_operators";
-  static constexpr char list[] = "list";
-  static constexpr char set_scheduling[] = "set_scheduling";
-  static constexpr char read[] = "read";
-  static constexpr char write[] = "write";
-  static constexpr char written[] = "written";
-  static constexpr char set_option[] = "set_option";
-  static constexpr char get_option[] = "get_option";
-  static constexpr char partition[] = "partition";
-  static constexpr char ops_to_not_decompose[] = "ops_to_not_decompose";
-  static constexpr char preprocess[] = "preprocess";
-  static constexpr char set_stream[] = "set_stream";
-  static constexpr char free_memory[] = "free_memory";
-  static constexpr char allocate[] = "allocate";
-  static constexpr char copy_to_device[] = "copy_to_device";
-  static constexpr char copy_to_host[] = "copy_to_host";
-  static constexpr char copy_on[] = "copy_on";
-  static constexpr char import_memory[] = "import_memory";
-  static constexpr char wait_fence[] = "wait_fence";
-  static constexpr char signal_fence[] = "signal_fence";
 };
 
-/// Keeps the plugin's table, completed, in `own` and returns `functions` for the host.
+/// The function of `ByHand` for a member of a table; null where `WatchedFunction` is enough.
+template <auto Member>
+inline constexpr auto by_hand = nullptr;
+template <>
+inline constexpr auto by_hand<&tenon_check_blob_v1::check_blob> = &ByHand::check_blob;
+template <>
+inline constexpr auto by_hand<&tenon_estimate_v1::estimate> = &ByHand::estimate;
+template <>
+inline constexpr auto by_hand<&tenon_memory_info_v1::memory_info> = &ByHand::memory_info;
+template <>
+inline constexpr auto by_hand<&tenon_sessions_v1::create_session> = &ByHand::create_session;
+template <>
+inline constexpr auto by_hand<&tenon_kernels_v1::create_kernel> = &ByHand::create_kernel;
+template <>
+inline constexpr auto by_hand<&tenon_kernels_v1::run_kernel> = &ByHand::run_kernel;
+template <>
+inline constexpr auto by_hand<&tenon_kernels_v1::destroy_kernel> = &ByHand::destroy_kernel;
+template <>
+inline constexpr auto by_hand<&tenon_events_v1::start> = &ByHand::start;
+
+/// Whether a host is shown the extension. Exporters alone ask for "tenon.aoti_export/1".
 template <class Table>
-const void* show_table(Table& own, const void* theirs, Table& shown, const Table& functions) {
+inline constexpr bool is_shown = true;
+template <>
+inline constexpr bool is_shown<tenon_aoti_export_v1> = false;
+
+/// Whether a function that the table must have is null for a host when the plugin leaves it out:
+/// tests look for it. In other tables the call itself faults, inside of the plugin.
+template <class Table>
+inline constexpr bool shows_what_is_missing = false;
+template <>
+inline constexpr bool shows_what_is_missing<tenon_estimate_v1> = true;
+template <>
+inline constexpr bool shows_what_is_missing<tenon_events_v1> = true;
+template <>
+inline constexpr bool shows_what_is_missing<tenon_preprocess_v1> = true;
+
+/// Puts the function for a host in place of the plugin's own.
+template <class Function, class Table>
+void show_function(Table& table) {
+  auto& function = table.*Function::member;
+  constexpr auto hand = by_hand<Function::member>;
+  if ((Function::may_be_null || shows_what_is_missing<Table>) && !function) return;
+  if constexpr (hand == nullptr) {
+    function = &WatchedFunction<Function>::call;
+  } else {
+    function = hand;
+  }
+}
+
+/// The table for a host, for the plugin's own one: the same data, and functions that are watched.
+template <class Table, class... Functions>
+Table shown_table(Table table, TypeList<Functions...>) {
+  if constexpr (requires { table.reserved; }) table.reserved = 0;
+  (show_function<Functions>(table), ...);
+  return table;
+}
+
+template <class Table>
+const void* wrap_table(WatchedBackend& backend, const void* theirs, Table& shown) {
+  Table& own = backend.extension<Table>();
   own = host::complete_table<Table>(theirs);
-  shown = functions;
+  shown = shown_table(own, typename BackendExtension<Table>::Functions());
   return &shown;
 }
 
-const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, const void* theirs) {
-  using C = ExtensionCalls;
-  using W = ExtensionTables;
-  if (id == TENON_EXTENSION_CANCEL) {
-    using T = tenon_cancel_v1;
-    return show_table(own.cancel, theirs, shown_cancel_, T{sizeof(T), 0, &C::cancel});
-  }
-  if (id == TENON_EXTENSION_CHECK_BLOB) {
-    using T = tenon_check_blob_v1;
-    return show_table(own.check_blob, theirs, shown_check_blob_, T{sizeof(T), 0, &C::check_blob});
-  }
-  if (id == TENON_EXTENSION_DEVICE_MEMORY) {
-    using T = tenon_device_memory_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T),
-            0,
-            &C::of_backend<&W::device_memory, &T::allocate, C::allocate>,
-            &C::free_block,
-            &C::of_backend<&W::device_memory, &T::copy_to_device, C::copy_to_device>,
-            &C::of_backend<&W::device_memory, &T::copy_to_host, C::copy_to_host>,
-            &C::of_backend<&W::device_memory, &T::copy_on, C::copy_on>};
-    // A host sees which functions the backend leaves out.
-    if (!table.copy_on) shown.copy_on = nullptr;
-    return show_table(own.device_memory, theirs, shown_device_memory_, shown);
-  }
-  if (id == TENON_EXTENSION_DEVICES) {
-    using T = tenon_devices_v1;
-    return show_table(
-        own.devices, theirs, shown_devices_,
-        T{sizeof(T), 0, &C::of_backend<&W::devices, &T::list_devices, C::list_devices>});
-  }
-  if (id == TENON_EXTENSION_ESTIMATE) {
-    using T = tenon_estimate_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T), 0, &C::estimate,
-            &C::of_backend<&W::estimate, &T::free_memory, C::free_memory>};
-    // A host sees which functions the backend leaves out.
-    if (!table.estimate) shown.estimate = nullptr;
-    if (!table.free_memory) shown.free_memory = nullptr;
-    return show_table(own.estimate, theirs, shown_estimate_, shown);
-  }
-  if (id == TENON_EXTENSION_EVENTS) {
-    using T = tenon_events_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T),
-            0,
-            table.kind,
-            &C::of_backend<&W::events, &T::create_event, C::create_event>,
-            &C::start,
-            &C::of_delegate<&W::events, &T::record, C::record>,
-            &C::of_backend<&W::events, &T::wait, C::wait>,
-            &C::of_backend<&W::events, &T::query, C::query>,
-            &C::of_delegate<&W::events, &T::wait_on, C::wait_on>,
-            &C::of_backend<&W::events, &T::export_handle, C::export_handle>,
-            &C::of_backend<&W::events, &T::import_handle, C::import_handle>,
-            &C::destroy_event,
-            &C::of_backend<&W::events, &T::on_complete, C::on_complete>};
-    // A host sees which functions the backend leaves out.
-    if (!table.create_event) shown.create_event = nullptr;
-    if (!table.start) shown.start = nullptr;
-    if (!table.record) shown.record = nullptr;
-    if (!table.wait) shown.wait = nullptr;
-    if (!table.query) shown.query = nullptr;
-    if (!table.wait_on) shown.wait_on = nullptr;
-    if (!table.export_handle) shown.export_handle = nullptr;
-    if (!table.import_handle) shown.import_handle = nullptr;
-    if (!table.destroy_event) shown.destroy_event = nullptr;
-    if (!table.on_complete) shown.on_complete = nullptr;
-    return show_table(own.events, theirs, shown_events_, shown);
-  }
-  if (id == TENON_EXTENSION_EXTERNAL_MEMORY) {
-    using T = tenon_external_memory_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T),
-            0,
-            table.num_memory_kinds,
-            table.num_fence_kinds,
-            table.memory_kinds,
-            table.fence_kinds,
-            &C::of_backend<&W::external_memory, &T::import_memory, C::import_memory>,
-            &C::release_memory,
-            &C::of_delegate<&W::external_memory, &T::wait_fence, C::wait_fence>,
-            &C::of_delegate<&W::external_memory, &T::signal_fence, C::signal_fence>};
-    // A host sees which functions the backend leaves out.
-    if (!table.wait_fence) shown.wait_fence = nullptr;
-    if (!table.signal_fence) shown.signal_fence = nullptr;
-    return show_table(own.external_memory, theirs, shown_external_memory_, shown);
-  }
-  if (id == TENON_EXTENSION_INTERMEDIATES) {
-    using T = tenon_intermediates_v1;
-    return show_table(own.intermediates, theirs, shown_intermediates_,
-                      T{sizeof(T), 0, &C::of_delegate<&W::intermediates, &T::list, C::list>,
-                        &C::of_delegate<&W::intermediates, &T::record, C::record>});
-  }
-  if (id == TENON_EXTENSION_KERNELS) {
-    using T = tenon_kernels_v1;
-    return show_table(
-        own.kernels, theirs, shown_kernels_,
-        T{sizeof(T), 0, &C::of_backend<&W::kernels, &T::list_operators, C::list_operators>,
-          &C::create_kernel, &C::run_kernel, &C::destroy_kernel});
-  }
-  if (id == TENON_EXTENSION_MEMORY_INFO) {
-    using T = tenon_memory_info_v1;
-    return show_table(own.memory_info, theirs, shown_memory_info_,
-                      T{sizeof(T), 0, &C::memory_info});
-  }
-  if (id == TENON_EXTENSION_OPTIONS) {
-    using T = tenon_options_v1;
-    const auto table = host::complete_table<T>(theirs);
-    return show_table(own.options, theirs, shown_options_,
-                      T{sizeof(T), table.num_specs, table.specs,
-                        &C::of_backend<&W::options, &T::set_option, C::set_option>,
-                        &C::of_backend<&W::options, &T::get_option, C::get_option>});
-  }
-  if (id == TENON_EXTENSION_PREPROCESS) {
-    using T = tenon_preprocess_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T), 0, &C::of_backend<&W::preprocess, &T::partition, C::partition>,
-            &C::of_backend<&W::preprocess, &T::ops_to_not_decompose, C::ops_to_not_decompose>,
-            &C::of_backend<&W::preprocess, &T::preprocess, C::preprocess>};
-    // A host sees which functions the backend leaves out.
-    if (!table.partition) shown.partition = nullptr;
-    if (!table.ops_to_not_decompose) shown.ops_to_not_decompose = nullptr;
-    if (!table.preprocess) shown.preprocess = nullptr;
-    return show_table(own.preprocess, theirs, shown_preprocess_, shown);
-  }
-  if (id == TENON_EXTENSION_SCHEDULING) {
-    using T = tenon_scheduling_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T),      0,
-            table.priority, table.goal,
-            table.power,    &C::of_delegate<&W::scheduling, &T::set_scheduling, C::set_scheduling>};
-    // A host sees which functions the backend leaves out.
-    if (!table.set_scheduling) shown.set_scheduling = nullptr;
-    return show_table(own.scheduling, theirs, shown_scheduling_, shown);
-  }
-  if (id == TENON_EXTENSION_SEQUENCE) {
-    using T = tenon_sequence_v1;
-    const auto table = host::complete_table<T>(theirs);
-    T shown{sizeof(T),
-            0,
-            &C::of_delegate<&W::sequence, &T::list, C::list>,
-            &C::of_delegate<&W::sequence, &T::read, C::read>,
-            &C::of_delegate<&W::sequence, &T::write, C::write>,
-            &C::of_delegate<&W::sequence, &T::written, C::written>};
-    // A host sees which functions the backend leaves out.
-    if (!table.read) shown.read = nullptr;
-    if (!table.write) shown.write = nullptr;
-    if (!table.written) shown.written = nullptr;
-    return show_table(own.sequence, theirs, shown_sequence_, shown);
-  }
-  if (id == TENON_EXTENSION_SESSIONS) {
-    using T = tenon_sessions_v1;
-    return show_table(own.sessions, theirs, shown_sessions_, T{sizeof(T), 0, &C::create_session});
-  }
-  if (id == TENON_EXTENSION_STREAMS) {
-    using T = tenon_streams_v1;
-    const auto table = host::complete_table<T>(theirs);
-    return show_table(
-        own.streams, theirs, shown_streams_,
-        T{sizeof(T), 0, table.kind, &C::of_delegate<&W::streams, &T::set_stream, C::set_stream>});
-  }
-  return nullptr;
+const void* WatchedExtensions::wrap(WatchedBackend& backend, std::string_view id,
+                                    const void* theirs) {
+  const void* out = nullptr;
+  const auto wrap_if_it_is = [&]<class Table>(Table& shown) {
+    if constexpr (is_shown<Table>) {
+      if (id == BackendExtension<Table>::id) out = wrap_table(backend, theirs, shown);
+    }
+  };
+  std::apply([&](auto&... shown) { (wrap_if_it_is(shown), ...); }, shown_);
+  return out;
 }
 
 }  // namespace tenon::inline TENON_RELEASE::conformance::detail

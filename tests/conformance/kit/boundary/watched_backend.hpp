@@ -4,29 +4,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "kit/boundary/host_side.hpp"
 #include "kit/boundary/watch.hpp"
 #include "kit/process/faults.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/abi/draft/external_memory.h"
-#include "tenon/abi/draft/intermediates.h"
-#include "tenon/abi/draft/preprocess.h"
-#include "tenon/abi/draft/sequence.h"
-#include "tenon/abi/extensions/cancel.h"
-#include "tenon/abi/extensions/check_blob.h"
-#include "tenon/abi/extensions/device_memory.h"
-#include "tenon/abi/extensions/devices.h"
-#include "tenon/abi/extensions/estimate.h"
-#include "tenon/abi/extensions/events.h"
-#include "tenon/abi/extensions/kernels.h"
-#include "tenon/abi/extensions/memory_info.h"
-#include "tenon/abi/extensions/options.h"
-#include "tenon/abi/extensions/scheduling.h"
-#include "tenon/abi/extensions/sessions.h"
-#include "tenon/abi/extensions/streams.h"
 #include "tenon/conformance/boundary.hpp"
+#include "tenon/core/extensions.hpp"
 
 /// The plugin's side of a `Boundary`: its tables, its delegates, and what they see of the host.
 namespace tenon::inline TENON_RELEASE::conformance {
@@ -63,26 +49,12 @@ struct WatchedDelegate {
   std::shared_ptr<void> attached;  ///< Data of `on_init`. Released after `destroy`.
 };
 
-/// The plugin's own extension tables, complete. The functions of an extension that it does not
-/// offer, or was not asked for yet, are null.
-struct ExtensionTables {
-  tenon_cancel_v1 cancel{};
-  tenon_check_blob_v1 check_blob{};
-  tenon_device_memory_v1 device_memory{};
-  tenon_devices_v1 devices{};
-  tenon_estimate_v1 estimate{};
-  tenon_events_v1 events{};
-  tenon_external_memory_v1 external_memory{};
-  tenon_intermediates_v1 intermediates{};
-  tenon_kernels_v1 kernels{};
-  tenon_memory_info_v1 memory_info{};
-  tenon_options_v1 options{};
-  tenon_preprocess_v1 preprocess{};
-  tenon_scheduling_v1 scheduling{};
-  tenon_sequence_v1 sequence{};
-  tenon_sessions_v1 sessions{};
-  tenon_streams_v1 streams{};
-};
+namespace detail {
+
+/// One table of each extension that a backend may have.
+using ExtensionTables = ListTo<std::tuple, BackendExtensions>;
+
+}  // namespace detail
 
 /// One backend of a plugin, as the functions of `Boundary` and of its extensions use it. A host's
 /// `tenon_backend*` points to it.
@@ -102,7 +74,12 @@ class WatchedBackend {
   [[nodiscard]] Faults& faults() noexcept { return faults_; }
   /// The plugin's own table.
   [[nodiscard]] const tenon_backend_api& theirs() const noexcept { return theirs_; }
-  [[nodiscard]] ExtensionTables& extensions() noexcept { return extensions_; }
+  /// The plugin's own table of an extension, complete. Without functions when the plugin does not
+  /// offer it, or was not asked for it yet.
+  template <class Table>
+  [[nodiscard]] Table& extension() noexcept {
+    return std::get<Table>(extensions_);
+  }
   /// The result of the plugin's `open`; null before.
   [[nodiscard]] tenon_backend* opened() const noexcept { return opened_; }
   [[nodiscard]] std::uint32_t live_delegates() const noexcept { return live_; }
@@ -175,7 +152,7 @@ class WatchedBackend {
 
   std::atomic<std::uint32_t> delegates_ = 0;
   std::atomic<std::uint32_t> live_ = 0;
-  ExtensionTables extensions_;
+  detail::ExtensionTables extensions_;
 };
 
 }  // namespace tenon::inline TENON_RELEASE::conformance

@@ -15,11 +15,21 @@
 #include "tenon/host/files/list_directory.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/glob.hpp"
+#include "tenon/host/impl/registry/hand_written_json.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance {
 
 namespace {
+
+using detail::read_file_path;
+using detail::read_options;
+using detail::read_tolerances;
+using detail::read_words;
+using host::detail::check_keys;
+using host::detail::check_not_empty;
+using host::detail::check_printable;
+using host::detail::printable_text;
 
 constexpr std::string_view case_file_name = "case.json";
 constexpr std::string_view program_file_name = "model.pte";
@@ -67,143 +77,126 @@ constexpr std::string_view program_file_name = "model.pte";
 }
 
 /// Reads a case from its directory.
-class CaseReader : private detail::SettingsReader {
+class CaseReader {
  public:
-  CaseReader(std::string_view name, const std::filesystem::path& directory)
-      : SettingsReader(name), directory_(directory) {}
+  explicit CaseReader(const std::filesystem::path& directory) : directory_(directory) {}
 
-  /// `text` is the content of case.json.
-  [[nodiscard]] Result<Case> read(std::string_view text) const {
-    TENON_TRY(const Json root, parse_object(text));
-    TENON_RETURN_IF_ERROR(check_keys(root, "",
-                                     {"$schema", "name", "description", "program", "data", "method",
-                                      "runs", "tolerances", "runtime_specs", "made_by"}));
+  /// `root` is what case.json holds.
+  [[nodiscard]] Result<Case> read(const JsonAt& root) const {
+    TENON_RETURN_IF_ERROR(
+        check_keys(root, {"$schema", "name", "description", "program", "data", "method", "runs",
+                          "tolerances", "runtime_specs", "made_by"}));
     Case out;
     TENON_TRY(out.name, read_name(root));
     out.directory = directory_;
-    if (const Json* value = find(root, "description")) {
-      TENON_TRY(out.description, read_text(*value, "description"));
+    if (const auto at = root.find("description")) {
+      TENON_TRY(out.description, printable_text(*at));
     }
-    const Json program = root.value("program", Json(program_file_name));
-    TENON_TRY(out.program, read_file_path(program, "program", directory_));
+    out.program = (directory_ / program_file_name).lexically_normal();
+    if (const auto at = root.find("program")) {
+      TENON_TRY(out.program, read_file_path(*at, directory_));
+    } else if (std::error_code code; !std::filesystem::is_regular_file(out.program, code)) {
+      return root.wrong("program: expected a file, found none at ",
+                        host::quoted(out.program.string()));
+    }
     TENON_TRY(out.data_files, read_data(root));
-    if (const Json* value = find(root, "method")) {
-      TENON_TRY(out.method, read_words(*value, "method"));
+    if (const auto at = root.find("method")) {
+      TENON_TRY(out.method, read_words(*at));
     }
     TENON_TRY(out.runs, read_runs(root));
-    if (const Json* value = find(root, "tolerances")) {
-      TENON_TRY(out.tolerances, read_tolerances(*value, "tolerances"));
+    if (const auto at = root.find("tolerances")) {
+      TENON_TRY(out.tolerances, read_tolerances(*at));
     }
-    TENON_TRY(out.runtime_specs, read_runtime_specs(root));
+    if (const auto at = root.find("runtime_specs")) {
+      TENON_TRY(out.runtime_specs, read_runtime_specs(*at));
+    }
     return out;
   }
 
  private:
   /// The name is part of the paths of tests, which reports show and globs match.
-  Result<std::string> read_name(const Json& root) const {
-    const Json* const value = find(root, "name");
-    if (!value) return directory_.filename().string();
-    TENON_TRY(std::string name, read_words(*value, "name"));
-    if (name.find('/') != std::string::npos) {
-      return wrong_type("name", "a text without '/'", *value);
-    }
+  Result<std::string> read_name(const JsonAt& root) const {
+    const auto at = root.find("name");
+    if (!at) return directory_.filename().string();
+    TENON_TRY(std::string name, read_words(*at));
+    if (name.find('/') != std::string::npos) return at->wrong_type("a text without '/'");
     return name;
   }
 
-  Result<std::vector<std::filesystem::path>> read_data(const Json& root) const {
+  Result<std::vector<std::filesystem::path>> read_data(const JsonAt& root) const {
+    if (const auto at = root.find("data")) {
+      return at->list<std::filesystem::path>(
+          [&](const JsonAt& one) { return read_file_path(one, directory_); }, "an array of paths");
+    }
+    TENON_TRY(const auto names, list_files(directory_, ".ptd"));
     std::vector<std::filesystem::path> out;
-    const Json* const value = find(root, "data");
-    if (!value) {
-      TENON_TRY(const auto names, list_files(directory_, ".ptd"));
-      for (const std::string& name : names) out.push_back(directory_ / name);
-      return out;
+    for (const std::string& name : names) out.push_back(directory_ / name);
+    return out;
+  }
+
+  Result<std::vector<CaseRun>> read_runs(const JsonAt& root) const {
+    if (const auto at = root.find("runs")) {
+      TENON_RETURN_IF_ERROR(check_not_empty(*at));
+      return at->list<CaseRun>([&](const JsonAt& one) { return read_run(one); });
     }
-    TENON_RETURN_IF_ERROR(check_array(*value, "data", "an array of paths"));
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      TENON_TRY(out.emplace_back(),
-                read_file_path((*value)[i], concat("data[", i, "]"), directory_));
+    std::vector<CaseRun> out(1);
+    TENON_TRY(out[0].inputs, numbered_files(directory_, "input_"));
+    TENON_TRY(out[0].expected, numbered_files(directory_, "expected_"));
+    if (out[0].expected.empty()) {
+      return root.wrong("runs: is missing, and so is expected_0.npy: nothing would be compared");
     }
     return out;
   }
 
-  Result<std::vector<CaseRun>> read_runs(const Json& root) const {
-    std::vector<CaseRun> out;
-    const Json* const value = find(root, "runs");
-    if (!value) {
-      CaseRun& run = out.emplace_back();
-      TENON_TRY(run.inputs, numbered_files(directory_, "input_"));
-      TENON_TRY(run.expected, numbered_files(directory_, "expected_"));
-      if (run.expected.empty()) {
-        return wrong("runs", "is missing, and so is expected_0.npy: nothing would be compared");
-      }
-      return out;
-    }
-    if (!value->is_array() || value->empty()) {
-      return wrong_type("runs", "an array of at least one object", *value);
-    }
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      TENON_TRY(out.emplace_back(), read_run((*value)[i], concat("runs[", i, "]")));
-    }
-    return out;
-  }
-
-  Result<CaseRun> read_run(const Json& value, const std::string& where) const {
-    TENON_RETURN_IF_ERROR(check_object(value, where, "an object"));
-    TENON_RETURN_IF_ERROR(check_keys(value, where, {"inputs", "expected", "fresh"}));
+  Result<CaseRun> read_run(const JsonAt& at) const {
+    TENON_RETURN_IF_ERROR(check_keys(at, {"inputs", "expected", "fresh"}));
     CaseRun out;
-    TENON_TRY(out.inputs, read_values(value, where, "inputs"));
-    TENON_TRY(out.expected, read_values(value, where, "expected"));
-    if (const Json* fresh = find(value, "fresh")) {
-      TENON_TRY(out.fresh, read_bool(*fresh, where + ".fresh"));
+    TENON_TRY(out.inputs, read_values(at, "inputs"));
+    TENON_TRY(out.expected, read_values(at, "expected"));
+    if (const auto fresh = at.find("fresh")) {
+      TENON_TRY(out.fresh, fresh->boolean());
     }
     return out;
   }
 
-  Result<std::vector<CaseValue>> read_values(const Json& run, const std::string& where,
-                                             const char* key) const {
-    const std::string at = member(where, key);
-    const Json* const value = find(run, key);
-    if (!value) return wrong(at, "is missing, expected an array of files and numbers");
-    TENON_RETURN_IF_ERROR(check_array(*value, at, "an array of files and numbers"));
-    std::vector<CaseValue> out;
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      TENON_TRY(out.emplace_back(), read_value((*value)[i], concat(at, "[", i, "]")));
-    }
-    return out;
+  Result<std::vector<CaseValue>> read_values(const JsonAt& run, std::string_view key) const {
+    constexpr std::string_view expected = "an array of files and numbers";
+    TENON_TRY(const JsonAt at, run.member(key, expected));
+    return at.list<CaseValue>([&](const JsonAt& one) { return read_value(one); }, expected);
   }
 
-  Result<CaseValue> read_value(const Json& value, const std::string& where) const {
+  Result<CaseValue> read_value(const JsonAt& at) const {
+    const JsonAt::Json& value = at.json();
     if (value.is_null()) return CaseValue();
     if (value.is_boolean()) return CaseValue(value.get<bool>());
     if (value.is_number_float()) return CaseValue(value.get<double>());
     if (value.is_number_integer()) {
-      TENON_TRY(const std::int64_t number, read_int64(value, where));
+      TENON_TRY(const std::int64_t number, at.integer());
       return CaseValue(number);
     }
     if (value.is_string()) {
-      TENON_TRY(std::filesystem::path path, read_file_path(value, where, directory_));
+      TENON_TRY(std::filesystem::path path, read_file_path(at, directory_));
       return CaseValue(ArrayFile{std::move(path)});
     }
-    const Json* const text = value.is_object() && value.size() == 1 ? find(value, "text") : nullptr;
-    if (!text) {
-      return wrong_type(where, "a file, a number, true, false, null or {\"text\": \"...\"}", value);
+    const auto text_at = value.size() == 1 ? at.find("text") : std::nullopt;
+    if (!text_at) {
+      return at.wrong_type("a file, a number, true, false, null or {\"text\": \"...\"}");
     }
-    if (!text->is_string()) return wrong_type(where + ".text", "a string", *text);
-    return CaseValue(text->get<std::string>());
+    TENON_TRY(const std::string_view text, text_at->characters());
+    return CaseValue(std::string(text));
   }
 
-  Result<std::vector<host::BackendOption>> read_runtime_specs(const Json& root) const {
+  static Result<std::vector<host::BackendOption>> read_runtime_specs(const JsonAt& at) {
     std::vector<host::BackendOption> out;
-    const Json* const value = find(root, "runtime_specs");
-    if (!value) return out;
-    TENON_RETURN_IF_ERROR(check_object(*value, "runtime_specs", "an object of options by backend"));
-    for (const auto& [backend, options] : value->items()) {
-      TENON_RETURN_IF_ERROR(check_printable(backend, "a key of runtime_specs"));
-      TENON_TRY(auto read, read_options(options, member("runtime_specs", backend)));
+    const auto read_specs = [&](const std::string& backend, const JsonAt& options) -> Status {
+      TENON_RETURN_IF_ERROR(check_printable(at, "a key", backend));
+      TENON_TRY(auto read, read_options(options));
       for (auto& [key, option] : read) {
         out.push_back({backend, std::move(key), std::move(option)});
       }
-    }
+      return ok();
+    };
+    TENON_RETURN_IF_ERROR(at.each_member(read_specs, "an object of options by backend"));
     return out;
   }
 
@@ -264,7 +257,8 @@ Result<Case> read_case(const std::filesystem::path& directory) {
 
 Result<Case> parse_case(std::string_view text, std::string_view name,
                         const std::filesystem::path& directory) {
-  return CaseReader(name, directory).read(text);
+  TENON_TRY(const auto json, parse_json_object(text, name, Error::InvalidArgument));
+  return CaseReader(directory).read(JsonAt(json, name, Error::InvalidArgument));
 }
 
 Result<std::vector<Case>> read_cases(const std::filesystem::path& place) {

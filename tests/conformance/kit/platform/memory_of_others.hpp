@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tenon/core/memory_file.hpp"
 #endif
 
 #include <cstddef>
@@ -23,10 +25,8 @@ namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 /// A file in memory of `size` zeroes; sealed against becoming smaller, or not.
 [[nodiscard]] inline host::FileDescriptor make_memory_file(std::size_t size, bool is_sealed) {
-  host::FileDescriptor file(::memfd_create("tenon-external", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const bool is_made = file.valid() && ::ftruncate(file.get(), static_cast<::off_t>(size)) == 0 &&
-                       (!is_sealed || ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-  return is_made ? static_cast<host::FileDescriptor&&>(file) : host::FileDescriptor();
+  return host::FileDescriptor(
+      tenon::make_memory_file("tenon-external", size, is_sealed ? F_SEAL_SHRINK : 0));
 }
 
 /// A file that is no memory of anybody.

@@ -35,30 +35,30 @@ void read_crash_line(std::string_view line, ChannelContent& content) {
                            std::string(line.substr(std::min(space + 1, line.size())))};
 }
 
-/// The text under `key`, or nothing. Not `json::value`, which throws for another type.
-std::string text_member(const nlohmann::json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+/// The text under `key`, or nothing.
+std::string text_member(const JsonAt& object, std::string_view key) {
+  const auto found = object.find(key);
+  return found && found->json().is_string() ? found->json().get<std::string>() : std::string();
 }
 
-void read_json_line(const nlohmann::json& line, ChannelContent& content) {
-  if (const auto one = line.find("finding"); one != line.end()) {
-    if (!one->is_object()) return;
+void read_json_line(const JsonAt& line, ChannelContent& content) {
+  if (const auto one = line.find("finding")) {
+    if (!one->json().is_object()) return;
     content.findings.push_back({text_member(*one, "rule"), text_member(*one, "text")});
-  } else if (const auto figure = line.find("measurement"); figure != line.end()) {
-    const auto value = figure->is_object() ? figure->find("value") : figure->end();
-    if (value == figure->end() || !value->is_number()) return;
+  } else if (const auto figure = line.find("measurement")) {
+    const auto value = figure->find("value");
+    if (!value || !value->json().is_number()) return;
     content.measurements.push_back(
-        {text_member(*figure, "name"), value->get<double>(), text_member(*figure, "unit")});
-  } else if (const auto outcome = line.find("outcome"); outcome != line.end()) {
+        {text_member(*figure, "name"), value->json().get<double>(), text_member(*figure, "unit")});
+  } else if (const auto outcome = line.find("outcome")) {
     for (std::size_t i = 0; i < num_outcomes; ++i) {
-      if (*outcome == outcome_name(static_cast<Outcome>(i))) {
+      if (outcome->json() == outcome_name(static_cast<Outcome>(i))) {
         content.outcome = static_cast<Outcome>(i);
       }
     }
     content.reason = text_member(line, "reason");
     const auto executed = line.find("executed");
-    content.executed = executed != line.end() && *executed == true;
+    content.executed = executed && executed->json() == true;
   }
 }
 
@@ -149,12 +149,13 @@ ChannelContent read_channel(std::string_view text, std::string_view secret) {
     }
     const auto json = parse_json(line, limits);
     if (!json.ok() || !json->is_object()) continue;
-    if (const auto done = json->find("done"); done != json->end()) {
+    const JsonAt object(*json, "", Error::InvalidArgument);
+    if (const auto done = object.find("done")) {
       content.done = true;
-      content.changed = content.changed || *done != num_lines;
+      content.changed = content.changed || done->json() != num_lines;
     }
     ++num_lines;
-    read_json_line(*json, content);
+    read_json_line(object, content);
   }
   return content;
 }

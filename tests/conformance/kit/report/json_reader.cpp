@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "kit/report/json_reader.hpp"
 
-#include <cmath>
-#include <cstdint>
+#include <concepts>
+#include <cstddef>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "kit/report/json.hpp"
 #include "tenon/core/json.hpp"
 #include "tenon/core/json_limits.hpp"
-#include "tenon/host/files/quoted.hpp"
 
 namespace tenon::inline TENON_RELEASE::conformance {
 
@@ -21,259 +19,163 @@ namespace {
 /// The output of a test is a part of the JSON.
 constexpr JsonLimits report_limits{max_report_size, 10'000'000, 16};
 
-/// One object of a document, and its place ("subjects[0].tests[3].outcome"), which every error
-/// names.
-///
-/// Members for other readers, and members that a newer kit adds, are ignored: `format` changes when
-/// that would be wrong.
-class JsonObject {
- public:
-  JsonObject(const nlohmann::json& json, std::string where)
-      : json_(json), where_(std::move(where)) {}
+// Members for other readers, and members that a newer kit adds, are ignored: `format` changes when
+// that would be wrong.
 
-  [[nodiscard]] Status check_is_object() const {
-    if (json_.is_object()) return ok();
-    return error(Error::InvalidArgument, "report: ", where_.empty() ? "" : where_ + ": ",
-                 "expected an object, found ", json_.type_name());
+// Reads a value into `out`, whose type says what it must be.
+[[nodiscard]] Status read(const JsonAt& from, Outcome& out);
+[[nodiscard]] Status read(const JsonAt& from, Finding& out);
+[[nodiscard]] Status read(const JsonAt& from, Measurement& out);
+[[nodiscard]] Status read(const JsonAt& from, Crash& out);
+[[nodiscard]] Status read(const JsonAt& from, TestResult& out);
+[[nodiscard]] Status read(const JsonAt& from, SubjectReport& out);
+[[nodiscard]] Status read(const JsonAt& from, ReportShard& out);
+[[nodiscard]] Status read(const JsonAt& at, std::string& out) {
+  TENON_TRY(out, at.characters());
+  return ok();
+}
+template <std::integral Number>
+[[nodiscard]] Status read(const JsonAt& at, Number& out) {
+  TENON_TRY(out, at.count<Number>());
+  return ok();
+}
+[[nodiscard]] Status read(const JsonAt& at, bool& out) {
+  TENON_TRY(out, at.boolean());
+  return ok();
+}
+[[nodiscard]] Status read(const JsonAt& at, double& out) {
+  using Limits = std::numeric_limits<double>;
+  if (at.json().is_number()) {
+    out = at.json().get<double>();
+  } else if (at.json() == "nan") {
+    out = Limits::quiet_NaN();
+  } else if (at.json() == "inf" || at.json() == "-inf") {
+    out = at.json() == "inf" ? Limits::infinity() : -Limits::infinity();
+  } else {
+    return at.wrong_type("a number, \"nan\", \"inf\" or \"-inf\"");
   }
+  return ok();
+}
+template <class T>
+[[nodiscard]] Status read(const JsonAt& at, std::vector<T>& out) {
+  return at.each_element([&](const JsonAt& one) { return read(one, out.emplace_back()); });
+}
 
-  [[nodiscard]] Status read(const char* key, std::string& out) const {
-    TENON_TRY(const auto* value, member(key));
-    if (!value->is_string()) return wrong(key, "a text", *value);
-    out = value->get_ref<const std::string&>();
-    return ok();
-  }
+template <class T>
+[[nodiscard]] Status read(const JsonAt& from, std::string_view key, T& out) {
+  TENON_TRY(const JsonAt at, from.member(key));
+  return read(at, out);
+}
 
-  [[nodiscard]] Status read(
-      const char* key, std::uint64_t& out,
-      std::uint64_t largest = std::numeric_limits<std::uint64_t>::max()) const {
-    TENON_TRY(const auto* value, member(key));
-    if (!value->is_number_unsigned() || value->get<std::uint64_t>() > largest) {
-      return wrong(key, concat("a whole number from 0 to ", largest), *value);
-    }
-    out = value->get<std::uint64_t>();
-    return ok();
-  }
+// Missing, which does not change `out`, in reports of kits before that member.
+template <class T>
+[[nodiscard]] Status read_if_present(const JsonAt& from, std::string_view key, T& out) {
+  const auto at = from.find(key);
+  return at ? read(*at, out) : ok();
+}
 
-  [[nodiscard]] Status read(const char* key, std::uint32_t& out) const {
-    std::uint64_t number = 0;
-    TENON_RETURN_IF_ERROR(read(key, number, std::numeric_limits<std::uint32_t>::max()));
-    out = static_cast<std::uint32_t>(number);
-    return ok();
-  }
+// Null, which does not change `out`, in a report that was written without times.
+template <class T>
+[[nodiscard]] Status read_or_null(const JsonAt& from, std::string_view key, T& out) {
+  TENON_TRY(const JsonAt at, from.member(key));
+  return at.json().is_null() ? ok() : read(at, out);
+}
 
-  [[nodiscard]] Status read(const char* key, int& out) const {
-    std::uint32_t number = 0;
-    TENON_RETURN_IF_ERROR(read(key, number));
-    if (number > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
-      return wrong(key, "a number of an int", json_[key]);
-    }
-    out = static_cast<int>(number);
-    return ok();
-  }
-
-  [[nodiscard]] Status read(const char* key, double& out) const {
-    TENON_TRY(const auto* value, member(key));
-    if (value->is_number()) {
-      out = value->get<double>();
-    } else if (*value == "nan") {
-      out = std::numeric_limits<double>::quiet_NaN();
-    } else if (*value == "inf" || *value == "-inf") {
-      out = std::copysign(std::numeric_limits<double>::infinity(), *value == "inf" ? 1.0 : -1.0);
-    } else {
-      return wrong(key, "a number, \"nan\", \"inf\" or \"-inf\"", *value);
-    }
-    return ok();
-  }
-
-  [[nodiscard]] Status read(const char* key, bool& out) const {
-    TENON_TRY(const auto* value, member(key));
-    if (!value->is_boolean()) return wrong(key, "true or false", *value);
-    out = value->get<bool>();
-    return ok();
-  }
-
-  // Missing, which does not change `out`, in reports of kits before that member.
-  template <class T>
-  [[nodiscard]] Status read_if_present(const char* key, T& out) const {
-    return json_.contains(key) ? read(key, out) : ok();
-  }
-
-  /// Null, which does not change `out`, in a report that was written without times.
-  template <class T>
-  [[nodiscard]] Status read_or_null(const char* key, T& out) const {
-    TENON_TRY(const auto* value, member(key));
-    return value->is_null() ? ok() : read(key, out);
-  }
-
-  [[nodiscard]] Status read(const char* key, std::vector<std::string>& out) const {
-    TENON_TRY(const auto* value, member(key));
-    if (!value->is_array()) return wrong(key, "a list of texts", *value);
-    for (const auto& each : *value) {
-      if (!each.is_string()) return wrong(key, "a list of texts; one is", each);
-      out.push_back(each.get_ref<const std::string&>());
-    }
-    return ok();
-  }
-
-  /// One `T` from an object, if it is there; `fill` reads it.
-  template <class T>
-  [[nodiscard]] Status read_if_present(const char* key, T& out,
-                                       Status (*fill)(const JsonObject&, T&)) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) return ok();
-    const JsonObject object(*found, place(key));
-    TENON_RETURN_IF_ERROR(object.check_is_object());
-    return fill(object, out);
-  }
-
-  /// Adds one `T` for each object of a list; `fill` reads it.
-  template <class T>
-  [[nodiscard]] Status read_list(const char* key, std::vector<T>& out,
-                                 Status (*fill)(const JsonObject&, T&)) const {
-    TENON_TRY(const auto* value, member(key));
-    if (!value->is_array()) return wrong(key, "a list", *value);
-    out.reserve(value->size());
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      const JsonObject object((*value)[i], concat(place(key), "[", i, "]"));
-      TENON_RETURN_IF_ERROR(object.check_is_object());
-      TENON_RETURN_IF_ERROR(fill(object, out.emplace_back()));
-    }
-    return ok();
-  }
-
-  [[nodiscard]] Status complain(const char* key, std::string_view text) const {
-    return error(Error::InvalidArgument, "report: ", place(key), ": ", text);
-  }
-
- private:
-  [[nodiscard]] std::string place(const char* key) const {
-    return where_.empty() ? key : concat(where_, ".", key);
-  }
-
-  [[nodiscard]] Status wrong(const char* key, std::string_view expected,
-                             const nlohmann::json& found) const {
-    std::string what = found.type_name();
-    if (found.is_number()) what += " " + found.dump();
-    if (found.is_string()) what += " " + host::quoted(found.get_ref<const std::string&>());
-    return complain(key, concat("expected ", expected, ", found ", what));
-  }
-
-  [[nodiscard]] Result<const nlohmann::json*> member(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) return complain(key, "is missing");
-    return &*found;
-  }
-
-  const nlohmann::json& json_;
-  std::string where_;
-};
-
-[[nodiscard]] Status read_outcome(const JsonObject& from, Outcome& out) {
-  std::string name;
-  TENON_RETURN_IF_ERROR(from.read("outcome", name));
+Status read(const JsonAt& from, Outcome& out) {
+  TENON_TRY(const std::string_view name, from.characters());
   for (std::size_t i = 0; i < num_outcomes; ++i) {
     out = static_cast<Outcome>(i);
     if (outcome_name(out) == name) return ok();
   }
-  return from.complain("outcome", "expected an outcome, found " + host::quoted(name));
+  return from.wrong_type("an outcome");
 }
 
-[[nodiscard]] Status read_finding(const JsonObject& from, Finding& out) {
-  TENON_RETURN_IF_ERROR(from.read("rule", out.rule));
-  return from.read("text", out.text);
+Status read(const JsonAt& from, Finding& out) {
+  TENON_RETURN_IF_ERROR(read(from, "rule", out.rule));
+  return read(from, "text", out.text);
 }
 
-[[nodiscard]] Status read_measurement(const JsonObject& from, Measurement& out) {
-  TENON_RETURN_IF_ERROR(from.read("name", out.name));
-  TENON_RETURN_IF_ERROR(from.read("value", out.value));
-  return from.read("unit", out.unit);
+Status read(const JsonAt& from, Measurement& out) {
+  TENON_RETURN_IF_ERROR(read(from, "name", out.name));
+  TENON_RETURN_IF_ERROR(read(from, "value", out.value));
+  return read(from, "unit", out.unit);
 }
 
-[[nodiscard]] Status read_crash(const JsonObject& from, Crash& out) {
-  TENON_RETURN_IF_ERROR(from.read("what", out.what));
-  TENON_RETURN_IF_ERROR(from.read("in", out.in));
-  TENON_RETURN_IF_ERROR(from.read("last_calls", out.last_calls));
-  return from.read("backtrace", out.backtrace);
+Status read(const JsonAt& from, Crash& out) {
+  TENON_RETURN_IF_ERROR(read(from, "what", out.what));
+  TENON_RETURN_IF_ERROR(read(from, "in", out.in));
+  TENON_RETURN_IF_ERROR(read(from, "last_calls", out.last_calls));
+  return read(from, "backtrace", out.backtrace);
 }
 
-[[nodiscard]] Status read_test(const JsonObject& from, TestResult& out) {
-  TENON_RETURN_IF_ERROR(from.read_if_present("id", out.id));
-  TENON_RETURN_IF_ERROR(from.read("name", out.name));
-  TENON_RETURN_IF_ERROR(from.read("suite", out.suite));
-  TENON_RETURN_IF_ERROR(from.read("level", out.level));
-  TENON_RETURN_IF_ERROR(from.read("backend", out.backend));
-  TENON_RETURN_IF_ERROR(from.read("case", out.of_case));
-  TENON_RETURN_IF_ERROR(from.read("repeat", out.repeat));
-  TENON_RETURN_IF_ERROR(from.read("rules", out.rules));
-  TENON_RETURN_IF_ERROR(read_outcome(from, out.outcome));
-  TENON_RETURN_IF_ERROR(from.read("reason", out.reason));
-  TENON_RETURN_IF_ERROR(from.read_if_present("executed", out.executed));
-  TENON_RETURN_IF_ERROR(from.read_list("findings", out.findings, read_finding));
-  TENON_RETURN_IF_ERROR(from.read_list("measurements", out.measurements, read_measurement));
-  TENON_RETURN_IF_ERROR(from.read_list("crashes", out.crashes, read_crash));
-  TENON_RETURN_IF_ERROR(from.read("output", out.output));
-  return from.read_or_null("seconds", out.seconds);
+Status read(const JsonAt& from, TestResult& out) {
+  TENON_RETURN_IF_ERROR(read_if_present(from, "id", out.id));
+  TENON_RETURN_IF_ERROR(read(from, "name", out.name));
+  TENON_RETURN_IF_ERROR(read(from, "suite", out.suite));
+  TENON_RETURN_IF_ERROR(read(from, "level", out.level));
+  TENON_RETURN_IF_ERROR(read(from, "backend", out.backend));
+  TENON_RETURN_IF_ERROR(read(from, "case", out.of_case));
+  TENON_RETURN_IF_ERROR(read(from, "repeat", out.repeat));
+  TENON_RETURN_IF_ERROR(read(from, "rules", out.rules));
+  TENON_RETURN_IF_ERROR(read(from, "outcome", out.outcome));
+  TENON_RETURN_IF_ERROR(read(from, "reason", out.reason));
+  TENON_RETURN_IF_ERROR(read_if_present(from, "executed", out.executed));
+  TENON_RETURN_IF_ERROR(read(from, "findings", out.findings));
+  TENON_RETURN_IF_ERROR(read(from, "measurements", out.measurements));
+  TENON_RETURN_IF_ERROR(read(from, "crashes", out.crashes));
+  TENON_RETURN_IF_ERROR(read(from, "output", out.output));
+  return read_or_null(from, "seconds", out.seconds);
 }
 
-[[nodiscard]] Status read_subject(const JsonObject& from, SubjectReport& out) {
+Status read(const JsonAt& from, SubjectReport& out) {
   const std::pair<const char*, std::string*> texts[] = {
       {"path", &out.path},       {"sha256", &out.sha256}, {"name", &out.name},
       {"version", &out.version}, {"vendor", &out.vendor}, {"sdk_version", &out.sdk_version}};
-  for (const auto& [key, text] : texts) TENON_RETURN_IF_ERROR(from.read(key, *text));
-  TENON_RETURN_IF_ERROR(from.read("backends", out.backends));
-  TENON_RETURN_IF_ERROR(from.read_if_present("planned", out.planned));
-  return from.read_list("tests", out.tests, read_test);
+  for (const auto& [key, text] : texts) TENON_RETURN_IF_ERROR(read(from, key, *text));
+  TENON_RETURN_IF_ERROR(read(from, "backends", out.backends));
+  TENON_RETURN_IF_ERROR(read_if_present(from, "planned", out.planned));
+  return read(from, "tests", out.tests);
 }
 
-[[nodiscard]] Status read_shard(const JsonObject& from, ReportShard& out) {
-  TENON_RETURN_IF_ERROR(from.read("part", out.part));
-  TENON_RETURN_IF_ERROR(from.read("of", out.of));
-  if (out.part < 1 || out.part > out.of) {
-    return from.complain("part", concat("expected 1 to ", out.of, ", found ", out.part));
-  }
-  return from.read("all_tests", out.all_tests);
+Status read(const JsonAt& from, ReportShard& out) {
+  TENON_TRY(const JsonAt part, from.member("part"));
+  TENON_RETURN_IF_ERROR(read(part, out.part));
+  TENON_RETURN_IF_ERROR(read(from, "of", out.of));
+  if (out.part < 1 || out.part > out.of) return part.wrong_type(concat("1 to ", out.of));
+  return read(from, "all_tests", out.all_tests);
 }
 
-[[nodiscard]] Status read_report(const JsonObject& from, Report& out) {
-  int format = 0;
-  TENON_RETURN_IF_ERROR(from.read("format", format));
+Status read(const JsonAt& from, Report& out) {
+  TENON_TRY(const JsonAt format_at, from.member("format"));
+  TENON_TRY(const int format, format_at.count<int>());
   if (format != report_format) {
-    return from.complain("format", concat("is ", format, ", this kit reads ", report_format));
+    return format_at.wrong("is ", format, ", this kit reads ", report_format);
   }
-  TENON_RETURN_IF_ERROR(from.read("kit_version", out.kit_version));
-  TENON_RETURN_IF_ERROR(from.read("abi_version", out.abi_version));
-  TENON_RETURN_IF_ERROR(from.read_or_null("started", out.started));
-  TENON_RETURN_IF_ERROR(from.read("machine", out.machine));
-  TENON_RETURN_IF_ERROR(from.read("seed", out.seed));
-  TENON_RETURN_IF_ERROR(from.read("level", out.level));
-  TENON_RETURN_IF_ERROR(from.read_if_present("all_tests", out.all_tests));
-  TENON_RETURN_IF_ERROR(from.read_or_null("seconds", out.seconds));
-  TENON_RETURN_IF_ERROR(from.read_if_present("shard", out.shard, read_shard));
-  return from.read_list("subjects", out.subjects, read_subject);
+  TENON_RETURN_IF_ERROR(read(from, "kit_version", out.kit_version));
+  TENON_RETURN_IF_ERROR(read(from, "abi_version", out.abi_version));
+  TENON_RETURN_IF_ERROR(read_or_null(from, "started", out.started));
+  TENON_RETURN_IF_ERROR(read(from, "machine", out.machine));
+  TENON_RETURN_IF_ERROR(read(from, "seed", out.seed));
+  TENON_RETURN_IF_ERROR(read(from, "level", out.level));
+  TENON_RETURN_IF_ERROR(read_if_present(from, "all_tests", out.all_tests));
+  TENON_RETURN_IF_ERROR(read_or_null(from, "seconds", out.seconds));
+  TENON_RETURN_IF_ERROR(read_if_present(from, "shard", out.shard));
+  return read(from, "subjects", out.subjects);
 }
 
-/// Parses `text`; `read` fills a `T` from its outermost object.
 template <class T>
-[[nodiscard]] Result<T> from_json_text(std::string_view text,
-                                       Status (*read)(const JsonObject&, T&)) {
-  auto json = parse_json(text, report_limits);
-  if (!json.ok()) return std::move(json).status().with_context("report");
-  const JsonObject object(*json, "");
-  TENON_RETURN_IF_ERROR(object.check_is_object());
+[[nodiscard]] Result<T> read_text(std::string_view text) {
+  constexpr std::string_view name = "report";
+  TENON_TRY(const auto json, parse_json_object(text, name, Error::InvalidArgument, report_limits));
   T out;
-  TENON_RETURN_IF_ERROR(read(object, out));
+  TENON_RETURN_IF_ERROR(read(JsonAt(json, name, Error::InvalidArgument), out));
   return out;
 }
 
 }  // namespace
 
-Result<Report> report_from_json(std::string_view text) {
-  return from_json_text<Report>(text, read_report);
-}
+Result<Report> report_from_json(std::string_view text) { return read_text<Report>(text); }
 
-Result<TestResult> test_from_json(std::string_view text) {
-  return from_json_text<TestResult>(text, read_test);
-}
+Result<TestResult> test_from_json(std::string_view text) { return read_text<TestResult>(text); }
 
 }  // namespace tenon::inline TENON_RELEASE::conformance

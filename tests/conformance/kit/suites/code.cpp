@@ -228,8 +228,8 @@ TENON_CONFORMANCE_TEST("code/check-blob-maps-nothing", "looking at a blob maps n
     boundary.watched().watch().nothing_of("check_blob", 0, [&] {
       boundary.watched().with_context(
           call.delegate, context, *call.original, [&](tenon_init_context* seen) {
-            return boundary.watched().extensions().check_blob.check_blob(boundary.opened(), seen,
-                                                                         &verdict);
+            return boundary.watched().extension<tenon_check_blob_v1>().check_blob(boundary.opened(),
+                                                                                  seen, &verdict);
           });
     });
     asked_code() = nullptr;

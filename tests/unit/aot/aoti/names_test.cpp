@@ -41,15 +41,15 @@ TEST_CASE("keys of library and weights have a prefix or none", "[aoti][S3.8]") {
 }
 
 TEST_CASE("the key of a description of operator calls derives from that of the library", "[aoti]") {
-  CHECK(aoti::operator_calls_key("forward_so_blob") == "forward_extern_kernel_nodes");
-  CHECK(aoti::operator_calls_key("so_blob") == "extern_kernel_nodes");
-  CHECK(aoti::operator_calls_key("other") == "otherextern_kernel_nodes");
+  check_texts(aoti::operator_calls_key, {{"forward_so_blob", "forward_extern_kernel_nodes"},
+                                         {"so_blob", "extern_kernel_nodes"},
+                                         {"other", "otherextern_kernel_nodes"}});
 }
 
 TEST_CASE("the key of CPU features derives from that of the library", "[aoti][processor]") {
-  CHECK(aoti::cpu_features_key("forward_so_blob") == "forward_cpu_features");
-  CHECK(aoti::cpu_features_key("so_blob") == "cpu_features");
-  CHECK(aoti::cpu_features_key("other") == "othercpu_features");
+  check_texts(aoti::cpu_features_key, {{"forward_so_blob", "forward_cpu_features"},
+                                       {"so_blob", "cpu_features"},
+                                       {"other", "othercpu_features"}});
 }
 
 }  // namespace tenon::test::aoti_names

@@ -134,24 +134,34 @@ TEST_CASE("numbers, texts, lists and enumerations become what the kernel takes")
   CHECK(std::get<std::vector<double>>(upsample.argument(2)) == std::vector<double>{2, 2});
 }
 
-TEST_CASE("numbers that are known at run time go through the runtime's own operators") {
+namespace {
+
+/// A program with an input of 1 to 8 elements, and with their number.
+struct WithSize {
+  static EdgeTensor dynamic() { return {ScalarType::Float, {{1, 8, "s0"}}}; }
+
   EdgeProgramBuilder builder;
-  const EdgeTensor dynamic{ScalarType::Float, {{1, 8, "s0"}}};
-  const ValueId x = builder.user_input("x", dynamic);
-  const ValueId n =
+  ValueId x = builder.user_input("x", dynamic());
+  ValueId n =
       builder.node_symbol("aten.sym_size.int", {{"self", EdgeRef{x}}, {"dim", std::int64_t{0}}},
                           EdgeValueKind::SymInt, {1, 8, "s0"});
-  const ValueId half =
-      builder.node_symbol("_operator.floordiv", {{"a", EdgeRef{n}}, {"b", std::int64_t{2}}},
-                          EdgeValueKind::SymInt, {0, 4, "s0//2"});
-  builder.user_output(half);
-  builder.user_output(builder.node("aten.full.default",
-                                   {{"size", EdgeInts({0}, {half})},
-                                    {"fill_value", EdgeRef{n}},
-                                    {"device", tenon_dl_device{TENON_DL_CPU, 0}},
-                                    {"pin_memory", false}},
-                                   {ScalarType::Float, {{0, 4, "s0//2"}}}));
-  auto owned = std::move(builder).build();
+};
+
+}  // namespace
+
+TEST_CASE("numbers that are known at run time go through the runtime's own operators") {
+  WithSize with;
+  const ValueId half = with.builder.node_symbol("_operator.floordiv",
+                                                {{"a", EdgeRef{with.n}}, {"b", std::int64_t{2}}},
+                                                EdgeValueKind::SymInt, {0, 4, "s0//2"});
+  with.builder.user_output(half);
+  with.builder.user_output(with.builder.node("aten.full.default",
+                                             {{"size", EdgeInts({0}, {half})},
+                                              {"fill_value", EdgeRef{with.n}},
+                                              {"device", tenon_dl_device{TENON_DL_CPU, 0}},
+                                              {"pin_memory", false}},
+                                             {ScalarType::Float, {{0, 4, "s0//2"}}}));
+  auto owned = std::move(with.builder).build();
   REQUIRE(owned.ok());
   const MethodData method = emitted(owned->view()).methods[0];
   REQUIRE(method.instructions.size() == 3);
@@ -166,15 +176,11 @@ TEST_CASE("numbers that are known at run time go through the runtime's own opera
 }
 
 TEST_CASE("a number that is known at run time becomes a tensor where the kernel takes one") {
-  EdgeProgramBuilder builder;
-  const EdgeTensor dynamic{ScalarType::Float, {{1, 8, "s0"}}};
-  const ValueId x = builder.user_input("x", dynamic);
-  const ValueId n =
-      builder.node_symbol("aten.sym_size.int", {{"self", EdgeRef{x}}, {"dim", std::int64_t{0}}},
-                          EdgeValueKind::SymInt, {1, 8, "s0"});
-  builder.user_output(
-      builder.node("aten.mul.Tensor", {{"self", EdgeRef{x}}, {"other", EdgeRef{n}}}, dynamic));
-  auto owned = std::move(builder).build();
+  WithSize with;
+  with.builder.user_output(
+      with.builder.node("aten.mul.Tensor", {{"self", EdgeRef{with.x}}, {"other", EdgeRef{with.n}}},
+                        WithSize::dynamic()));
+  auto owned = std::move(with.builder).build();
   REQUIRE(owned.ok());
   const MethodData method = emitted(owned->view()).methods[0];
   REQUIRE(method.instructions.size() == 3);

@@ -177,19 +177,25 @@ class Loaded {
   std::unique_ptr<host::Method> method_;
 };
 
+/// Runs a method three times, and compares its outputs with the ones that the program should have.
+void check_three_calls(Loaded& loaded, const OwnedEdgeProgram& program) {
+  State state;
+  for (int call = 0; call < 3; ++call) {
+    std::vector<Vector> inputs(3, Vector(4));
+    for (Vector& input : inputs) std::iota(input.begin(), input.end(), -2 + call);
+    INFO("call " << call);
+    const auto expected = run(program.view(), inputs, state);
+    REQUIRE(loaded(inputs) == expected);
+  }
+}
+
 TEST_CASE("random programs without delegates run on the host, call after call") {
   std::mt19937 random(31);
   for (int round = 0; round < 200; ++round) {
     const OwnedEdgeProgram owned = random_graph(random, 1 + random() % 40);
     Loaded loaded(owned.view());
-    State state;
-    for (int call = 0; call < 3; ++call) {
-      std::vector<Vector> inputs(3, Vector(4));
-      for (Vector& input : inputs) std::iota(input.begin(), input.end(), -2 + call);
-      INFO("round " << round << ", call " << call);
-      const auto expected = run(owned.view(), inputs, state);
-      REQUIRE(loaded(inputs) == expected);
-    }
+    INFO("round " << round);
+    check_three_calls(loaded, owned);
   }
 }
 
@@ -206,14 +212,8 @@ TEST_CASE("random programs with delegates run on the host, call after call") {
         owned.view(), [&](const auto&, const auto&) { return random() % 10 < 6; }, options);
     REQUIRE(partitions.ok());
     Loaded loaded(owned.view(), *partitions);
-    State state;
-    for (int call = 0; call < 3; ++call) {
-      std::vector<Vector> inputs(3, Vector(4));
-      for (Vector& input : inputs) std::iota(input.begin(), input.end(), -2 + call);
-      INFO("round " << round << ", call " << call);
-      const auto expected = run(owned.view(), inputs, state);
-      REQUIRE(loaded(inputs) == expected);
-    }
+    INFO("round " << round);
+    check_three_calls(loaded, owned);
   }
 }
 

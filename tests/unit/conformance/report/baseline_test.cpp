@@ -21,9 +21,9 @@ namespace {
 constexpr const char* path = "suite/name/ZooBackend/add";
 
 Report one(Outcome outcome, std::string reason = {}) {
-  TestResult test = test::test_of("suite", "name", outcome, {"TN-EXE-2"});
+  TestResult test = sample::test_of("suite", "name", outcome, {"TN-EXE-2"});
   test.reason = std::move(reason);
-  return test::report_of({test});
+  return sample::report_of({test});
 }
 
 Report measured(double value, std::string unit = "s", std::string name = "execute") {
@@ -71,7 +71,7 @@ TEST_CASE("a test whose name changed is compared by its id", "[conformance]") {
 
 TEST_CASE("a run is not worse than itself", "[conformance]") {
   for (const Report& report :
-       {Report{}, test::report_with_all_outcomes(), test::hostile_report()}) {
+       {Report{}, sample::report_with_all_outcomes(), sample::hostile_report()}) {
     const BaselineComparison out = compare(report, report);
     CHECK(out.good());
     CHECK(out.notes.empty());
@@ -200,19 +200,20 @@ TEST_CASE("a measurement that is missing or has another unit is reported", "[con
 
 TEST_CASE("two reports of one plugin are compared, several plugins by name", "[conformance]") {
   const SubjectReport passes =
-      test::subject_of("zoo", {test::test_of("suite", "name", Outcome::passed)});
-  SubjectReport fails = test::subject_of("zoo", {test::test_of("suite", "name", Outcome::failed)});
+      sample::subject_of("zoo", {sample::test_of("suite", "name", Outcome::passed)});
+  SubjectReport fails =
+      sample::subject_of("zoo", {sample::test_of("suite", "name", Outcome::failed)});
   const SubjectReport other =
-      test::subject_of("other", {test::test_of("suite", "name", Outcome::passed)});
+      sample::subject_of("other", {sample::test_of("suite", "name", Outcome::passed)});
   SubjectReport renamed = passes;
   renamed.name = "zoo-2";
-  CHECK(compare(test::report_of({passes}), test::report_of({renamed})).good());
-  CHECK(compare(test::report_of({passes, other}), test::report_of({other, passes})).good());
+  CHECK(compare(sample::report_of({passes}), sample::report_of({renamed})).good());
+  CHECK(compare(sample::report_of({passes, other}), sample::report_of({other, passes})).good());
   const BaselineComparison out =
-      compare(test::report_of({passes, other}), test::report_of({other, fails}));
+      compare(sample::report_of({passes, other}), sample::report_of({other, fails}));
   CHECK(out.newly_failing == Changes{{std::string("zoo: ") + path, "was passed, is failed"}});
   const BaselineComparison fewer =
-      compare(test::report_of({passes, other}), test::report_of({passes}));
+      compare(sample::report_of({passes, other}), sample::report_of({passes}));
   CHECK(fewer.vanished == Changes{{std::string("other: ") + path, "was passed, is missing"}});
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("UTF-8 is not changed, and other bytes are shown", "[conformance]") {
     CHECK(escape::utf8(std::string_view("\xe2\x80\xa6", 2)) == "\\xe2\\x80");
   }
   SECTION("the result is not changed again") {
-    const std::string once = escape::utf8(test::hostile_text());
+    const std::string once = escape::utf8(sample::hostile_text());
     CHECK(escape::utf8(once) == once);
   }
 }

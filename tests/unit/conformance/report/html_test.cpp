@@ -25,7 +25,7 @@ std::size_t count_of(std::string_view text, std::string_view what) {
 }  // namespace
 
 TEST_CASE("the HTML report has the plugin, the verdict and the tables", "[conformance]") {
-  const std::string html = to_html(test::report_with_all_outcomes());
+  const std::string html = to_html(sample::report_with_all_outcomes());
   CHECK_THAT(html, ContainsSubstring("<title>FAIL: Conformance of zoo 1.0 by Someone</title>"));
   CHECK_THAT(html, ContainsSubstring("<p class=\"verdict bad\">FAIL: 2 rules broken"));
   CHECK_THAT(html, ContainsSubstring("<dt>Seed</dt><dd>18364758544493064720</dd>"));
@@ -51,11 +51,11 @@ TEST_CASE("the HTML report has the plugin, the verdict and the tables", "[confor
 
 TEST_CASE("the HTML report of a good run names no failures", "[conformance]") {
   const std::string html = to_html(
-      test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})}));
+      sample::report_of({sample::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})}));
   CHECK_THAT(html, ContainsSubstring("<p class=\"verdict good\">PASS: 1 rule kept"));
-  TestResult idle = test::test_of("lifecycle", "opens", Outcome::passed, {"TN-BCK-5"});
+  TestResult idle = sample::test_of("lifecycle", "opens", Outcome::passed, {"TN-BCK-5"});
   idle.executed = false;
-  const std::string incomplete = to_html(test::report_of({idle}));
+  const std::string incomplete = to_html(sample::report_of({idle}));
   CHECK_THAT(incomplete, ContainsSubstring("<title>INCOMPLETE: Conformance of zoo"));
   CHECK_THAT(incomplete, ContainsSubstring("<p class=\"verdict bad\">INCOMPLETE: 1 rule kept"));
   CHECK(count_of(html, "<h2>Broken rules</h2>") == 0);
@@ -64,7 +64,7 @@ TEST_CASE("the HTML report of a good run names no failures", "[conformance]") {
 }
 
 TEST_CASE("the HTML report has no external references and no scripts", "[conformance]") {
-  const std::string html = to_html(test::report_with_all_outcomes());
+  const std::string html = to_html(sample::report_with_all_outcomes());
   for (const std::string_view outside : {"<script", "src=", "href=", "url(", "@import",
                                          "http:", "https:", "<link", "<img", "onclick"}) {
     CAPTURE(outside);
@@ -74,7 +74,7 @@ TEST_CASE("the HTML report has no external references and no scripts", "[conform
 }
 
 TEST_CASE("no text of a plugin is an element of the HTML report", "[conformance]") {
-  const std::string html = to_html(test::hostile_report());
+  const std::string html = to_html(sample::hostile_report());
   CHECK(html == escape::utf8(html));
   CHECK(count_of(html, "<script") == 0);
   CHECK(count_of(html, "</style>") == 1);
@@ -87,7 +87,7 @@ TEST_CASE("no text of a plugin is an element of the HTML report", "[conformance]
 
 TEST_CASE("the HTML report closes its elements", "[conformance]") {
   for (const Report& report :
-       {Report{}, test::report_with_all_outcomes(), test::hostile_report()}) {
+       {Report{}, sample::report_with_all_outcomes(), sample::hostile_report()}) {
     const std::string html = to_html(report);
     for (const std::string element :
          {"section", "details", "table",   "tbody", "tr",    "td",  "th",
@@ -103,8 +103,8 @@ TEST_CASE("the HTML report closes its elements", "[conformance]") {
 
 TEST_CASE("plugins of an HTML report have a table each", "[conformance]") {
   const Report report =
-      test::report_of({test::subject_of("first", {test::test_of("s", "n", Outcome::passed)}),
-                       test::subject_of("second", {})});
+      sample::report_of({sample::subject_of("first", {sample::test_of("s", "n", Outcome::passed)}),
+                         sample::subject_of("second", {})});
   const std::string html = to_html(report);
   CHECK_THAT(html, ContainsSubstring("<h1>Conformance of 2 plugins</h1>"));
   CHECK(count_of(html, "<h3>first 1.0 by Someone</h3>") == 1);
@@ -112,10 +112,10 @@ TEST_CASE("plugins of an HTML report have a table each", "[conformance]") {
 }
 
 TEST_CASE("long lists and outputs are cut in the HTML report", "[conformance]") {
-  TestResult failed = test::test_of("arguments", "inputs", Outcome::failed);
+  TestResult failed = sample::test_of("arguments", "inputs", Outcome::failed);
   for (int i = 0; i < 300; ++i) failed.findings.push_back({"TN-EXE-2", "finding number"});
   failed.output = std::string(1 << 20, '<');
-  const std::string html = to_html(test::report_of({failed}));
+  const std::string html = to_html(sample::report_of({failed}));
   CHECK(count_of(html, "finding number") == 100 + 300);
   CHECK_THAT(html, ContainsSubstring("and 200 more in the table of tests"));
   CHECK_THAT(html, ContainsSubstring("[983040 more bytes]"));

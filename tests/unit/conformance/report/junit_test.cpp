@@ -13,7 +13,7 @@
 using namespace tenon::conformance;
 
 TEST_CASE("each outcome is one of the four that JUnit knows", "[conformance]") {
-  const std::string xml = to_junit(test::report_with_all_outcomes());
+  const std::string xml = to_junit(sample::report_with_all_outcomes());
   CHECK_THAT(xml, ContainsSubstring("<testsuites name=\"tenon-conformance\" tests=\"9\" "
                                     "failures=\"2\" errors=\"1\" time=\"0.111\">"));
   CHECK_THAT(xml, ContainsSubstring(
@@ -39,7 +39,7 @@ TEST_CASE("each outcome is one of the four that JUnit knows", "[conformance]") {
 }
 
 TEST_CASE("a suite has all its tests even if others are between them", "[conformance]") {
-  const std::string xml = to_junit(test::report_with_all_outcomes());
+  const std::string xml = to_junit(sample::report_with_all_outcomes());
   CHECK_THAT(xml, ContainsSubstring("<testsuite name=\"zoo: lifecycle\" id=\"0\" package=\"zoo\" "
                                     "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\" "
                                     "time=\"0.025\" timestamp=\"2026-11-21T15:30:00\" "
@@ -50,11 +50,11 @@ TEST_CASE("a suite has all its tests even if others are between them", "[conform
 }
 
 TEST_CASE("a test that failed without a reason has a message", "[conformance]") {
-  TestResult failed = test::test_of("binary", "loads", Outcome::failed);
-  CHECK_THAT(to_junit(test::report_of({failed})),
+  TestResult failed = sample::test_of("binary", "loads", Outcome::failed);
+  CHECK_THAT(to_junit(sample::report_of({failed})),
              ContainsSubstring("<failure type=\"failed\" message=\"failed\"></failure>"));
-  failed.crashes = {test::crash_of("exit(0)")};
-  CHECK_THAT(to_junit(test::report_of({failed})),
+  failed.crashes = {sample::crash_of("exit(0)")};
+  CHECK_THAT(to_junit(sample::report_of({failed})),
              ContainsSubstring("<failure type=\"failed\" message=\"exit(0)\">exit(0) in execute"));
 }
 
@@ -66,26 +66,26 @@ TEST_CASE("an empty report is a document too", "[conformance]") {
 }
 
 TEST_CASE("invalid times are not written to XML", "[conformance]") {
-  TestResult odd = test::test_of("binary", "loads", Outcome::passed);
+  TestResult odd = sample::test_of("binary", "loads", Outcome::passed);
   odd.seconds = -1;
   TestResult odder = odd;
   odder.name = "loads again";
   odder.seconds = std::numeric_limits<double>::quiet_NaN();
-  const std::string xml = to_junit(test::report_of({odd, odder}));
+  const std::string xml = to_junit(sample::report_of({odd, odder}));
   CHECK(xml.find("nan") == xml.npos);
   CHECK(xml.find("=\"-") == xml.npos);
 }
 
 TEST_CASE("a long output is cut", "[conformance]") {
-  TestResult failed = test::test_of("binary", "prints", Outcome::failed);
+  TestResult failed = sample::test_of("binary", "prints", Outcome::failed);
   failed.output = std::string(1 << 20, 'x');
-  const std::string xml = to_junit(test::report_of({failed}));
+  const std::string xml = to_junit(sample::report_of({failed}));
   CHECK(xml.size() < 100'000);
   CHECK_THAT(xml, ContainsSubstring("[983040 more bytes]</system-out>"));
 }
 
 TEST_CASE("XML has only allowed characters", "[conformance]") {
-  const std::string xml = to_junit(test::hostile_report());
+  const std::string xml = to_junit(sample::hostile_report());
   CHECK(xml == escape::utf8(xml));
   CHECK(std::ranges::none_of(
       xml, [](char c) { return c != '\n' && c != '\t' && static_cast<unsigned char>(c) < 0x20; }));

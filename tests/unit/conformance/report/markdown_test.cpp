@@ -11,7 +11,7 @@
 using namespace tenon::conformance;
 
 TEST_CASE("the Markdown summary has verdict, counts and broken rules", "[conformance]") {
-  const std::string text = to_markdown(test::report_with_all_outcomes());
+  const std::string text = to_markdown(sample::report_with_all_outcomes());
   CHECK(text.starts_with("## \xe2\x9d\x8c FAIL: 2 rules broken, 1 unexpected pass"));
   CHECK_THAT(text, ContainsSubstring("| zoo | 1.0 | aaaaaaaaaaaaaaaa |\n"));
   CHECK_THAT(text, ContainsSubstring("| expected failure | 1 |\n"));
@@ -25,25 +25,25 @@ TEST_CASE("the Markdown summary has verdict, counts and broken rules", "[conform
   CHECK_THAT(text, ContainsSubstring("unexpected pass: was said to fail: keys"));
   CHECK_THAT(text, ContainsSubstring("expected failure: half precision, see issue 12\n"));
   CHECK(to_markdown(Report{}).starts_with("## \xe2\x9d\x8c FAIL: no test was run\n"));
-  CHECK(to_markdown(test::report_of({test::test_of("s", "n", Outcome::passed)}))
+  CHECK(to_markdown(sample::report_of({sample::test_of("s", "n", Outcome::passed)}))
             .starts_with("## \xe2\x9c\x85 PASS"));
 }
 
 TEST_CASE("the Markdown summary stays below the limit of GitHub", "[conformance]") {
   const std::string worst(2000, '@');
-  TestResult failed = test::test_of("arguments", worst, Outcome::failed);
-  failed.crashes = {test::crash_of(worst)};
+  TestResult failed = sample::test_of("arguments", worst, Outcome::failed);
+  failed.crashes = {sample::crash_of(worst)};
   const auto break_rules = [&](int below) {
     for (int i = static_cast<int>(failed.findings.size()); i < below; ++i) {
       failed.findings.push_back({"rule " + std::to_string(i), worst});
     }
   };
   break_rules(10);
-  TestResult error = test::test_of("arguments", worst, Outcome::kit_error);
+  TestResult error = sample::test_of("arguments", worst, Outcome::kit_error);
   error.reason = worst;
   TestResult expected = error;
   expected.outcome = Outcome::expected_failure;
-  SubjectReport subject = test::subject_of(worst, {});
+  SubjectReport subject = sample::subject_of(worst, {});
   for (int i = 0; i < 50; ++i) {
     subject.tests.push_back(failed);
     subject.tests.push_back(error);
@@ -51,7 +51,7 @@ TEST_CASE("the Markdown summary stays below the limit of GitHub", "[conformance]
   }
   break_rules(400);
   subject.tests[0] = failed;
-  const std::string text = to_markdown(test::report_of(std::vector(30, subject)));
+  const std::string text = to_markdown(sample::report_of(std::vector(30, subject)));
   CHECK(text.size() < (1u << 20));
   CHECK_THAT(text, ContainsSubstring("| and 10 more | | |\n"));
   CHECK_THAT(text, ContainsSubstring("\nand 395 more rules\n"));
@@ -59,7 +59,7 @@ TEST_CASE("the Markdown summary stays below the limit of GitHub", "[conformance]
 }
 
 TEST_CASE("no text of a plugin is markup in the Markdown summary", "[conformance]") {
-  const std::string text = to_markdown(test::hostile_report());
+  const std::string text = to_markdown(sample::hostile_report());
   CHECK(text == escape::utf8(text));
   for (const std::string_view mark : {"<script", "@all", "[a](b)", " | ` ", "\x1b"}) {
     CAPTURE(mark);

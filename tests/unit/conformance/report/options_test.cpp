@@ -39,7 +39,7 @@ TEST_CASE("measured seconds are left out, limits stay", "[conformance]") {
 }
 
 TEST_CASE("two runs that differ in time and place give the same reports", "[conformance]") {
-  const Report first = test::report_with_all_outcomes();
+  const Report first = sample::report_with_all_outcomes();
   Report second = first;
   second.started = "2027-01-01T00:00:00Z";
   second.seconds = 99;
@@ -83,7 +83,7 @@ TEST_CASE("two runs that differ in time and place give the same reports", "[conf
 
 TEST_CASE("a slow test says so on its line of progress unless times are left out",
           "[conformance]") {
-  TestResult slow = test::test_of("unload", "is gone", Outcome::passed);
+  TestResult slow = sample::test_of("unload", "is gone", Outcome::passed);
   slow.seconds = 2.5;
   CHECK(progress_line(7, 212, slow, false) ==
         "[  7/212] unload/is gone/ZooBackend/add ... passed, 2.500 s");

@@ -8,7 +8,7 @@
 
 #include "tenon/conformance/result.hpp"
 
-namespace test {
+namespace sample {
 
 using namespace tenon::conformance;  // NOLINT(google-build-using-namespace): a test's header
 
@@ -144,4 +144,4 @@ inline const std::string& hostile_text() {
   return report;
 }
 
-}  // namespace test
+}  // namespace sample

@@ -20,19 +20,19 @@ bool write(const std::string& path, std::string_view text) {
 }
 
 Report large_report() {
-  TestResult test = test::test_of("binary", "prints", Outcome::failed);
-  while (test.output.size() < (1u << 20)) test.output += test::hostile_text();
-  return test::report_of({test});
+  TestResult test = sample::test_of("binary", "prints", Outcome::failed);
+  while (test.output.size() < (1u << 20)) test.output += sample::hostile_text();
+  return sample::report_of({test});
 }
 
 Report of_several() {
-  return test::report_of(
-      {test::report_with_all_outcomes().subjects[0], test::subject_of("empty", {}),
-       test::subject_of("zoo", {test::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})});
+  return sample::report_of(
+      {sample::report_with_all_outcomes().subjects[0], sample::subject_of("empty", {}),
+       sample::subject_of("zoo", {sample::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})});
 }
 
 Report of_a_shard() {
-  Report report = test::report_with_all_outcomes();
+  Report report = sample::report_with_all_outcomes();
   report.shard = {2, 3, true};
   report.all_tests = false;
   for (const TestResult& test : report.subjects[0].tests) {
@@ -51,10 +51,10 @@ int main(int argc, char** argv) {
   const std::string directory = argv[1];
   const std::pair<std::string_view, Report> samples[] = {
       {"empty", Report{}},
-      {"good", test::report_of({test::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})},
-      {"all_outcomes", test::report_with_all_outcomes()},
+      {"good", sample::report_of({sample::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})},
+      {"all_outcomes", sample::report_with_all_outcomes()},
       {"several", of_several()},
-      {"hostile", test::hostile_report()},
+      {"hostile", sample::hostile_report()},
       {"shard", of_a_shard()},
       {"large", large_report()},
   };

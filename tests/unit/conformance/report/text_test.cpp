@@ -30,7 +30,7 @@ std::string last_line(std::string_view text) {
 }  // namespace
 
 TEST_CASE("a line of progress has number, path and outcome", "[conformance]") {
-  const Report report = test::report_with_all_outcomes();
+  const Report report = sample::report_with_all_outcomes();
   const auto& tests = report.subjects[0].tests;
   CHECK(progress_line(1, 9, tests[0], false) ==
         "[1/9] lifecycle/init and destroy take turns/ZooBackend/add ... passed");
@@ -46,7 +46,7 @@ TEST_CASE("a line of progress has number, path and outcome", "[conformance]") {
 }
 
 TEST_CASE("a summary has each broken rule once, with its findings", "[conformance]") {
-  Report report = test::report_with_all_outcomes();
+  Report report = sample::report_with_all_outcomes();
   TestResult again = report.subjects[0].tests[1];
   again.of_case = "mul";
   again.crashes.clear();
@@ -91,7 +91,7 @@ TEST_CASE("a summary has each broken rule once, with its findings", "[conformanc
 
 TEST_CASE("a summary of a good run is short", "[conformance]") {
   const Report report =
-      test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})});
+      sample::report_of({sample::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})});
   const std::string text = to_text(report, false, false);
   CHECK(last_line(text) == "PASS: 1 rule kept; 1 of 1 test judged");
   CHECK(count_of(text, "\n") == 7);
@@ -100,11 +100,11 @@ TEST_CASE("a summary of a good run is short", "[conformance]") {
 }
 
 TEST_CASE("the reason that blocks several tests is reported once", "[conformance]") {
-  TestResult one = test::test_of("arguments", "inputs", Outcome::blocked, {"TN-EXE-2"});
+  TestResult one = sample::test_of("arguments", "inputs", Outcome::blocked, {"TN-EXE-2"});
   one.reason = "the backend cannot be opened: no licence";
   TestResult two = one;
   two.name = "outputs";
-  const std::string text = to_text(test::report_of({one, two}), false, false);
+  const std::string text = to_text(sample::report_of({one, two}), false, false);
   CHECK_THAT(text,
              ContainsSubstring("\nBlocked\n  2 tests: the backend cannot be opened: no licence\n"));
 }
@@ -116,11 +116,11 @@ TEST_CASE("an empty report is a failure", "[conformance]") {
 }
 
 TEST_CASE("many findings and long traces are cut unless verbose", "[conformance]") {
-  TestResult failed = test::test_of("arguments", "inputs", Outcome::failed, {"TN-EXE-2"});
+  TestResult failed = sample::test_of("arguments", "inputs", Outcome::failed, {"TN-EXE-2"});
   for (int i = 0; i < 30; ++i) {
     failed.findings.push_back({"TN-EXE-2", "finding number " + std::to_string(i)});
   }
-  Crash crash = test::crash_of("SIGSEGV");
+  Crash crash = sample::crash_of("SIGSEGV");
   crash.last_calls.clear();
   crash.backtrace.clear();
   for (int i = 0; i < 30; ++i) {
@@ -128,7 +128,7 @@ TEST_CASE("many findings and long traces are cut unless verbose", "[conformance]
     crash.backtrace.push_back("frame number " + std::to_string(i));
   }
   failed.crashes = {crash};
-  const Report report = test::report_of({failed});
+  const Report report = sample::report_of({failed});
   const std::string text = to_text(report, false, false);
   CHECK(count_of(text, "finding number ") == 8);
   CHECK_THAT(text, ContainsSubstring("  and 22 more\n"));
@@ -144,28 +144,28 @@ TEST_CASE("many findings and long traces are cut unless verbose", "[conformance]
 }
 
 TEST_CASE("findings of an expected failure are not among those of a broken rule", "[conformance]") {
-  TestResult failed = test::test_of("arguments", "inputs", Outcome::failed);
+  TestResult failed = sample::test_of("arguments", "inputs", Outcome::failed);
   failed.findings = {{"TN-EXE-2", "unexpected finding"}};
   TestResult expected = failed;
   expected.outcome = Outcome::expected_failure;
   expected.findings[0].text = "the finding that was expected";
-  const std::string text = to_text(test::report_of({expected, failed}), false, true);
+  const std::string text = to_text(sample::report_of({expected, failed}), false, true);
   CHECK(count_of(text, "unexpected finding") == 1);
   CHECK(count_of(text, "the finding that was expected") == 0);
 }
 
 TEST_CASE("tests of several plugins have the plugin's name", "[conformance]") {
-  TestResult failed = test::test_of("arguments", "inputs", Outcome::failed);
+  TestResult failed = sample::test_of("arguments", "inputs", Outcome::failed);
   failed.findings = {{"TN-EXE-2", "input 1"}};
-  const Report report =
-      test::report_of({test::subject_of("first", {failed}), test::subject_of("second", {failed})});
+  const Report report = sample::report_of(
+      {sample::subject_of("first", {failed}), sample::subject_of("second", {failed})});
   const std::string text = to_text(report, false, false);
   CHECK_THAT(text, ContainsSubstring("  first: arguments/inputs/ZooBackend/add\n"));
   CHECK_THAT(text, ContainsSubstring("  second: arguments/inputs/ZooBackend/add\n"));
 }
 
 TEST_CASE("no text of a plugin controls the terminal", "[conformance]") {
-  const Report report = test::hostile_report();
+  const Report report = sample::hostile_report();
   for (const std::string& text : {to_text(report, false, true), to_text(report, false, false),
                                   progress_line(1, 1, report.subjects[0].tests[0], false)}) {
     CHECK(std::ranges::none_of(text, [](char c) {

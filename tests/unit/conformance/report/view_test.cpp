@@ -21,7 +21,7 @@ const JudgedRule& rule_of(const ReportView& view, std::string_view id) {
 }
 
 TestResult finding(Outcome outcome) {
-  TestResult out = test::test_of("arguments", "inputs", outcome, {"TN-EXE-2"});
+  TestResult out = sample::test_of("arguments", "inputs", outcome, {"TN-EXE-2"});
   out.findings = {{"TN-EXE-2", "input 1"}};
   return out;
 }
@@ -30,7 +30,7 @@ TestResult finding(Outcome outcome) {
 
 TEST_CASE("a rule is kept when a test that can find it broken passed", "[conformance]") {
   const Report report =
-      test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})});
+      sample::report_of({sample::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})});
   const ReportView view = view_of(report);
   const JudgedRule& rule = rule_of(view, "TN-EXE-2");
   CHECK(rule.state == RuleState::kept);
@@ -43,8 +43,8 @@ TEST_CASE("a rule is kept when a test that can find it broken passed", "[conform
 }
 
 TEST_CASE("a rule is broken as soon as one test finds it broken", "[conformance]") {
-  TestResult passes = test::test_of("numerics", "results", Outcome::passed, {"TN-EXE-2"});
-  const Report report = test::report_of({passes, finding(Outcome::failed), passes});
+  TestResult passes = sample::test_of("numerics", "results", Outcome::passed, {"TN-EXE-2"});
+  const Report report = sample::report_of({passes, finding(Outcome::failed), passes});
   const ReportView view = view_of(report);
   const JudgedRule& rule = rule_of(view, "TN-EXE-2");
   CHECK(rule.state == RuleState::broken);
@@ -57,12 +57,12 @@ TEST_CASE("a rule is broken as soon as one test finds it broken", "[conformance]
 
 TEST_CASE("a rule that is broken only as the subject file declares makes no run bad",
           "[conformance]") {
-  const Report report = test::report_of({finding(Outcome::expected_failure)});
+  const Report report = sample::report_of({finding(Outcome::expected_failure)});
   const ReportView view = view_of(report);
   CHECK(rule_of(view, "TN-EXE-2").state == RuleState::expected);
   CHECK(view.good);
   const Report both =
-      test::report_of({finding(Outcome::expected_failure), finding(Outcome::failed)});
+      sample::report_of({finding(Outcome::expected_failure), finding(Outcome::failed)});
   CHECK(rule_of(view_of(both), "TN-EXE-2").state == RuleState::broken);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("a test that did not come to an end says nothing of its rules", "[conf
   for (const Outcome outcome : {Outcome::failed, Outcome::unsupported, Outcome::not_applicable,
                                 Outcome::blocked, Outcome::kit_error}) {
     const Report report =
-        test::report_of({test::test_of("arguments", "inputs", outcome, {"TN-EXE-2"})});
+        sample::report_of({sample::test_of("arguments", "inputs", outcome, {"TN-EXE-2"})});
     const ReportView view = view_of(report);
     CAPTURE(outcome_name(outcome));
     CHECK(rule_of(view, "TN-EXE-2").state == RuleState::not_judged);
@@ -79,9 +79,9 @@ TEST_CASE("a test that did not come to an end says nothing of its rules", "[conf
 }
 
 TEST_CASE("a rule that the kit does not know is reported", "[conformance]") {
-  TestResult odd = test::test_of("arguments", "inputs", Outcome::failed);
+  TestResult odd = sample::test_of("arguments", "inputs", Outcome::failed);
   odd.findings = {{"of another kit", "text"}};
-  const Report report = test::report_of({odd});
+  const Report report = sample::report_of({odd});
   const ReportView view = view_of(report);
   CHECK(view.rules.size() == rules().size() + 1);
   CHECK(view.rules.back().id == "of another kit");
@@ -92,37 +92,37 @@ TEST_CASE("a rule that the kit does not know is reported", "[conformance]") {
 TEST_CASE("a run that judged nothing is not good", "[conformance]") {
   CHECK(view_of(Report{}).verdict == "FAIL: no test was run");
   const Report none =
-      test::report_of({test::test_of("unload", "is gone", Outcome::not_applicable)});
+      sample::report_of({sample::test_of("unload", "is gone", Outcome::not_applicable)});
   CHECK(view_of(none).verdict == "FAIL: nothing was judged; 1 test, none ran");
   CHECK_FALSE(view_of(none).good);
 }
 
 TEST_CASE("a run with blocked tests is neither passed nor failed", "[conformance]") {
-  const Report report =
-      test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"}),
-                       test::test_of("leaks", "unloading", Outcome::blocked, {"TN-BCK-5"}),
-                       test::test_of("leaks", "loading", Outcome::not_applicable, {"TN-BCK-5"})});
+  const Report report = sample::report_of(
+      {sample::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"}),
+       sample::test_of("leaks", "unloading", Outcome::blocked, {"TN-BCK-5"}),
+       sample::test_of("leaks", "loading", Outcome::not_applicable, {"TN-BCK-5"})});
   const ReportView view = view_of(report);
   CHECK(view.verdict == "INCOMPLETE: 1 of 3 tests could not be judged; 1 rule kept");
   CHECK_FALSE(view.good);
 }
 
 TEST_CASE("a run that executed no delegate is incomplete", "[conformance]") {
-  TestResult opened = test::test_of("lifecycle", "opens", Outcome::passed, {"TN-BCK-5"});
+  TestResult opened = sample::test_of("lifecycle", "opens", Outcome::passed, {"TN-BCK-5"});
   opened.executed = false;
-  Report report = test::report_of({opened});
+  Report report = sample::report_of({opened});
   CHECK(view_of(report).verdict ==
         "INCOMPLETE: 1 rule kept; 1 of 1 test judged; no delegate was executed");
   CHECK_FALSE(view_of(report).good);
   // What ran in a test without a result is no evidence.
-  TestResult blocked = test::test_of("numerics", "outputs", Outcome::blocked);
+  TestResult blocked = sample::test_of("numerics", "outputs", Outcome::blocked);
   blocked.executed = true;
-  CHECK(view_of(test::report_of({opened, blocked})).verdict ==
+  CHECK(view_of(sample::report_of({opened, blocked})).verdict ==
         "INCOMPLETE: 1 of 2 tests could not be judged; 1 rule kept; no delegate was executed");
-  const TestResult ran = test::test_of("numerics", "outputs", Outcome::passed);
+  const TestResult ran = sample::test_of("numerics", "outputs", Outcome::passed);
   // Each plugin, and not one for all.
   const Report two =
-      test::report_of({test::subject_of("a", {ran}), test::subject_of("b", {opened})});
+      sample::report_of({sample::subject_of("a", {ran}), sample::subject_of("b", {opened})});
   CHECK(view_of(two).verdict ==
         "INCOMPLETE: 1 rule kept; 2 of 2 tests judged; no delegate of 1 plugin was executed");
   // Level 1 judges the file.
@@ -132,7 +132,7 @@ TEST_CASE("a run that executed no delegate is incomplete", "[conformance]") {
 }
 
 TEST_CASE("a verdict counts each way to fail", "[conformance]") {
-  const Report report = test::report_with_all_outcomes();
+  const Report report = sample::report_with_all_outcomes();
   const ReportView view = view_of(report);
   CHECK(view.num_tests == 9);
   CHECK(view.num_judged == 5);
@@ -142,10 +142,10 @@ TEST_CASE("a verdict counts each way to fail", "[conformance]") {
 }
 
 TEST_CASE("plugins have different names", "[conformance]") {
-  SubjectReport nameless = test::subject_of("zoo", {});
+  SubjectReport nameless = sample::subject_of("zoo", {});
   nameless.name.clear();
-  const Report report = test::report_of(
-      {test::subject_of("zoo", {}), nameless, test::subject_of("zoo", {}), SubjectReport{}});
+  const Report report = sample::report_of(
+      {sample::subject_of("zoo", {}), nameless, sample::subject_of("zoo", {}), SubjectReport{}});
   const ReportView view = view_of(report);
   CHECK(view.subjects == std::vector<std::string>{"zoo", "zoo.so", "zoo (2)", "plugin"});
 }

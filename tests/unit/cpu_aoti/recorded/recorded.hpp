@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
+#include <deque>
 #include <functional>
+#include <istream>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../kernel_support.hpp"
@@ -89,36 +95,37 @@ struct Case {
 };
 
 /// All cases of a file.
-inline std::vector<Case> read_cases(const char* path) {
-  std::ifstream file(path);
-  REQUIRE(file.good());
+inline std::vector<Case> read_cases(std::istream& file) {
   std::vector<Case> out;
   for (std::string text; std::getline(file, text);) {
-    std::istringstream line(text);
-    std::string what;
-    line >> what;
-    if (what == "#") continue;
-    if (what == "case") {
-      out.emplace_back();
-      line >> out.back().name;
-    } else if (what == "in") {
-      out.back().inputs.emplace_back(line);
-      out.back().given.push_back(true);
-    } else if (what == "none") {
-      out.back().given.push_back(false);
-    } else if (what == "out") {
-      out.back().outputs.emplace_back(line);
-    } else if (what == "list") {
-      std::string list;
-      line >> list;
-      out.back().lists.push_back(read_list(list));
-    } else if (what == "text") {
-      line >> out.back().texts.emplace_back();
-    } else {
-      REQUIRE(what == "number");
-      std::string number;
-      line >> number;
-      out.back().numbers.push_back(std::strtod(number.c_str(), nullptr));
+    if (text.starts_with("#")) continue;
+    std::istringstream parts(text);
+    Case& one = out.emplace_back();
+    std::getline(parts, one.name, ';');
+    for (std::string part; std::getline(parts, part, ';');) {
+      std::istringstream words(part);
+      std::string what, word;
+      words >> what;
+      if (what == "in") {
+        one.inputs.emplace_back(words);
+        one.given.push_back(true);
+        continue;
+      }
+      if (what == "out") {
+        one.outputs.emplace_back(words);
+        continue;
+      }
+      words >> word;
+      if (what == "none") {
+        one.given.push_back(false);
+      } else if (what == "list") {
+        one.lists.push_back(read_list(word));
+      } else if (what == "text") {
+        one.texts.push_back(word);
+      } else {
+        REQUIRE(what == "number");
+        one.numbers.push_back(std::strtod(word.c_str(), nullptr));
+      }
     }
   }
   return out;
@@ -162,7 +169,102 @@ struct Call {
 
 using Kernel = std::function<ShimError(Call&)>;
 
-/// The kernels of the files, by the name that cases have.
+/// Arguments of a kernel, taken in the order of its parameters: of each kind the next one of the
+/// case. A pointer is an optional argument, null where the case has no more of its kind. The last
+/// parameters of type ModelTensor** are the results; without them the first tensor is the result.
+class ArgumentsInOrder {
+ public:
+  ArgumentsInOrder(Call& call, std::size_t num_tensor_pointers)
+      : call_(call), num_pointers_(num_tensor_pointers), writes_to_given_(num_pointers_ == 0) {}
+
+  template <class Parameter>
+  Parameter take() {
+    if constexpr (std::is_same_v<Parameter, ModelTensor*>) {
+      if (std::exchange(writes_to_given_, false)) return call_.made_out();
+      return call_.in(next(tensor_, call_.tensors.size(), "tensor"));
+    } else if constexpr (std::is_same_v<Parameter, ModelTensor**>) {
+      const bool is_result = num_pointers_-- <= call_.of.outputs.size();
+      if (is_result) return call_.out(result_++);
+      if (tensor_ == call_.tensors.size()) return nullptr;
+      ModelTensor** const given = &call_.tensors[tensor_++];
+      return *given ? given : nullptr;
+    } else if constexpr (std::is_same_v<Parameter, ModelTensor* const*>) {
+      length_ = static_cast<std::int64_t>(call_.tensors.size() - tensor_);
+      return call_.tensors.data() + std::exchange(tensor_, call_.tensors.size());
+    } else if constexpr (std::is_same_v<Parameter, ModelTensor* const* const*>) {
+      optional_ = call_.optional_from(std::exchange(tensor_, call_.tensors.size()));
+      length_ = static_cast<std::int64_t>(optional_.size());
+      return optional_.data();
+    } else if constexpr (std::is_same_v<Parameter, const std::int64_t*>) {
+      const std::size_t list = next(list_, call_.of.lists.size(), "list");
+      length_ = call_.length(list);
+      return call_.list(list);
+    } else if constexpr (std::is_same_v<Parameter, const char*>) {
+      return call_.of.texts[next(text_, call_.of.texts.size(), "text")].c_str();
+    } else if constexpr (std::is_same_v<Parameter, const char**>) {
+      if (text_ == call_.of.texts.size()) return nullptr;
+      return &optional_texts_.emplace_back(call_.of.texts[text_++].c_str());
+    } else if constexpr (std::is_same_v<Parameter, void**>) {
+      return nullptr;  // A generator, which no case has.
+    } else if constexpr (std::is_pointer_v<Parameter>) {
+      if (number_ == call_.of.numbers.size()) return nullptr;
+      const double number = call_.number(number_++);
+      if constexpr (std::is_same_v<Parameter, double*>) {
+        return &optional_numbers_.emplace_back(number);
+      } else if constexpr (std::is_same_v<Parameter, std::int64_t*>) {
+        return &optional_wholes_.emplace_back(static_cast<std::int64_t>(number));
+      } else {
+        return &optional_flags_.emplace_back(static_cast<std::int32_t>(number));
+      }
+    } else {
+      static_assert(std::is_arithmetic_v<Parameter>);
+      if (length_) return static_cast<Parameter>(*std::exchange(length_, std::nullopt));
+      return static_cast<Parameter>(call_.number(next(number_, call_.of.numbers.size(), "number")));
+    }
+  }
+
+  /// Throws where the case has arguments that no parameter took.
+  void finish() const {
+    const Case& of = call_.of;
+    if (tensor_ != call_.tensors.size() || number_ != of.numbers.size() ||
+        list_ != of.lists.size() || text_ != of.texts.size()) {
+      throw std::invalid_argument("the case has arguments that the kernel does not take");
+    }
+  }
+
+ private:
+  static std::size_t next(std::size_t& at, std::size_t count, const char* what) {
+    if (at == count) throw std::invalid_argument(std::string("the case lacks a ") + what);
+    return at++;
+  }
+
+  Call& call_;
+  std::size_t num_pointers_;
+  bool writes_to_given_;
+  std::size_t tensor_ = 0, result_ = 0, number_ = 0, list_ = 0, text_ = 0;
+  std::optional<std::int64_t> length_;  ///< Of the list that was taken just now.
+  std::vector<ModelTensor* const*> optional_;
+  std::deque<const char*> optional_texts_;
+  std::deque<double> optional_numbers_;
+  std::deque<std::int64_t> optional_wholes_;
+  std::deque<std::int32_t> optional_flags_;
+};
+
+/// A kernel whose cases have its arguments in the order of its parameters.
+template <class... Parameters>
+Kernel in_order(ShimError (*function)(Parameters...) noexcept) {
+  return [function](Call& call) {
+    ArgumentsInOrder in_case(
+        call, (std::size_t{0} + ... + (std::is_same_v<Parameters, ModelTensor**> ? 1U : 0U)));
+    // Braces, as the order counts.
+    const std::tuple<Parameters...> arguments{in_case.take<Parameters>()...};
+    in_case.finish();
+    return std::apply(function, arguments);
+  };
+}
+
+/// The kernels of the files, by the name that cases have: all of the list, and operators that
+/// models call by number.
 [[nodiscard]] std::map<std::string, Kernel> kernels();
 
 }  // namespace recorded_test

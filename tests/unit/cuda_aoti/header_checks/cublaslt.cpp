@@ -4,9 +4,7 @@
 // is one; nothing here runs.
 #include <cublasLt.h>
 
-#include <cstddef>
-#include <type_traits>
-
+#include "alike.hpp"
 #include "kernels/cublaslt.hpp"
 
 namespace ours = tenon::cuda_aoti::kernels;
@@ -14,17 +12,7 @@ namespace ours = tenon::cuda_aoti::kernels;
 namespace tenon::cuda_aoti::kernels {
 namespace {
 
-/// True when a value of one type is passed as one of the other: pointers, or numbers of one size.
-template <class Ours, class Theirs>
-constexpr bool is_passed_alike =
-    sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
-
-template <class Ours, class Theirs>
-constexpr bool is_called_alike = false;
-template <class OurResult, class TheirResult, class... Ours, class... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-constexpr bool is_called_alike<OurResult (*)(Ours...), TheirResult (*)(Theirs...)> =
-    is_passed_alike<OurResult, TheirResult> && (is_passed_alike<Ours, Theirs> && ...);
+using header_checks::is_called_alike;
 
 #define TENON_CHECK_FUNCTION(type, name, parameters)                    \
   static_assert(is_called_alike<type(*) parameters, decltype(&::name)>, \
@@ -34,8 +22,6 @@ TENON_CUBLASLT_FUNCTIONS(TENON_CHECK_FUNCTION)
 }  // namespace
 }  // namespace tenon::cuda_aoti::kernels
 
-#define TENON_CHECK_NUMBER(name) \
-  static_assert(ours::name == static_cast<std::remove_const_t<decltype(ours::name)>>(::name))
 TENON_CHECK_NUMBER(CUBLAS_STATUS_SUCCESS);
 TENON_CHECK_NUMBER(CUBLAS_STATUS_ALLOC_FAILED);
 TENON_CHECK_NUMBER(CUBLAS_STATUS_NOT_SUPPORTED);

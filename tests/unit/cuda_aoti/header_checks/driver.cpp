@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "alike.hpp"
 #include "driver/driver.hpp"
 
 namespace ours = tenon::cuda_aoti;
@@ -31,17 +32,7 @@ namespace ours = tenon::cuda_aoti;
 namespace tenon::cuda_aoti {
 namespace {
 
-/// True when a value of one type is passed as one of the other: pointers, or numbers of one size.
-template <class Ours, class Theirs>
-constexpr bool is_passed_alike =
-    sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
-
-template <class Ours, class Theirs>
-constexpr bool is_called_alike = false;
-template <class... Ours, class... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-constexpr bool is_called_alike<ours::CUresult (*)(Ours...), ::CUresult (*)(Theirs...)> =
-    (is_passed_alike<Ours, Theirs> && ...);
+using header_checks::is_called_alike;
 
 #define TENON_CHECK_FUNCTION(member, symbol, parameters)                          \
   static_assert(is_called_alike<ours::CUresult(*) parameters, decltype(&symbol)>, \
@@ -51,8 +42,6 @@ TENON_CUDA_DRIVER_FUNCTIONS(TENON_CHECK_FUNCTION)
 }  // namespace
 }  // namespace tenon::cuda_aoti
 
-#define TENON_CHECK_NUMBER(name) \
-  static_assert(ours::name == static_cast<std::remove_const_t<decltype(ours::name)>>(::name))
 TENON_CHECK_NUMBER(CUDA_SUCCESS);
 TENON_CHECK_NUMBER(CUDA_ERROR_INVALID_VALUE);
 TENON_CHECK_NUMBER(CUDA_ERROR_OUT_OF_MEMORY);

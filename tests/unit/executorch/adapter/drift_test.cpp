@@ -58,18 +58,7 @@ class CopyingAllocator final : public bridge::AllocatorThatCopies<LaterAllocator
 };
 
 template <class Interface>
-class Adapted final : public bridge::adapter::AdaptedInterface<Interface> {
- public:
-  [[nodiscard]] bool is_available() const override { return true; }
-  et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer*,
-                                       et::ArrayRef<et::CompileSpec>) const override {
-    return et::Error::NotSupported;
-  }
-  et::Error execute(et::BackendExecutionContext&, et::DelegateHandle*,
-                    et::Span<et::EValue*>) const override {
-    return et::Error::NotSupported;
-  }
-};
+using Adapted = IdleInterface<bridge::adapter::AdaptedInterface<Interface>>;
 
 }  // namespace
 

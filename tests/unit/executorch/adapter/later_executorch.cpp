@@ -6,36 +6,31 @@
 
 namespace tenon::test::later {
 
-/// DeviceAllocator, but for the types: the destructor, allocate, deallocate, two copies, `More`
-/// functions, device_type.
+/// How DeviceAllocator begins, but for the types: the destructor, allocate, deallocate, one copy.
+struct OneCopy {
+  virtual ~OneCopy() = default;
+  virtual void allocate() = 0;
+  virtual void deallocate() = 0;
+  virtual int copy_host_to_device(void*, const void*, std::size_t, int) = 0;
+};
+struct AllCopies : OneCopy {
+  virtual int copy_device_to_host(void*, const void*, std::size_t, int) = 0;
+  virtual int copy_device_to_device(void*, int, const void*, int, std::size_t) = 0;
+};
+
+/// DeviceAllocator with `More` functions between two copies and device_type; -1 lacks a copy.
 template <int More>
 struct Allocator;
 template <>
-struct Allocator<-1> {
-  virtual ~Allocator() = default;
-  virtual void allocate() = 0;
-  virtual void deallocate() = 0;
-  virtual int copy_host_to_device(void*, const void*, std::size_t, int) = 0;
+struct Allocator<-1> : OneCopy {
   virtual std::int8_t device_type() const = 0;
 };
 template <>
-struct Allocator<1> {
-  virtual ~Allocator() = default;
-  virtual void allocate() = 0;
-  virtual void deallocate() = 0;
-  virtual int copy_host_to_device(void*, const void*, std::size_t, int) = 0;
-  virtual int copy_device_to_host(void*, const void*, std::size_t, int) = 0;
-  virtual int copy_device_to_device(void*, int, const void*, int, std::size_t) = 0;
+struct Allocator<1> : AllCopies {
   virtual std::int8_t device_type() const = 0;
 };
 template <>
-struct Allocator<2> {
-  virtual ~Allocator() = default;
-  virtual void allocate() = 0;
-  virtual void deallocate() = 0;
-  virtual int copy_host_to_device(void*, const void*, std::size_t, int) = 0;
-  virtual int copy_device_to_host(void*, const void*, std::size_t, int) = 0;
-  virtual int copy_device_to_device(void*, int, const void*, int, std::size_t) = 0;
+struct Allocator<2> : AllCopies {
   virtual void synchronize() = 0;
   virtual std::int8_t device_type() const = 0;
 };

@@ -14,18 +14,7 @@ std::string zoo(const std::string& name) {
 }
 
 /// A backend that the application registers itself.
-class Native final : public et::BackendInterface {
- public:
-  bool is_available() const override { return true; }
-  et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer*,
-                                       et::ArrayRef<et::CompileSpec>) const override {
-    return et::Error::NotSupported;
-  }
-  et::Error execute(et::BackendExecutionContext&, et::DelegateHandle*,
-                    et::Span<et::EValue*>) const override {
-    return et::Error::NotSupported;
-  }
-};
+using Native = IdleInterface<et::BackendInterface>;
 
 std::size_t table_size() { return et::get_num_registered_backends(); }
 

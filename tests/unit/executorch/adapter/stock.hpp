@@ -38,6 +38,21 @@ namespace et = ::executorch::runtime;
 using ::executorch::aten::TensorImpl;
 using EtScalarType = ::executorch::aten::ScalarType;
 
+/// A backend of ExecuTorch that is available and supports nothing.
+template <class Interface>
+class IdleInterface final : public Interface {
+ public:
+  [[nodiscard]] bool is_available() const override { return true; }
+  et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer*,
+                                       et::ArrayRef<et::CompileSpec>) const override {
+    return et::Error::NotSupported;
+  }
+  et::Error execute(et::BackendExecutionContext&, et::DelegateHandle*,
+                    et::Span<et::EValue*>) const override {
+    return et::Error::NotSupported;
+  }
+};
+
 /// The plugins of these tests, linked in and registered in ExecuTorch once: it keeps them for ever.
 inline const std::shared_ptr<host::BackendRegistry>& adapted() {
   static const auto registry = [] {

@@ -9,15 +9,6 @@
 
 #include "values_backend.hpp"
 
-namespace tenon::test {
-
-std::vector<std::string>& seen() {
-  static std::vector<std::string> all;
-  return all;
-}
-
-}  // namespace tenon::test
-
 namespace {
 
 using tenon::concat;

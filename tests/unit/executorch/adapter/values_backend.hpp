@@ -11,6 +11,9 @@ TENON_DECLARE_STATIC_PLUGIN(Values);
 namespace tenon::test {
 
 /// The record of the backend of values_backend.cpp, in order.
-std::vector<std::string>& seen();
+inline std::vector<std::string>& seen() {
+  static std::vector<std::string> all;
+  return all;
+}
 
 }  // namespace tenon::test

@@ -363,7 +363,12 @@ TEST_CASE("options are set and read through ExecuTorch in both directions", "[ex
   REQUIRE(found.get_option("table", table) == et::Error::Ok);
   CHECK(std::string(table) == "bytes");
 
-  // Beyond 32 bits only text has room.
+  // Text is read as a value of the declared type; beyond 32 bits only text has room.
+  et::BackendOptions<1> written;
+  REQUIRE(written.set_option("fast", "false") == et::Error::Ok);
+  CHECK(et::set_option("Values", written.view()) == et::Error::Ok);
+  REQUIRE(et::get_option("Values", written.view()) == et::Error::Ok);
+  CHECK((written.get_option("fast", fast) == et::Error::Ok && !fast));
   et::BackendOptions<1> large;
   REQUIRE(large.set_option("count", "5000000000") == et::Error::Ok);
   CHECK(et::set_option("Values", large.view()) == et::Error::Ok);
@@ -396,7 +401,7 @@ TEST_CASE("options that are wrong change nothing and say why", "[executorch][TN-
   et::BackendOptions<2> unknown;
   REQUIRE(unknown.set_option("count", 21) == et::Error::Ok);
   REQUIRE(unknown.set_option("conut", 1) == et::Error::Ok);
-  refused(unknown, et::Error::NotFound, "option 'conut' is unknown; the backend has fast, count");
+  refused(unknown, et::Error::NotFound, "option 'conut' is unknown; the backend has: fast, count");
   et::BackendOptions<2> type;
   REQUIRE(type.set_option("count", 21) == et::Error::Ok);
   REQUIRE(type.set_option("fast", "yes") == et::Error::Ok);
@@ -404,7 +409,7 @@ TEST_CASE("options that are wrong change nothing and say why", "[executorch][TN-
   et::BackendOptions<2> late;
   REQUIRE(late.set_option("count", 21) == et::Error::Ok);
   REQUIRE(late.set_option("late", 2) == et::Error::Ok);
-  refused(late, et::Error::NotSupported, "option 'late' cannot be set for all loads");
+  refused(late, et::Error::NotSupported, "option 'late' cannot be given for the whole backend");
   et::BackendOptions<1> negative;
   REQUIRE(negative.set_option("count", -1) == et::Error::Ok);
   refused(negative, et::Error::InvalidArgument, "expected 0 or more, found -1");

@@ -15,8 +15,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "unit/host/plugin/loaded_backend.hpp"
 
 using namespace tenon;
 namespace et = ::executorch::runtime;
@@ -63,21 +62,7 @@ class Chatty {
 
   /// Why a blob was refused.
   [[nodiscard]] std::string refusal(const std::string& blob = "blob") const {
-    tenon_buffer processed{};
-    processed.struct_size = sizeof processed;
-    processed.data = blob.data();
-    processed.nbytes = blob.size();
-    processed.release = [](tenon_buffer*) {};
-    host::Arena arena;
-    tenon_init_context context{};
-    context.struct_size = sizeof context;
-    context.host = backend_->host();
-    context.method_name = "forward";
-    context.processed = &processed;
-    context.runtime_allocator = arena.table();
-    tenon_delegate* delegate = nullptr;
-    const tenon_status status = backend_->api().init(backend_->raw(), &context, &delegate);
-    return std::string(host::take_last_error(backend_->host(), status).text());
+    return std::string(test::LoadedBlob(backend_, blob).init().text());
   }
 
   std::vector<std::string> lines;

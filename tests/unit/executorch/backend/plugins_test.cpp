@@ -16,8 +16,8 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/schema/program_generated.h"
+#include "unit/host/plugin/loaded_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -184,22 +184,9 @@ TEST_CASE("a blob that XNNPACK does not take is an error with XNNPACK's reason",
   const auto backend = registry.lookup_backend("XnnpackBackend");
   REQUIRE(backend.ok());
   const std::string blob = "no blob of XNNPACK's, but long enough for a header";
-  tenon_buffer processed{};
-  processed.struct_size = sizeof processed;
-  processed.data = blob.data();
-  processed.nbytes = blob.size();
-  processed.release = [](tenon_buffer*) {};
-  host::Arena arena;
-  tenon_init_context context{};
-  context.struct_size = sizeof context;
-  context.host = (*backend)->host();
-  context.method_name = "forward";
-  context.processed = &processed;
-  context.runtime_allocator = arena.table();
-  tenon_delegate* delegate = nullptr;
-  const tenon_status status = (*backend)->api().init((*backend)->raw(), &context, &delegate);
-  REQUIRE(status != TENON_STATUS_OK);
-  const Status refused = host::take_last_error((*backend)->host(), status);
+  const LoadedBlob loaded(*backend, blob);
+  const Status& refused = loaded.init();
+  REQUIRE_FALSE(refused.ok());
   INFO(refused.text());
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("XNNCompiler::compileModel failed"));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/host.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
@@ -16,32 +17,25 @@ using namespace tenon;
 
 namespace {
 
-tenon_status open(const tenon_host*, tenon_backend**) { return TENON_STATUS_OK; }
-void close(tenon_backend*) {}
-tenon_status init(tenon_backend*, const tenon_init_context*, tenon_delegate**) {
-  return TENON_STATUS_OK;
-}
-tenon_status execute(tenon_backend*, tenon_delegate*, const tenon_execution_context*,
-                     tenon_value* const*, std::uint32_t) {
-  return TENON_STATUS_OK;
-}
-void destroy(tenon_backend*, tenon_delegate*) {}
-
-tenon_backend_api whole_table() {
-  tenon_backend_api api{};
-  api.struct_size = sizeof api;
-  api.open = &open;
-  api.close = &close;
-  api.init = &init;
-  api.execute = &execute;
-  api.destroy = &destroy;
-  return api;
+/// The options that a host sees of a backend with this table.
+std::vector<host::OptionDeclaration> options_of(const tenon_options_v1& options) {
+  static const tenon_options_v1* given = nullptr;
+  given = &options;
+  tenon_backend_api api = test::idle_table();
+  api.get_extension = [](tenon_backend*, const char* id) -> const void* {
+    return std::string_view(id) == TENON_EXTENSION_OPTIONS ? given : nullptr;
+  };
+  const host::HostTable table{{}, "/hand/made.so"};
+  const host::BackendRecord record;
+  const auto backend = host::LoadedBackend::open(record, table.get(), api);
+  REQUIRE(backend.ok());
+  return backend->options();
 }
 
 }  // namespace
 
 TEST_CASE("a function table that ends inside a pointer does not have that pointer", "[TN-BCK-3]") {
-  tenon_backend_api api = whole_table();
+  tenon_backend_api api = test::idle_table();
   for (std::size_t cut = 1; cut < sizeof(void*); ++cut) {
     api.struct_size = static_cast<std::uint32_t>(offsetof(tenon_backend_api, destroy) + cut);
     const auto completed = host::complete_api(api, "Cut");
@@ -86,16 +80,8 @@ TEST_CASE("options of a plugin with a longer struct are found by the size of the
   };
   static const LongerSpec specs[] = {spec(initials[0]), spec(initials[1]), spec(initials[2])};
   static const tenon_options_v1 options = {sizeof options, 3, &specs[0].known, nullptr, nullptr};
-  tenon_backend_api api = whole_table();
-  api.get_extension = [](tenon_backend*, const char* id) -> const void* {
-    return std::string_view(id) == TENON_EXTENSION_OPTIONS ? &options : nullptr;
-  };
-  const host::HostTable table{{}, "/hand/made.so"};
-  const host::BackendRecord record;
-  const auto backend = host::LoadedBackend::open(record, table.get(), api);
-  REQUIRE(backend.ok());
   std::vector<std::string> found;
-  for (const host::OptionDeclaration& option : backend->options()) {
+  for (const host::OptionDeclaration& option : options_of(options)) {
     found.push_back(option.key + " " + std::to_string(*option.initial.get<std::int64_t>()));
   }
   CHECK(found == std::vector<std::string>{"one 1", "two 2", "three 3"});
@@ -128,15 +114,7 @@ TEST_CASE("a host shows the limits of options, and ignores those of another type
   }();
   static const tenon_options_v1 options = {sizeof options, specs.size(), specs.data(), nullptr,
                                            nullptr};
-  tenon_backend_api api = whole_table();
-  api.get_extension = [](tenon_backend*, const char* id) -> const void* {
-    return std::string_view(id) == TENON_EXTENSION_OPTIONS ? &options : nullptr;
-  };
-  const host::HostTable table{{}, "/hand/made.so"};
-  const host::BackendRecord record;
-  const auto backend = host::LoadedBackend::open(record, table.get(), api);
-  REQUIRE(backend.ok());
-  const auto found = backend->options();
+  const auto found = options_of(options);
   REQUIRE(found.size() == 3);
   CHECK(found[0].range() == "1 to 16");
   CHECK(found[0].unit == "threads");
@@ -144,7 +122,7 @@ TEST_CASE("a host shows the limits of options, and ignores those of another type
   CHECK(found[1].range().empty());
   CHECK(found[1].choices.empty());
   CHECK(found[1].is_deprecated);
-  CHECK(found[2].range() == "cpu, gpu");
+  CHECK(found[2].range() == "one of cpu, gpu");
   CHECK(found[2].choices == std::vector<std::string>{"cpu", "gpu"});
 }
 

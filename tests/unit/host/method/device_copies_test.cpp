@@ -67,17 +67,32 @@ class Block {
 const std::vector<float> counted_values(counted.begin(), counted.end());
 const std::vector<float> three_added{4, 7, 10, 13, 16, 19};  // 1 + 3 * counted
 
+/// Checks the copies of a run of three delegates whose inputs and output are the host's.
+void check_copies(Chain chain, const Copies& expected) {
+  const FarRegistry far;
+  const auto method = load_ok(chain_on_device(chain), far.options());
+  set_inputs(*method);
+  const Copies before = Copies::so_far();
+  REQUIRE(method->execute().ok());
+  CHECK(Copies::so_far() - before == expected);
+  CHECK(floats(method->output(0)) == three_added);
+}
+
+/// Checks that an input in a block is copied between devices, and the run after it.
+void check_copied_input(host::Method& method, const Block& block) {
+  block.write(counted);
+  const Copies before = Copies::so_far();
+  REQUIRE(method.set_input(0, block.tensor()).ok());
+  CHECK(Copies::so_far() - before == Copies{0, 0, 1});
+  REQUIRE(method.execute().ok());
+  CHECK(read_output(method) == counted_values);
+}
+
 }  // namespace
 
 TEST_CASE("a chain of three delegates on a device copies its inputs and its output alone",
           "[device]") {
-  const FarRegistry far;
-  const auto method = load_ok(chain_on_device(Chain::kept), far.options());
-  set_inputs(*method);
-  const Copies before = Copies::so_far();
-  REQUIRE(method->execute().ok());
-  CHECK(Copies::so_far() - before == Copies{2, 1, 0});
-  CHECK(floats(method->output(0)) == three_added);
+  check_copies(Chain::kept, {2, 1, 0});
 }
 
 TEST_CASE("a chain of three delegates whose inputs and outputs are on the device copies nothing",
@@ -92,19 +107,11 @@ TEST_CASE("a chain of three delegates whose inputs and outputs are on the device
   REQUIRE(method->set_input(1, second.tensor()).ok());
   REQUIRE(method->execute().ok());
   CHECK(Copies::so_far() - before == Copies{});
-  std::vector<float> out(6);
-  REQUIRE(method->read_output(0, std::as_writable_bytes(std::span(out))).ok());
-  CHECK(out == three_added);
+  CHECK(read_output(*method) == three_added);
 }
 
 TEST_CASE("a program with copies around each delegate makes those that it names", "[device]") {
-  const FarRegistry far;
-  const auto method = load_ok(chain_on_device(Chain::copied), far.options());
-  set_inputs(*method);
-  const Copies before = Copies::so_far();
-  REQUIRE(method->execute().ok());
-  CHECK(Copies::so_far() - before == Copies{4, 3, 0});
-  CHECK(floats(method->output(0)) == three_added);
+  check_copies(Chain::copied, {4, 3, 0});
 }
 
 TEST_CASE("the output of a method is the input of the next one without a copy", "[device]") {
@@ -124,9 +131,7 @@ TEST_CASE("the output of a method is the input of the next one without a copy", 
               .ok());
   REQUIRE(next->execute().ok());
   CHECK(Copies::so_far() - before == Copies{});
-  std::vector<float> out(6);
-  REQUIRE(next->read_output(0, std::as_writable_bytes(std::span(out))).ok());
-  CHECK(out == counted_values);
+  CHECK(read_output(*next) == counted_values);
 }
 
 TEST_CASE("an input that has to be copied is copied on its device, not through the host",
@@ -135,28 +140,14 @@ TEST_CASE("an input that has to be copied is copied on its device, not through t
   const Block block(far, 0);
   // The output has the input's place, so that the input's bytes must be there.
   const auto method = load_ok(resident_program(true, 0), far.options());
-  block.write(counted);
-  const Copies before = Copies::so_far();
-  REQUIRE(method->set_input(0, block.tensor()).ok());
-  CHECK(Copies::so_far() - before == Copies{0, 0, 1});
-  REQUIRE(method->execute().ok());
-  std::vector<float> out(6);
-  REQUIRE(method->read_output(0, std::as_writable_bytes(std::span(out))).ok());
-  CHECK(out == counted_values);
+  check_copied_input(*method, block);
 }
 
 TEST_CASE("an input on another device of the backend is copied from there", "[device]") {
   const FarRegistry far;
   const Block block(far, 1);
   const auto method = load_ok(resident_program(true), far.options());
-  block.write(counted);
-  const Copies before = Copies::so_far();
-  REQUIRE(method->set_input(0, block.tensor()).ok());
-  CHECK(Copies::so_far() - before == Copies{0, 0, 1});
-  REQUIRE(method->execute().ok());
-  std::vector<float> out(6);
-  REQUIRE(method->read_output(0, std::as_writable_bytes(std::span(out))).ok());
-  CHECK(out == counted_values);
+  check_copied_input(*method, block);
 
   far_memory().fail_copy = 1;
   const Status failed = method->set_input(0, block.tensor());
@@ -236,9 +227,7 @@ TEST_CASE("where a backend copies no bytes from device to device, the host does"
   const auto method = load_ok(resident_program(true), options);
   REQUIRE(method->set_input(0, from.tensor()).ok());
   REQUIRE(method->execute().ok());
-  std::vector<float> out(6);
-  REQUIRE(method->read_output(0, std::as_writable_bytes(std::span(out))).ok());
-  CHECK(out == counted_values);
+  CHECK(read_output(*method) == counted_values);
 }
 
 TEST_CASE("a copy of the host is in the order of no stream", "[device]") {

@@ -64,6 +64,13 @@ inline void set_inputs(host::Method& method) {
   REQUIRE(set_floats(method, 1, counted, two_by_three).ok());
 }
 
+/// The six numbers of output 0, wherever it is.
+inline std::vector<float> read_output(const host::Method& method) {
+  std::vector<float> out(6);
+  REQUIRE(method.read_output(0, std::as_writable_bytes(std::span(out))).ok());
+  return out;
+}
+
 /// Runs a method of `device_program` and checks its numbers.
 inline void check_adds(host::Method& method) {
   set_inputs(method);

@@ -18,7 +18,7 @@
 #include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
-#include "test_kernels.hpp"
+#include "test_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

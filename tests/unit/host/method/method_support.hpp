@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/method_calls.hpp"
 #include "support/program_builder.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -48,18 +49,6 @@ inline std::unique_ptr<host::Method> load_ok(const ProgramBuilder& builder,
   INFO(method.text());
   REQUIRE(method.ok());
   return *std::move(method);
-}
-
-inline Status set_floats(host::Method& method, std::size_t index, std::span<const float> values,
-                         const std::vector<std::int64_t>& sizes) {
-  return method.set_input(index,
-                          host::InputTensor{ScalarType::Float, sizes, std::as_bytes(values)});
-}
-
-inline std::vector<float> floats(const tenon_value& value) {
-  REQUIRE(value.kind == TENON_VALUE_TENSOR);
-  const Tensor<const float> tensor(*value.as.tensor);
-  return {tensor.begin(), tensor.end()};
 }
 
 /// Program with `blobs.size()` delegates of the test backend, called in order on one input and one

@@ -13,7 +13,7 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/schema/program_generated.h"
-#include "test_kernels.hpp"
+#include "test_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -2,6 +2,7 @@
 //
 // Delegates on streams of the application. The streams are the stand-in's, whose work runs when it
 // is waited for.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,45 +22,41 @@ ProgramBuilder program_of_two_delegates() {
   return builder;
 }
 
-std::vector<float> read_output(const host::Method& method) {
-  std::vector<float> out(6);
-  REQUIRE(method.read_output(0, std::as_writable_bytes(std::span(out))).ok());
-  return out;
-}
+/// A method that has an input and enqueued its run on a stream.
+struct Enqueued {
+  Enqueued() {
+    REQUIRE(set_floats(*method, 0, counted, two_by_three).ok());
+    REQUIRE(method->set_stream("FarBackend", &stream).ok());
+    REQUIRE(method->execute().ok());
+    CHECK(stream.pending() == 1);
+  }
+
+  const FarRegistry far;
+  FarStream stream;
+  std::unique_ptr<host::Method> method = load_ok(resident_program(true), far.options());
+};
 
 }  // namespace
 
 TEST_CASE("on the application's stream execute returns before the work is done, on its own after",
           "[device][TN-EXE-4]") {
-  const FarRegistry far;
-  FarStream stream;
-  const auto method = load_ok(resident_program(true), far.options());
-  REQUIRE(set_floats(*method, 0, counted, two_by_three).ok());
-  REQUIRE(method->set_stream("FarBackend", &stream).ok());
-  REQUIRE(method->execute().ok());
-  CHECK(stream.pending() == 1);
-  stream.finish();
-  CHECK(read_output(*method) == std::vector<float>(counted.begin(), counted.end()));
+  Enqueued run;
+  run.stream.finish();
+  CHECK(read_output(*run.method) == std::vector<float>(counted.begin(), counted.end()));
 
-  REQUIRE(method->set_stream("FarBackend", nullptr).ok());
-  REQUIRE(method->execute().ok());
-  CHECK(stream.pending() == 0);
+  REQUIRE(run.method->set_stream("FarBackend", nullptr).ok());
+  REQUIRE(run.method->execute().ok());
+  CHECK(run.stream.pending() == 0);
 }
 
 TEST_CASE("what comes to the host waits for the application's stream", "[device][TN-DEV-7]") {
-  const FarRegistry far;
-  FarStream stream;
-  const auto resident = load_ok(resident_program(true), far.options());
-  REQUIRE(set_floats(*resident, 0, counted, two_by_three).ok());
-  REQUIRE(resident->set_stream("FarBackend", &stream).ok());
-  REQUIRE(resident->execute().ok());
-  CHECK(stream.pending() == 1);
-  CHECK(read_output(*resident) == std::vector<float>(counted.begin(), counted.end()));
-  CHECK(stream.pending() == 0);
+  Enqueued run;
+  CHECK(read_output(*run.method) == std::vector<float>(counted.begin(), counted.end()));
+  CHECK(run.stream.pending() == 0);
 
   // Also the program's own copies.
-  const auto around = load_ok(device_program(), far.options());
-  REQUIRE(around->set_stream("FarBackend", &stream).ok());
+  const auto around = load_ok(device_program(), run.far.options());
+  REQUIRE(around->set_stream("FarBackend", &run.stream).ok());
   check_adds(*around);
 }
 
@@ -179,14 +176,7 @@ TEST_CASE("each session has the stream that it was given", "[device]") {
 }
 
 TEST_CASE("a method waits for its enqueued work before it is destroyed", "[device][TN-STR-4]") {
-  const FarRegistry far;
-  FarStream stream;
-  {
-    const auto method = load_ok(resident_program(true), far.options());
-    REQUIRE(set_floats(*method, 0, counted, two_by_three).ok());
-    REQUIRE(method->set_stream("FarBackend", &stream).ok());
-    REQUIRE(method->execute().ok());
-    CHECK(stream.pending() == 1);
-  }
-  CHECK(stream.pending() == 0);
+  Enqueued run;
+  run.method.reset();
+  CHECK(run.stream.pending() == 0);
 }

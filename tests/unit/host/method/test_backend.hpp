@@ -8,6 +8,8 @@
 #include "tenon/abi/static_plugin.h"
 
 TENON_DECLARE_STATIC_PLUGIN(TestBackend);
+/// FirstKernels, SecondKernels, AbsentKernels and Asking of test_kernels.cpp, in that order.
+TENON_DECLARE_STATIC_PLUGIN(FirstKernels);
 
 namespace tenon::test {
 

@@ -2,7 +2,7 @@
 //
 // Plugins with kernels for tests of the host, and one that asks for kernels. `calls()` lists the
 // calls of the former.
-#include "test_kernels.hpp"
+#include "test_backend.hpp"
 
 #include <tenon/abi/extensions/cancel.h>
 #include <algorithm>

@@ -30,29 +30,10 @@ namespace fs = std::filesystem;
 
 std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name, ".so"); }
 
-/// The result of `execute` of a zoo plugin for 0.
-std::int64_t run(const std::shared_ptr<Plugin>& plugin) {
-  auto backend = plugin->backend("ZooBackend");
-  REQUIRE(backend.ok());
-  LoadedBlob blob(*std::move(backend), std::string_view());
-  tenon_value value{};
-  value.kind = TENON_VALUE_INT;
-  tenon_value* const args[] = {&value};
-  CHECK(blob.execute(args, 1).ok());
-  return value.as.integer;
-}
-
-/// A directory with a plugin that needs a library next to itself, and that library.
-struct Companions {
-  Companions() {
-    fs::copy_file(TENON_TEST_NEEDS_COMPANION, plugin);
-    fs::copy_file(TENON_TEST_COMPANION, library);
-    ::chmod(plugin.c_str(), 0644);
-    ::chmod(library.c_str(), 0644);
-  }
-  TemporaryDirectory directory;
-  fs::path plugin = directory / "needs_companion.so";
-  fs::path library = directory / "libcompanion.so";
+/// A plugin whose `execute` adds a number from the library next to it.
+struct NeedsCompanion : Companions {
+  NeedsCompanion()
+      : Companions(TENON_TEST_NEEDS_COMPANION, "needs_companion.so", TENON_TEST_COMPANION) {}
 };
 
 }  // namespace
@@ -67,7 +48,7 @@ TEST_CASE("a plugin that is replaced after it was opened is not the one that is 
   fs::rename(directory / "b.so", directory / "a.so");
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   REQUIRE(plugin.ok());
-  CHECK(run(*plugin) == 1);
+  CHECK(run_zoo(*plugin) == 1);
   CHECK((*plugin)->path() == directory.file("a.so"));
 }
 
@@ -78,7 +59,7 @@ TEST_CASE("a plugin that is removed after it was opened is loaded all the same",
   fs::remove(directory / "a.so");
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   REQUIRE(plugin.ok());
-  CHECK(run(*plugin) == 1);
+  CHECK(run_zoo(*plugin) == 1);
 }
 
 TEST_CASE("a plugin that is written to after it was opened is refused", "[loader]") {
@@ -109,7 +90,7 @@ TEST_CASE("a descriptor's number that comes back is not the library of before", 
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   REQUIRE(plugin.ok());
   CHECK(is_mapped("other.so"));
-  CHECK(run(*plugin) == 1);
+  CHECK(run_zoo(*plugin) == 1);
 }
 
 TEST_CASE("another process can open a library by the name that the loader got", "[loader]") {
@@ -133,12 +114,12 @@ TEST_CASE("another process can open a library by the name that the loader got", 
 }
 
 TEST_CASE("a library next to the plugin is loaded and unloaded with it", "[loader]") {
-  const Companions here;
+  const NeedsCompanion here;
   {
     const auto plugin = Plugin::load(here.plugin);
     INFO(plugin.text());
     REQUIRE(plugin.ok());
-    CHECK(run(*plugin) == 41);
+    CHECK(run_zoo(*plugin) == 41);
     CHECK(is_mapped("libcompanion.so"));
   }
   CHECK(unloaded("libcompanion.so"));
@@ -146,7 +127,7 @@ TEST_CASE("a library next to the plugin is loaded and unloaded with it", "[loade
 }
 
 TEST_CASE("a missing library of the plugin is named", "[loader]") {
-  const Companions here;
+  const NeedsCompanion here;
   fs::remove(here.library);
   const auto plugin = Plugin::load(here.plugin);
   CHECK(plugin.error() == Error::AccessFailed);
@@ -156,7 +137,7 @@ TEST_CASE("a missing library of the plugin is named", "[loader]") {
 
 TEST_CASE("a library next to the plugin is checked like the plugin", "[loader]") {
   const LoadWatch libcompanion_watch("libcompanion.so");
-  const Companions here;
+  const NeedsCompanion here;
   ::chmod(here.library.c_str(), 0666);
   auto checked = open_file(here.plugin, Trust::checked);
   REQUIRE(checked.ok());
@@ -170,7 +151,7 @@ TEST_CASE("a library next to the plugin is checked like the plugin", "[loader]")
 }
 
 TEST_CASE("a library next to the plugin under another name than its own is refused", "[loader]") {
-  const Companions here;
+  const NeedsCompanion here;
   fs::copy_file(zoo("newer_minor"), here.library, fs::copy_options::overwrite_existing);
   const auto plugin = Plugin::load(here.plugin);
   CHECK(plugin.error() == Error::InvalidArgument);
@@ -178,7 +159,7 @@ TEST_CASE("a library next to the plugin under another name than its own is refus
 }
 
 TEST_CASE("a plugin that needs a library by a relative path is refused", "[loader]") {
-  const Companions here;
+  const NeedsCompanion here;
   std::ifstream file(here.plugin, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const std::string name = "libcompanion.so", path = "lib/companio.so";
@@ -193,7 +174,7 @@ TEST_CASE("a plugin that needs a library by a relative path is refused", "[loade
 }
 
 TEST_CASE("a thousand loads of a plugin with a library leak nothing", "[loader]") {
-  const Companions here;
+  const NeedsCompanion here;
   int good = 0;
   for (int i = 0; i < 20; ++i) good += Plugin::load(here.plugin).ok();
   const Footprint before = Footprint::now();

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 
+#include "support/catch.hpp"
 #include "tenon/abi/extensions/events.h"
 #include "tenon/core/status.hpp"
 #include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::test {
 
@@ -67,5 +70,17 @@ class LoadedBlob {
   tenon_delegate* delegate_ = nullptr;
   Status init_;
 };
+
+/// The result of `execute` of a zoo plugin for 0.
+inline std::int64_t run_zoo(const std::shared_ptr<host::Plugin>& plugin) {
+  auto backend = plugin->backend("ZooBackend");
+  REQUIRE(backend.ok());
+  LoadedBlob blob(*std::move(backend), std::string_view());
+  tenon_value value{};
+  value.kind = TENON_VALUE_INT;
+  tenon_value* const args[] = {&value};
+  CHECK(blob.execute(args, 1).ok());
+  return value.as.integer;
+}
 
 }  // namespace tenon::test

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <malloc.h>
+#include <sys/stat.h>
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "support/temporary_directory.hpp"
 #include "tenon/host/impl/plugin/library.hpp"
 
 namespace tenon::test {
@@ -66,5 +71,37 @@ struct Footprint {
     return out;
   }
 };
+
+/// A directory with a plugin that needs a library next to itself, and that library, both with the
+/// permissions of an installed file.
+struct Companions {
+  Companions(const std::filesystem::path& of_plugin, const char* name,
+             const std::filesystem::path& of_library)
+      : plugin(directory / name) {
+    std::filesystem::copy_file(of_plugin, plugin);
+    std::filesystem::copy_file(of_library, library);
+    ::chmod(plugin.c_str(), 0644);
+    ::chmod(library.c_str(), 0644);
+  }
+
+  TemporaryDirectory directory;
+  std::filesystem::path plugin;
+  std::filesystem::path library = directory / "libcompanion.so";
+};
+
+/// Calls `body(0)` to `body(15)` on threads of their own, which begin together, and waits.
+template <class Body>
+void on_sixteen_threads(const Body& body) {
+  std::atomic<int> ready = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 16; ++i) {
+    threads.emplace_back([&, i] {
+      ++ready;
+      while (ready < 16) std::this_thread::yield();
+      body(i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
 
 }  // namespace tenon::test

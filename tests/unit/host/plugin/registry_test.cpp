@@ -212,19 +212,12 @@ TEST_CASE("sixteen threads that look up a backend at once open it once", "[loade
     REQUIRE(registry.register_backend(zoo("talkative")).ok());
     REQUIRE(registry.register_backend(hello).ok());
     std::vector<BackendRef> found(16);
-    std::atomic<int> ready = 0;
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      threads.emplace_back([&, i] {
-        ++ready;
-        while (ready < 16) std::this_thread::yield();
-        if (auto backend = registry.lookup_backend("TalkativeBackend"); backend.ok()) {
-          found[i] = *std::move(backend);
-        }
-        if (!registry.lookup_backend("Add").ok()) found[i] = BackendRef();
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    on_sixteen_threads([&](std::size_t i) {
+      if (auto backend = registry.lookup_backend("TalkativeBackend"); backend.ok()) {
+        found[i] = *std::move(backend);
+      }
+      if (!registry.lookup_backend("Add").ok()) found[i] = BackendRef();
+    });
     CHECK(lines == 1);
     CHECK(
         std::ranges::all_of(found, [&](const auto& f) { return f && f.get() == found[0].get(); }));

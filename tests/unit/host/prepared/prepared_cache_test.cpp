@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "prepared_support.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/impl/prepared/prepared_file.hpp"
@@ -23,25 +24,8 @@
 namespace {
 
 namespace host = tenon::host;
+using namespace prepared_test;
 using tenon::Error;
-
-const tenon_host quiet{sizeof(tenon_host),
-                       1,
-                       1,
-                       "test",
-                       "",
-                       nullptr,
-                       [](const tenon_host*, std::int32_t, const char*, std::uint64_t) {},
-                       nullptr,
-                       nullptr};
-
-host::PreparedCache open_cache(const std::filesystem::path& path,
-                               std::uint64_t max_bytes = 1 << 20) {
-  auto opened = host::PreparedCache::open(path, max_bytes);
-  INFO(opened.text());
-  REQUIRE(opened.ok());
-  return *std::move(opened);
-}
 
 /// Stores `size` bytes under a key of its own; gives the name of the file.
 std::string store(const host::PreparedCache& cache, std::uint8_t number, std::size_t size) {

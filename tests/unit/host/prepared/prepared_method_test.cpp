@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "prepared_support.hpp"
 #include "support/catch.hpp"
 #include "support/program_builder.hpp"
 #include "support/temporary_directory.hpp"
@@ -21,6 +22,7 @@
 namespace {
 
 namespace host = tenon::host;
+using namespace prepared_test;
 using tenon::test::ProgramBuilder;
 using Lines = std::vector<std::string>;
 
@@ -36,14 +38,6 @@ struct Fixture {
   Fixture() {
     std::filesystem::copy_file(TENON_PREPARES_PLUGIN, plugin);
     options.prepared = &cache;
-  }
-
-  static host::PreparedCache open_cache(const std::filesystem::path& path,
-                                        std::uint64_t max_bytes = 1 << 20) {
-    auto opened = host::PreparedCache::open(path, max_bytes);
-    INFO(opened.text());
-    REQUIRE(opened.ok());
-    return *std::move(opened);
   }
 
   /// Loads the plugin anew and a program of one delegate, runs it on 1, and gives the output; the
@@ -224,7 +218,7 @@ TEST_CASE("a link in place of a file is checked as the file that it names", "[pr
 TEST_CASE("a load does not fail because its bytes cannot be kept", "[prepared]") {
   Fixture fixture;
   SECTION("there are more than the cache may take") {
-    const host::PreparedCache small = Fixture::open_cache(fixture.directory / "small", 4000);
+    const host::PreparedCache small = open_cache(fixture.directory / "small", 4000);
     fixture.options.prepared = &small;
     fixture.run();
     CHECK(fixture.lines == Lines{"prepared",
@@ -255,18 +249,8 @@ TEST_CASE("several loads at once find or prepare the same", "[prepared][threads]
         for (int i = 0; i < 20; ++i) {
           const auto opened = host::PreparedCache::open(fixture.cache.directory());
           const host::PreparedKey key{{}, "Prepares", "/plugin.so"};
-          const tenon_host silent{
-              sizeof(tenon_host),
-              1,
-              1,
-              "test",
-              "",
-              nullptr,
-              [](const tenon_host*, std::int32_t, const char*, std::uint64_t) {},
-              nullptr,
-              nullptr};
           tenon_prepared* kept = nullptr;
-          if (!opened.ok() || !opened->open(key, silent, &kept).ok()) return;
+          if (!opened.ok() || !opened->open(key, quiet, &kept).ok()) return;
           const float number = 42;
           if (kept->data) output += *static_cast<const float*>(kept->data) - number;
           const tenon_span parts[] = {

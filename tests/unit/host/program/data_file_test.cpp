@@ -17,10 +17,6 @@ using tenon::host::DataFile;
 namespace data_file_test {
 namespace {
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 DataFileBuilder two_entries() {
   DataFileBuilder builder;
   builder.data("blob", "some bytes");

@@ -17,10 +17,6 @@ using tenon::host::Program;
 namespace merged_data_map_test {
 namespace {
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// Opens what a builder makes; the result owns its bytes.
 template <class File, class Builder>
 std::shared_ptr<const File> opened(const Builder& builder, std::string name) {
@@ -47,6 +43,7 @@ tenon_buffer get(const MergedDataMap& map, std::string_view key, tenon_status ex
   return buffer;
 }
 
+using tenon::test::text_of;
 std::string_view text_of(const tenon_buffer& buffer) {
   return {static_cast<const char*>(buffer.data), static_cast<std::size_t>(buffer.nbytes)};
 }

@@ -188,6 +188,19 @@ class Sharing {
     return host::Program::from_bytes(file_->bytes(), nullptr, "shared.pte");
   }
 
+  /// A program of so many calls of a kernel, which share one list of arguments.
+  Result<std::shared_ptr<const host::Program>> open_calls(std::size_t num_calls,
+                                                          std::size_t num_args) {
+    const auto args = builder_.CreateVector(std::vector<std::int32_t>(num_args, 0));
+    std::vector<flatbuffers::Offset<schema::Instruction>> instructions;
+    for (std::size_t i = 0; i < num_calls; ++i) {
+      const auto call = schema::CreateKernelCall(builder_, 0, args).Union();
+      instructions.push_back(
+          schema::CreateInstruction(builder_, schema::InstructionArguments::KernelCall, call));
+    }
+    return open({plan(instructions)});
+  }
+
   /// A plan with one chain of `instructions` and `num_values` empty values.
   flatbuffers::Offset<schema::ExecutionPlan> plan(
       const std::vector<flatbuffers::Offset<schema::Instruction>>& instructions) {
@@ -226,15 +239,7 @@ TEST_CASE("a program whose tables multiply by sharing is refused before it takes
 
 TEST_CASE("a program whose lists are shared too often is refused before it takes long") {
   Sharing sharing;
-  auto& builder = sharing.builder();
-  const auto args = builder.CreateVector(std::vector<std::int32_t>(50'000, 0));
-  std::vector<flatbuffers::Offset<schema::Instruction>> instructions;
-  for (int i = 0; i < 5'000; ++i) {
-    const auto call = schema::CreateKernelCall(builder, 0, args).Union();
-    instructions.push_back(
-        schema::CreateInstruction(builder, schema::InstructionArguments::KernelCall, call));
-  }
-  const auto program = sharing.open({sharing.plan(instructions)});
+  const auto program = sharing.open_calls(5'000, 50'000);
   REQUIRE_FALSE(program.ok());
   CHECK(program.error() == invalid);
   CHECK_THAT(std::string(program.text()), ContainsSubstring("shared so often"));
@@ -242,15 +247,7 @@ TEST_CASE("a program whose lists are shared too often is refused before it takes
 
 TEST_CASE("moderate sharing of lists is valid") {
   Sharing sharing;
-  auto& builder = sharing.builder();
-  const auto args = builder.CreateVector(std::vector<std::int32_t>(3, 0));
-  std::vector<flatbuffers::Offset<schema::Instruction>> instructions;
-  for (int i = 0; i < 1'000; ++i) {
-    const auto call = schema::CreateKernelCall(builder, 0, args).Union();
-    instructions.push_back(
-        schema::CreateInstruction(builder, schema::InstructionArguments::KernelCall, call));
-  }
-  const auto program = sharing.open({sharing.plan(instructions)});
+  const auto program = sharing.open_calls(1'000, 3);
   INFO(program.text());
   CHECK(program.ok());
 }

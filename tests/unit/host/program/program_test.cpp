@@ -13,10 +13,6 @@ using tenon::host::Program;
 namespace program_test {
 namespace {
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::filesystem::path write(const TemporaryDirectory& directory, const AlignedBytes& file) {
   return directory.write("rich.pte", text_of(file.bytes()));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "failing_allocation.hpp"
+#include "registry_support.hpp"
 
 #include "support/sanitizer.hpp"
 

@@ -104,12 +104,14 @@ TEST_CASE("sixteen levels of a manifest are read and seventeen are not", "[disco
   const auto nested = [](std::size_t levels) {
     return with(R"("facts": {"a": )" + times(levels - 2, "[") + times(levels - 2, "]") + "}");
   };
-  CHECK_THAT(refusal(nested(16)), ContainsSubstring("facts.a: expected a string, found '[[["));
+  CHECK_THAT(refusal(nested(16)),
+             ContainsSubstring("facts.a: expected a text, found an array of 1"));
   CHECK(refusal(nested(17)) == "acme.json: is nested deeper than 16 levels");
   const auto objects = [](std::size_t levels) {
     return with(R"("facts": )" + times(levels - 2, R"({"a": )") + "{}" + times(levels - 2, "}"));
   };
-  CHECK_THAT(refusal(objects(16)), ContainsSubstring("facts.a: expected a string, found '{"));
+  CHECK_THAT(refusal(objects(16)),
+             ContainsSubstring("facts.a: expected a text, found an object of 1"));
   CHECK(refusal(objects(17)) == "acme.json: is nested deeper than 16 levels");
 }
 
@@ -132,7 +134,7 @@ TEST_CASE("a manifest of many values takes time in proportion to its size", "[di
   std::string values = "0";
   while (values.size() < rounds(400'000u)) values += ",[]";
   CHECK_THAT(refusal(with(concat(R"("facts": [)", values, "]"))),
-             ContainsSubstring("facts: expected an object of strings"));
+             ContainsSubstring("facts: expected an object of texts"));
   std::string members = R"("0": "")";
   for (int i = 1; members.size() < rounds(800'000u); ++i)
     members += concat(R"(, ")", i, R"(": "")");
@@ -185,14 +187,14 @@ TEST_CASE("no text of a manifest holds control characters", "[discovery]") {
       {with_library(R"("@")"), "library"},
       {with_library(R"({"linux-x86_64": "@"})"), "library.linux-x86_64"},
       {with_library(R"({"other": "@", "linux-x86_64": "a.so"})"), "library.other"},
-      {with_library(R"({"linux-x86_64": "a.so", "@": "b.so"})"), "a key of library"},
+      {with_library(R"({"linux-x86_64": "a.so", "@": "b.so"})"), "library: a key"},
       {with(R"("sha256": "@")"), "sha256"},
       {with(R"("sha256": {"linux-x86_64": "@"})"), "sha256.linux-x86_64"},
       {with(R"("sigstore": "@")"), "sigstore"},
       {with_backend(R"("id": "@")"), "backends[0].id"},
       {with_backend(R"("id": "A", "tags": ["x", "@"])"), "backends[0].tags[1]"},
       {with_fact("name", "@"), "facts.name"},
-      {with_fact("@", "x"), "a key of facts"},
+      {with_fact("@", "x"), "facts: a key"},
   };
   const std::pair<std::string, std::string> characters[] = {
       {R"(a\u0000b)", "holds a NUL character"},
@@ -308,9 +310,9 @@ TEST_CASE("a signature is kept as it is written, with its lines, for one platfor
              ContainsSubstring("signature: is empty, expected its text"));
   CHECK_THAT(
       refusal(with(R"("signature": ["a", "b"])")),
-      ContainsSubstring("signature: expected a string, or an object of one for each platform"));
+      ContainsSubstring("signature: expected a text, or an object of one for each platform"));
   CHECK_THAT(refusal(with(R"("signature": {"linux-x86_64": 1})")),
-             ContainsSubstring("signature.linux-x86_64: expected a string, found '1'"));
+             ContainsSubstring("signature.linux-x86_64: expected a text, found '1'"));
   CHECK(parse(with(R"("signature": {"macos-arm64": "a"})")).error() == Error::NotSupported);
   CHECK_THAT(refusal(with(R"("signatur": "a")")), ContainsSubstring("did you mean 'signature'?"));
 }

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "failing_allocation.hpp"
+#include "registry_support.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
 #include "support/temporary_directory.hpp"

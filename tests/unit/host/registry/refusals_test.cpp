@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry_support.hpp"
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
 #include "support/file_content.hpp"
@@ -113,18 +114,6 @@ class Refusals {
   std::string root_;
   std::map<std::string, std::string> texts_;
 };
-
-/// Options that look at nothing but what `variables` say.
-DiscoveryOptions only(std::map<std::string, std::string> variables) {
-  DiscoveryOptions options;
-  options.installed = "";
-  options.variable = [variables =
-                          std::move(variables)](const char* name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  return options;
-}
 
 void make_socket(const fs::path& path) {
   sockaddr_un address{};

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "registry_support.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/files/sha256.hpp"
@@ -55,18 +56,6 @@ class PluginDirectory {
  private:
   TemporaryDirectory directory_;
 };
-
-/// A search that sees nothing of the machine but `variables`.
-DiscoveryOptions only(std::map<std::string, std::string> variables = {}) {
-  DiscoveryOptions options;
-  options.installed = "";
-  options.variable = [variables =
-                          std::move(variables)](const char* name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  return options;
-}
 
 BackendInfo info_of(const BackendRegistry& registry, const std::string& file) {
   for (const BackendInfo& info : registry.enumerate_backends()) {
@@ -453,20 +442,13 @@ TEST_CASE("sixteen threads whose first look-ups meet share one search and one lo
       return discover(only({{"TENON_PLUGIN_PATH", directory.path()}}));
     });
     std::vector<BackendRef> found(16);
-    std::atomic<int> ready = 0;
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      threads.emplace_back([&, i] {
-        ++ready;
-        while (ready < 16) std::this_thread::yield();
-        if (auto backend = registry.lookup_backend("TalkativeBackend"); backend.ok()) {
-          found[i] = *std::move(backend);
-        }
-        if (registry.list_backends().size() != 3) found[i] = BackendRef();
-        if (registry.lookup_backend("Nobody").error() != Error::NotFound) found[i] = BackendRef();
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    on_sixteen_threads([&](std::size_t i) {
+      if (auto backend = registry.lookup_backend("TalkativeBackend"); backend.ok()) {
+        found[i] = *std::move(backend);
+      }
+      if (registry.list_backends().size() != 3) found[i] = BackendRef();
+      if (registry.lookup_backend("Nobody").error() != Error::NotFound) found[i] = BackendRef();
+    });
     CHECK(searches == 1);
     CHECK(opened == 1);
     CHECK(std::ranges::all_of(

@@ -71,18 +71,6 @@ HostInfo under(std::shared_ptr<const LibraryPolicy> policy) {
   return info;
 }
 
-/// The result of `execute` of a zoo plugin for 0.
-std::int64_t run(const std::shared_ptr<Plugin>& plugin) {
-  auto backend = plugin->backend("ZooBackend");
-  REQUIRE(backend.ok());
-  LoadedBlob blob(*std::move(backend), std::string_view());
-  tenon_value value{};
-  value.kind = TENON_VALUE_INT;
-  tenon_value* const args[] = {&value};
-  CHECK(blob.execute(args, 1).ok());
-  return value.as.integer;
-}
-
 /// A directory with a plugin that its publisher signed.
 struct Signed {
   explicit Signed(std::string_view name = "newer_minor") {
@@ -96,6 +84,16 @@ struct Signed {
   TemporaryDirectory directory;
   fs::path plugin = directory / "a.so";
   fs::path signature = directory / "a.so.minisig";
+};
+
+/// A plugin that its publisher signed, and a library that it needs, without a signature.
+struct SignedCompanions : Companions {
+  SignedCompanions()
+      : Companions(TENON_TEST_NEEDS_COMPANION, "needs_companion.so", TENON_TEST_COMPANION) {
+    signer.sign_file(plugin);
+  }
+
+  Signer signer;
 };
 
 /// Checks that the plugin is refused before it is loaded, and returns why.
@@ -121,7 +119,7 @@ TEST_CASE("a plugin that a listed publisher signed is loaded, and another one is
       INFO(plugin.text());
       REQUIRE(plugin.ok());
       CHECK((*plugin)->path() == here.plugin.native());
-      CHECK(run(*plugin) == 1);
+      CHECK(run_zoo(*plugin) == 1);
       // Debuggers see the file itself only when it is what was loaded.
       CHECK(is_mapped("a.so") == !copies);
     }
@@ -250,7 +248,7 @@ TEST_CASE("a plugin that is replaced or written to after the check is not what i
   const auto plugin = Plugin::load(*std::move(admitted), nullptr);
   INFO(plugin.text());
   REQUIRE(plugin.ok());
-  CHECK(run(*plugin) == 1);
+  CHECK(run_zoo(*plugin) == 1);
 }
 
 TEST_CASE("no process can write to the copy that is loaded", "[signatures]") {
@@ -327,27 +325,22 @@ TEST_CASE("copies that are kept take no more memory than they may", "[signatures
 
 TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]") {
   TENON_TEST_NEEDS_SIGNER();
-  const Signer signer;
-  const TemporaryDirectory directory;
-  const fs::path plugin = directory / "needs_companion.so", library = directory / "libcompanion.so";
-  install(TENON_TEST_NEEDS_COMPANION, plugin);
-  install(TENON_TEST_COMPANION, library);
-  signer.sign_file(plugin);
-  const auto policy = policy_of(publishers_of(signer));
-  const auto refused = Plugin::load(plugin, under(policy));
+  const SignedCompanions pair;
+  const auto policy = policy_of(publishers_of(pair.signer));
+  const auto refused = Plugin::load(pair.plugin, under(policy));
   CHECK(refused.error() == Error::AccessFailed);
-  CHECK_THAT(
-      std::string(refused.text()),
-      ContainsSubstring(concat("needed by ", plugin.native(), ": ", library.native(),
-                               ": its signature ", library.native(), ".minisig is not there")));
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring(concat("needed by ", pair.plugin.native(), ": ",
+                                      pair.library.native(), ": its signature ",
+                                      pair.library.native(), ".minisig is not there")));
   CHECK_FALSE(is_mapped("libcompanion.so"));
-  signer.sign_file(library);
-  const auto loaded = Plugin::load(plugin, under(policy));
+  pair.signer.sign_file(pair.library);
+  const auto loaded = Plugin::load(pair.plugin, under(policy));
   INFO(loaded.text());
   REQUIRE(loaded.ok());
-  CHECK(run(*loaded) == 41);
-  std::ofstream(library, std::ios::app | std::ios::binary) << '\0';
-  CHECK_THAT(std::string(Plugin::load(plugin, under(policy)).text()),
+  CHECK(run_zoo(*loaded) == 41);
+  std::ofstream(pair.library, std::ios::app | std::ios::binary) << '\0';
+  CHECK_THAT(std::string(Plugin::load(pair.plugin, under(policy)).text()),
              ContainsSubstring("the file is not what was signed"));
 }
 
@@ -364,22 +357,17 @@ TEST_CASE("a plugin isolation gets all files that were admitted, marked as admit
       return error(Error::NotImplemented, out, files.back().is_admitted ? "1" : "0");
     }
   };
-  const Signer signer;
-  const TemporaryDirectory directory;
-  const fs::path plugin = directory / "needs_companion.so", library = directory / "libcompanion.so";
-  install(TENON_TEST_NEEDS_COMPANION, plugin);
-  install(TENON_TEST_COMPANION, library);
-  signer.sign_file(plugin);
-  HostInfo info = under(policy_of(publishers_of(signer)));
+  const SignedCompanions pair;
+  HostInfo info = under(policy_of(publishers_of(pair.signer)));
   info.isolation = std::make_shared<Everything>();
-  const auto refused = Plugin::load(plugin, info);
+  const auto refused = Plugin::load(pair.plugin, info);
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
              ContainsSubstring("libcompanion.so.minisig is not there"));
-  signer.sign_file(library);
-  CHECK(Plugin::load(plugin, info).text() == "libcompanion.so needs_companion.so 1");
+  pair.signer.sign_file(pair.library);
+  CHECK(Plugin::load(pair.plugin, info).text() == "libcompanion.so needs_companion.so 1");
   info.library_policy = nullptr;
-  CHECK(Plugin::load(plugin, info).text() == "libcompanion.so needs_companion.so 0");
+  CHECK(Plugin::load(pair.plugin, info).text() == "libcompanion.so needs_companion.so 0");
 }
 
 TEST_CASE("under a policy no run path leads where nothing is checked", "[signatures]") {

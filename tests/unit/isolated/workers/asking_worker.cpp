@@ -28,7 +28,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 host::FileDescriptor file_of(std::size_t size, std::size_t held, bool is_sealed) {
   host::FileDescriptor out(::memfd_create("asking", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   static_cast<void>(::ftruncate(out.get(), static_cast<off_t>(size)));
-  static_cast<void>(write_at(out.get(), std::vector<std::byte>(held), 0));
+  static_cast<void>(write_all(out.get(), std::vector<std::byte>(held), 0));
   constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   if (is_sealed) static_cast<void>(::fcntl(out.get(), F_ADD_SEALS, seals));
   return out;
@@ -122,7 +122,7 @@ class AskingLane : public tenon::test::TestLane {
     head.put<std::uint64_t>(size);
     const std::size_t whole = head.size() + size;
     host::FileDescriptor file = file_of(whole, held == size ? whole : held, false);
-    static_cast<void>(write_at(file.get(), head.bytes(), 0));
+    static_cast<void>(write_all(file.get(), head.bytes(), 0));
     if (is_sealed)
       static_cast<void>(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_WRITE));
     send_file(std::move(file), whole);

@@ -326,7 +326,7 @@ class HostileLane : public tenon::test::TestLane {
         if (file > 4) {
           // All holes, or whole.
           const std::vector<std::byte> bytes(file == 5 ? 0 : 65536);
-          static_cast<void>(write_at(sent.get(), bytes, 0));
+          static_cast<void>(write_all(sent.get(), bytes, 0));
           static_cast<void>(::fcntl(sent.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK));
         }
     }

@@ -9,17 +9,15 @@ usage: cache_test.py SUPPORT_FOLDER TENON_CACHE TENON_PACK TENON_RUN PREPARES_PL
 import concurrent.futures
 import json
 import os
-import pathlib
 import resource
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, environment  # noqa: E402
 
 tenon_cache, tenon_pack, tenon_run, plugin, schema_file = sys.argv[2:7]
 
@@ -27,15 +25,12 @@ tenon_cache, tenon_pack, tenon_run, plugin, schema_file = sys.argv[2:7]
 class Cache(SchemaCase, unittest.TestCase):
     def setUp(self):
         self.use_schema(schema_file)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name).resolve()
+        self.make_folder()
         self.kept = self.folder / "kept"
         self.plugin = shutil.copy(plugin, self.folder)
 
     def run_program(self, program, *arguments, code=0, before=None, **variables):
-        environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")} | variables
-        done = subprocess.run([program, *map(str, arguments)], env=environment, capture_output=True, text=True,
+        done = subprocess.run([program, *map(str, arguments)], env=environment(**variables), capture_output=True, text=True,
                               check=False, preexec_fn=before)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "arguments.hpp"
+#include "compile.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cpu_features.hpp"
 
+#include <elf.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -11,11 +11,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, environment  # noqa: E402
 
 compiler, schema_file = sys.argv[2], sys.argv[3]
 fixtures, plugin = pathlib.Path(sys.argv[4]) / "pt2", sys.argv[5]
@@ -23,18 +22,15 @@ aoti = pathlib.Path(sys.argv[4]) / "aoti_package"
 
 
 def run(*arguments):
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")}
     plugins = [] if "--aoti" in arguments else ["--plugin", plugin]
     return subprocess.run([compiler, "--json", *plugins, *map(str, arguments)],
-                          capture_output=True, env=environment, check=False)
+                          capture_output=True, env=environment(), check=False)
 
 
 class Schema(SchemaCase, unittest.TestCase):
     def setUp(self):
         self.use_schema(schema_file)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name).resolve()
+        self.make_folder()
 
     def variant(self):
         """A program of kernels alone for the same model."""

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "support/program_builder.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
@@ -33,17 +34,10 @@ Judgement judgement;
 const void* extension_table = nullptr;
 int num_inits = 0;
 
-tenon_status open(const tenon_host*, tenon_backend**) { return TENON_STATUS_OK; }
-void close(tenon_backend*) {}
 tenon_status init(tenon_backend*, const tenon_init_context*, tenon_delegate**) {
   ++num_inits;
   return TENON_STATUS_OK;
 }
-tenon_status execute(tenon_backend*, tenon_delegate*, const tenon_execution_context*,
-                     tenon_value* const*, std::uint32_t) {
-  return TENON_STATUS_OK;
-}
-void destroy(tenon_backend*, tenon_delegate*) {}
 const void* get_extension(tenon_backend*, const char* id) {
   return std::string_view(id) == TENON_EXTENSION_CHECK_BLOB ? extension_table : nullptr;
 }
@@ -74,13 +68,8 @@ class Bench {
     const auto file = *DataFile::from_bytes(data_bytes_->bytes(), nullptr, "weights.ptd");
     map_ = *MergedDataMap::create(program_, {file});
     record_.id = "Judge";
-    tenon_backend_api api{};
-    api.struct_size = sizeof api;
-    api.open = &open;
-    api.close = &close;
+    tenon_backend_api api = test::idle_table();
     api.init = &init;
-    api.execute = &execute;
-    api.destroy = &destroy;
     api.get_extension = &get_extension;
     backend_ = std::make_unique<LoadedBackend>(*LoadedBackend::open(record_, host_.get(), api));
   }

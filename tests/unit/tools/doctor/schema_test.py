@@ -7,17 +7,15 @@ usage: schema_test.py SUPPORT_FOLDER TENON_DOCTOR SCHEMA FIXTURES ZOO_FOLDER TEN
 TENON_COMPILE joins the variants of a program; it may be empty.
 """
 
-import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, run_json  # noqa: E402
 
 doctor, schema_file = sys.argv[2], sys.argv[3]
 fixtures, zoo = pathlib.Path(sys.argv[4]), pathlib.Path(sys.argv[5])
@@ -27,20 +25,13 @@ plugins = [zoo / f"{name}.so" for name in ZOO] + [pathlib.Path(each) for each in
 
 
 def run(*arguments, **variables):
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")} | variables
-    done = subprocess.run([doctor, "--json", *map(str, arguments)], capture_output=True,
-                          env=environment, check=False)
-    document = json.loads(done.stdout.decode("ascii"))
-    assert document["exit_code"] == done.returncode, done
-    return document
+    return run_json(doctor, *arguments, **variables)
 
 
 class Schema(SchemaCase, unittest.TestCase):
     def setUp(self):
         self.use_schema(schema_file)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name).resolve()
+        self.make_folder()
         (self.folder / "plugins").mkdir(mode=0o755)
         for plugin in plugins:
             os.chmod(shutil.copy(plugin, self.folder / "plugins"), 0o644)

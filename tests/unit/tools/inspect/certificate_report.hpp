@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/kit/verdict/test_table.hpp"
+#include "kit/verdict/complete.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/sha256.hpp"
 #include "unit/tools/inspect/inspect_support.hpp"
@@ -28,7 +28,7 @@ inline Json good_report(int level = 5) {
   const auto bytes = tenon::test::read_bytes(TENON_TEST_HELLO);
   Json tests = Json::array();
   bool is_first = true;
-  for (const tenon::conformance::KitTest& each : tenon::conformance::detail::test_table) {
+  for (const tenon::conformance::KitTest& each : tenon::conformance::kit_tests()) {
     if (each.level > level) continue;
     const bool is_of_case = each.scope == tenon::conformance::Scope::of_case;
     const bool is_of_plugin = each.scope == tenon::conformance::Scope::plugin;

@@ -172,7 +172,7 @@ TEST_CASE("a damaged report is reported as one") {
   check_refused(report.dump(), 2, "format: is 2, this kit reads 1");
   report = good_report();
   report["all_tests"] = "yes";
-  check_refused(report.dump(), 2, "all_tests: expected true or false, found string");
+  check_refused(report.dump(), 2, "all_tests: expected true or false, found '\"yes\"'");
 }
 
 TEST_CASE("a certificate needs a plugin, and excludes other ways to inspect it") {

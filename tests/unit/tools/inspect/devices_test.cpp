@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 
 using namespace tenon;
@@ -24,16 +25,6 @@ struct Behaviour {
 };
 Behaviour behaviour;
 
-tenon_status open(const tenon_host*, tenon_backend**) { return TENON_STATUS_OK; }
-void close(tenon_backend*) {}
-tenon_status init(tenon_backend*, const tenon_init_context*, tenon_delegate**) {
-  return TENON_STATUS_OK;
-}
-tenon_status execute(tenon_backend*, tenon_delegate*, const tenon_execution_context*,
-                     tenon_value* const*, std::uint32_t) {
-  return TENON_STATUS_OK;
-}
-void destroy(tenon_backend*, tenon_delegate*) {}
 const void* get_extension(tenon_backend*, const char* id) {
   return std::string_view(id) == TENON_EXTENSION_DEVICES ? behaviour.extension : nullptr;
 }
@@ -55,13 +46,7 @@ Result<std::vector<BackendDevice>> devices_of(Behaviour now) {
   behaviour = std::move(now);
   BackendRecord record;
   record.id = "TestBackend";
-  tenon_backend_api api{};
-  api.struct_size = sizeof api;
-  api.open = &open;
-  api.close = &close;
-  api.init = &init;
-  api.execute = &execute;
-  api.destroy = &destroy;
+  tenon_backend_api api = test::idle_table();
   api.get_extension = &get_extension;
   auto backend = LoadedBackend::open(record, table.get(), api);
   REQUIRE(backend.ok());

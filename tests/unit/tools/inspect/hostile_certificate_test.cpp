@@ -97,14 +97,17 @@ TEST_CASE("a report that contradicts itself, or is no report of the kit, vouches
       {"a version and a NUL",
        set("kit_version", std::string(TENON_VERSION_STRING) + std::string(1, '\0')), 1,
        "expected version"},
-      {"a level below zero", set("level", -1), 2, "level: expected a whole number"},
-      {"a level that is no whole number", set("level", 5.0), 2, "level: expected a whole number"},
+      {"a level below zero", set("level", -1), 2,
+       "level: expected an integer from 0 to 2147483647"},
+      {"a level that is no whole number", set("level", 5.0), 2,
+       "level: expected an integer from 0 to 2147483647"},
       {"a level beyond an int", set("level", std::uint64_t{1} << 31), 2,
-       "level: expected a number of an int"},
-      {"a level as a text", set("level", "5"), 2, "level: expected a whole number"},
-      {"a seed below zero", set("seed", -1), 2, "seed: expected a whole number"},
+       "level: expected an integer from 0 to 2147483647"},
+      {"a level as a text", set("level", "5"), 2,
+       "level: expected an integer from 0 to 2147483647"},
+      {"a seed below zero", set("seed", -1), 2, "seed: expected an integer from 0 on"},
       {"no subjects", set("subjects", Json::array()), 1, "found no plugin"},
-      {"subjects that are none", set("subjects", nullptr), 2, "subjects: expected a list"},
+      {"subjects that are none", set("subjects", nullptr), 2, "subjects: expected an array"},
   };
   const TemporaryDirectory directory;
   for (const auto& each : cases) {

@@ -5,26 +5,20 @@
 usage: model_schema_test.py SUPPORT_FOLDER TENON_INSPECT SCHEMA FIXTURES
 """
 
-import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, run_json  # noqa: E402
 
 tenon_inspect, schema_file = sys.argv[2:4]
 fixtures = pathlib.Path(sys.argv[4])
 
 
 def run(*arguments):
-    done = subprocess.run([tenon_inspect, "--json", *map(str, arguments)], capture_output=True,
-                          check=False)
-    document = json.loads(done.stdout.decode("ascii"))
-    assert document["exit_code"] == done.returncode, done
-    return document
+    return run_json(tenon_inspect, *arguments)
 
 
 class Schema(SchemaCase, unittest.TestCase):

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sections.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/version.h"
 #include "unit/tools/run/process.hpp"
@@ -72,13 +74,9 @@ Json json_of(Words words, int exit_code = no_fault) {
 
 TEST_CASE("help and version of tenon-inspect are printed with success") {
   const Outcome help = run({"--help"});
-  CHECK(help.exit_code == 0);
-  CHECK(help.err.empty());
+  check_help_and_version(help, run({"--version"}), "tenon-inspect");
   CHECK_THAT(help.out, ContainsSubstring("Examples:\n  tenon-inspect libacme.so\n"));
   CHECK_THAT(help.out, ContainsSubstring("Exit codes:"));
-  const Outcome version = run({"--version"});
-  CHECK(version.exit_code == 0);
-  CHECK(version.out == "tenon-inspect " TENON_VERSION_STRING "\n");
 }
 
 TEST_CASE("wrong arguments of tenon-inspect are usage errors in one line") {
@@ -406,4 +404,43 @@ TEST_CASE("a report that cannot be written is no success") {
   const Outcome outcome = run({TENON_TEST_HELLO}, "/dev/full");
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("standard output cannot be written"));
+}
+
+TEST_CASE("--load shows device memory, streams and sessions among the extensions") {
+  const Outcome outcome = run({TENON_FAR_PLUGIN, "--load"});
+  INFO(outcome.err);
+  CHECK_THAT(outcome.out,
+             ContainsSubstring("  backend FarBackend\n"
+                               "    available: yes\n"
+                               "    extensions: tenon.device_memory/1, tenon.devices/1, "
+                               "tenon.sessions/1, tenon.streams/1\n"
+                               "    device 2:0 stand-in, memory that the host cannot touch\n"
+                               "    device 2:1 stand-in, memory that the host cannot touch\n"));
+}
+
+TEST_CASE("a backend with kernels says so, and --load lists their operators") {
+  const Outcome plain = run({TENON_ARITHMETIC_PLUGIN});
+  CHECK_THAT(plain.out, ContainsSubstring("  backend ArithmeticKernels: aten::add.out and "
+                                          "aten::mul.out of float32\n"
+                                          "    has kernels for operators of programs\n"));
+  const Outcome loaded = run({TENON_ARITHMETIC_PLUGIN, "--load"});
+  CHECK_THAT(loaded.out, ContainsSubstring("    extensions: tenon.kernels/1\n"
+                                           "    kernels for 2 operators: aten::add.out, "
+                                           "aten::mul.out\n"));
+  const auto json = Json::parse(run({TENON_ARITHMETIC_PLUGIN, "--load", "--json"}).out);
+  CHECK(json["record"]["backends"][0]["offers_kernels"] == true);
+  const auto& backend = json["loaded"]["backends"][0];
+  CHECK(backend["operators"] == Json{"aten::add.out", "aten::mul.out"});
+  CHECK(backend["operators_error"].is_null());
+}
+
+TEST_CASE("a control character in any piece of a section is an escape") {
+  tenon::Sections sections(false);
+  sections.title("a\x1b[2J");
+  sections.line("b\x1b[2J", 7);
+  sections.styled_line("c\x1b[2J", tenon::Style::bad, "d\x1b[2J");
+  CHECK(std::move(sections).take() ==
+        "a\\x1b[2J\n"
+        "  b\\x1b[2J7\n"
+        "  c\\x1b[2J  d\\x1b[2J\n");
 }

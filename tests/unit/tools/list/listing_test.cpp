@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "report.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/impl/registry/cpu_features.hpp"

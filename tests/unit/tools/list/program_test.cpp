@@ -37,13 +37,7 @@ std::size_t count_lines(const std::string& text) {
 }  // namespace
 
 TEST_CASE("help and version of tenon-list are printed with success", "[list]") {
-  const auto help = run_list({"--help"});
-  CHECK(help.exit_code == 0);
-  CHECK(help.err.empty());
-  CHECK_THAT(help.out, ContainsSubstring("Examples:"));
-  const auto version = run_list({"--version"});
-  CHECK(version.exit_code == 0);
-  CHECK(version.out == "tenon-list " TENON_VERSION_STRING "\n");
+  check_help_and_version(run_list({"--help"}), run_list({"--version"}), "tenon-list");
 }
 
 TEST_CASE("wrong arguments of tenon-list are usage errors in one line", "[list]") {

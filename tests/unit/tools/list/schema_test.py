@@ -6,16 +6,14 @@ usage: schema_test.py SUPPORT_FOLDER TENON_LIST SCHEMA ZOO_FOLDER
 """
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, environment  # noqa: E402
 
 tenon_list, schema_file, zoo = sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
 
@@ -39,8 +37,7 @@ PUBLISHERS = {
 
 
 def run(*arguments, **variables):
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")} | variables
-    done = subprocess.run([tenon_list, "--json", *arguments], env=environment, check=True,
+    done = subprocess.run([tenon_list, "--json", *arguments], env=environment(**variables), check=True,
                           capture_output=True)
     return json.loads(done.stdout.decode("ascii"))
 
@@ -50,9 +47,7 @@ class Schema(SchemaCase, unittest.TestCase):
 
     def setUp(self):
         self.use_schema(schema_file)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name).resolve()
+        self.make_folder()
         (self.folder / "libs").mkdir(mode=0o755)
         names = ["embedded_code", "newer_major", "tagged_debug", "two_backends", "variant_preferred"]
         for name in names:

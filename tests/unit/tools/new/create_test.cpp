@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "program_ids.hpp"
 #include "support/catch.hpp"
 #include "support/file_content.hpp"
 #include "support/program_builder.hpp"

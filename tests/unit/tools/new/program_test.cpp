@@ -31,12 +31,7 @@ Outcome run(const Words& words,
 }
 
 TEST_CASE("help and version of tenon-new are printed with success", "[tenon-new]") {
-  const auto help = run({"--help"});
-  CHECK(help.exit_code == 0);
-  CHECK_THAT(help.out, ContainsSubstring("Examples:"));
-  const auto version = run({"--version"});
-  CHECK(version.exit_code == 0);
-  CHECK(version.out == "tenon-new " TENON_VERSION_STRING "\n");
+  test::check_help_and_version(run({"--help"}), run({"--version"}), "tenon-new");
 }
 
 TEST_CASE("wrong arguments of tenon-new are usage errors in one line", "[tenon-new]") {

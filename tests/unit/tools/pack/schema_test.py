@@ -7,23 +7,19 @@ usage: schema_test.py SUPPORT_FOLDER TENON_PACK TENON_RUN HELLO_PLUGIN SCHEMA
 """
 
 import json
-import os
-import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, sys.argv[1])
-from schema_case import SchemaCase  # noqa: E402
+from schema_case import SchemaCase, environment  # noqa: E402
 
 packer, runner, plugin, schema_file = sys.argv[2:6]
 
 
 def run(program, *arguments):
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")}
-    return subprocess.run([program, *map(str, arguments)], capture_output=True, env=environment,
+    return subprocess.run([program, *map(str, arguments)], capture_output=True, env=environment(),
                           check=False)
 
 
@@ -38,9 +34,7 @@ def write_npy(path, values):
 class Schema(SchemaCase, unittest.TestCase):
     def setUp(self):
         self.use_schema(schema_file)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name).resolve()
+        self.make_folder()
         self.blob = self.folder / "model.bin"
         self.blob.write_bytes(struct.pack("<I", 2))
         self.program = self.folder / "model.pte"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compare.hpp"
+#include "report.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -16,8 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "support/catch.hpp"
 #include "support/file_content.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/abi/version.h"
 
 extern char** environ;
 
@@ -81,6 +83,16 @@ struct Outcome {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
           keeps_out ? read_file(out_path) : std::string(), read_file(err_path),
           static_cast<std::uint64_t>(usage.ru_maxrss) * unit};
+}
+
+/// Checks what a program prints for --help and --version.
+inline void check_help_and_version(const Outcome& help, const Outcome& version,
+                                   const std::string& program) {
+  CHECK(help.exit_code == 0);
+  CHECK(help.err.empty());
+  CHECK_THAT(help.out, ContainsSubstring("Examples:"));
+  CHECK(version.exit_code == 0);
+  CHECK(version.out == program + " " TENON_VERSION_STRING "\n");
 }
 
 }  // namespace test

@@ -95,13 +95,7 @@ nlohmann::json json_of(const Outcome& outcome) {
 }  // namespace
 
 TEST_CASE("help and version are printed with success", "[run]") {
-  const auto help = run({"--help"});
-  CHECK(help.exit_code == 0);
-  CHECK(help.err.empty());
-  CHECK_THAT(help.out, ContainsSubstring("Examples:"));
-  const auto version = run({"--version"});
-  CHECK(version.exit_code == 0);
-  CHECK(version.out == "tenon-run " TENON_VERSION_STRING "\n");
+  test::check_help_and_version(run({"--help"}), run({"--version"}), "tenon-run");
 }
 
 TEST_CASE("a program runs and its outputs are shown", "[run]") {
@@ -280,7 +274,7 @@ TEST_CASE("an option reaches the backend in the type that it declares", "[run]")
   check_fails(run_fill(directory, {"--option", "NoopBackend.value=much"}), 2,
               "InvalidType (0x13): ", "expected a value of type double, found 'much'");
   check_fails(run_fill(directory, {"--option", "NoopBackend.valu=3"}), 2,
-              "NotFound (0x20): ", "it has: value, chatty");
+              "NotFound (0x20): ", "the backend has: value, chatty");
 }
 
 TEST_CASE("what a plugin logs as an error is shown in one line, the rest is not", "[run]") {

@@ -99,7 +99,8 @@ TEST_CASE("an output that is not an array has neither dtype nor shape", "[report
 }
 
 TEST_CASE("an error is one line", "[report]") {
-  CHECK(tenon::run::error_line(tenon::error(Error::InvalidProgram, "a\nb\x1b[31m\tc")) ==
+  CHECK(tenon::tool::error_line("tenon-run",
+                                tenon::error(Error::InvalidProgram, "a\nb\x1b[31m\tc")) ==
         "tenon-run: InvalidProgram (0x23): a\\nb\\x1b[31m\\tc\n");
 }
 

@@ -15,6 +15,7 @@
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
+#include "unit/core/test_tensor.hpp"
 
 namespace {
 
@@ -35,33 +36,15 @@ std::string text_of(const tenon_value& value) {
   return tenon::run::value_text(value, left);
 }
 
-// A tensor with everything that it points to.
-struct TestTensor {
-  TestTensor(ScalarType type, std::vector<std::int64_t> shape, std::vector<std::uint8_t> order,
-             void* data)
-      : sizes(std::move(shape)), dim_order(std::move(order)), strides(sizes.size()) {
-    tenon::host::fill_strides(sizes, dim_order.data(), strides.data());
-    tensor.struct_size = sizeof tensor;
-    tensor.scalar_type = static_cast<std::int32_t>(type);
-    tensor.dl.device = {TENON_DL_CPU, 0};
-    tensor.dl.ndim = static_cast<std::int32_t>(sizes.size());
-    tensor.dl.shape = sizes.data();
-    tensor.dl.strides = strides.data();
-    tensor.dl.data = data;
-    tensor.dim_order = dim_order.data();
-    tensor.bounds = sizes.data();
-    tensor.nbytes =
-        static_cast<std::uint64_t>(tenon::host::count_elements(sizes)) * tenon::size_of(type);
-    value.as.tensor = &tensor;
+// A tensor of the elements at `data`.
+struct TensorAt : tenon::test::TestTensor {
+  TensorAt(ScalarType type, std::vector<std::int64_t> sizes, std::vector<std::uint8_t> order,
+           void* data)
+      : TestTensor(type, std::move(sizes), std::move(order)), value(TestTensor::value()) {
+    raw().dl.data = data;
   }
-  TestTensor(const TestTensor&) = delete;
-  TestTensor& operator=(const TestTensor&) = delete;
 
-  std::vector<std::int64_t> sizes;
-  std::vector<std::uint8_t> dim_order;
-  std::vector<std::int64_t> strides;
-  tenon_tensor tensor{};
-  tenon_value value = value_of(TENON_VALUE_TENSOR);
+  tenon_value value;
 };
 
 template <class T>
@@ -75,7 +58,7 @@ std::vector<T> elements(std::span<const std::byte> data) {
 
 TEST_CASE("a tensor in C order is an array without a copy", "[values]") {
   std::array<float, 6> data{1, 2, 3, 4, 5, 6};
-  const TestTensor tensor(ScalarType::Float, {2, 3}, {0, 1}, data.data());
+  const TensorAt tensor(ScalarType::Float, {2, 3}, {0, 1}, data.data());
   const auto array = tenon::host::to_array(tensor.value);
   REQUIRE(array.ok());
   CHECK(array->type == ScalarType::Float);
@@ -88,14 +71,15 @@ TEST_CASE("a tensor in C order is an array without a copy", "[values]") {
 TEST_CASE("a tensor of another dim order is brought into C order and back", "[values]") {
   // Logical matrix ((1, 2, 3), (4, 5, 6)), in memory columns first.
   std::array<float, 6> data{1, 4, 2, 5, 3, 6};
-  const TestTensor tensor(ScalarType::Float, {2, 3}, {1, 0}, data.data());
+  const TensorAt tensor(ScalarType::Float, {2, 3}, {1, 0}, data.data());
   auto array = tenon::host::to_array(tensor.value);
   REQUIRE(array.ok());
   CHECK(elements<float>(array->data) == std::vector<float>{1, 2, 3, 4, 5, 6});
   CHECK(text_of(tensor.value) == "1, 2, 3, 4, 5, 6");
 
-  const auto back = tenon::host::to_layout(
-      {ScalarType::Float, array->shape, std::move(array->storage)}, tensor.dim_order);
+  const auto back =
+      tenon::host::to_layout({ScalarType::Float, array->shape, std::move(array->storage)},
+                             std::vector<std::uint8_t>{1, 0});
   CHECK(elements<float>(back.span()) == std::vector<float>(data.begin(), data.end()));
 }
 
@@ -181,7 +165,7 @@ TEST_CASE("text, nothing and lists of tensors are shown but are not arrays", "[v
   CHECK(text_of(none) == "None");
 
   std::array<float, 2> data{1, 2};
-  const TestTensor tensor(ScalarType::Float, {2}, {0}, data.data());
+  const TensorAt tensor(ScalarType::Float, {2}, {0}, data.data());
   const std::array<const tenon_value*, 2> pointers{&tensor.value, &none};
   auto list = value_of(TENON_VALUE_OPTIONAL_TENSOR_LIST);
   list.as.span = {pointers.data(), pointers.size()};
@@ -197,16 +181,16 @@ TEST_CASE("text, nothing and lists of tensors are shown but are not arrays", "[v
 
 TEST_CASE("only the first eight elements are shown", "[values]") {
   std::array<float, 9> data{0, 1, 2, 3, 4, 5, 6, 7, 8};
-  const TestTensor tensor(ScalarType::Float, {9}, {0}, data.data());
+  const TensorAt tensor(ScalarType::Float, {9}, {0}, data.data());
   CHECK(text_of(tensor.value) == "0, 1, 2, 3, 4, 5, 6, 7, ...");
 }
 
 TEST_CASE("a tensor that cannot be read here is refused", "[values]") {
   std::array<float, 1> data{0};
-  TestTensor on_device(ScalarType::Float, {1}, {0}, data.data());
-  on_device.tensor.dl.device = {TENON_DL_CUDA, 0};
+  TensorAt on_device(ScalarType::Float, {1}, {0}, data.data());
+  on_device.raw().dl.device = {TENON_DL_CUDA, 0};
   CHECK(tenon::host::to_array(on_device.value).error() == Error::NotSupported);
-  const TestTensor unset(ScalarType::Float, {1}, {0}, nullptr);
+  const TensorAt unset(ScalarType::Float, {1}, {0}, nullptr);
   CHECK(tenon::host::to_array(unset.value).error() == Error::InvalidState);
   CHECK_THAT(text_of(unset.value), ContainsSubstring("no data"));
 }
@@ -227,7 +211,7 @@ TEST_CASE("a list that holds itself is shown once, and a long one up to a limit"
 
 TEST_CASE("a limit of printed values holds for all values together", "[values]") {
   std::array<float, 3> data{1, 2, 3};
-  const TestTensor tensor(ScalarType::Float, {3}, {0}, data.data());
+  const TensorAt tensor(ScalarType::Float, {3}, {0}, data.data());
   const auto none = value_of(TENON_VALUE_NONE);
   const std::array<const tenon_value*, 4> members{&tensor.value, &none, &tensor.value,
                                                   &tensor.value};
@@ -240,7 +224,7 @@ TEST_CASE("a limit of printed values holds for all values together", "[values]")
   CHECK(tenon::run::value_text(list, left) == "...");
   CHECK(tenon::run::value_text(tensor.value, left) == "...");
   // Elements without numbers are text as well.
-  const TestTensor empty(ScalarType::Float, {0}, {0}, nullptr);
+  const TensorAt empty(ScalarType::Float, {0}, {0}, nullptr);
   const std::vector<const tenon_value*> many(50, &empty.value);
   list.as.span = {many.data(), many.size()};
   left = 2;
@@ -249,7 +233,7 @@ TEST_CASE("a limit of printed values holds for all values together", "[values]")
 
 TEST_CASE("the first elements of a tensor in another order are those of C order", "[values]") {
   std::array<float, 6> data{1, 4, 2, 5, 3, 6};
-  const TestTensor tensor(ScalarType::Float, {2, 3}, {1, 0}, data.data());
+  const TensorAt tensor(ScalarType::Float, {2, 3}, {1, 0}, data.data());
   for (std::size_t count = 0; count <= 7; ++count) {
     const auto first = tenon::host::first_elements(tensor.value, count);
     REQUIRE(first.ok());
@@ -276,7 +260,7 @@ TEST_CASE("an array of zeros is zero and aligned, whether small or large", "[val
 
 TEST_CASE("a list of integers whose element became a tensor is not read as numbers", "[values]") {
   std::array<float, 2> data{1, 2};
-  const TestTensor tensor(ScalarType::Float, {2}, {0}, data.data());
+  const TensorAt tensor(ScalarType::Float, {2}, {0}, data.data());
   const std::array<const tenon_value*, 1> pointers{&tensor.value};
   auto list = value_of(TENON_VALUE_INT_LIST);
   list.as.span = {pointers.data(), pointers.size()};

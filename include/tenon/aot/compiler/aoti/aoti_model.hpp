@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/bytes.hpp"
@@ -34,17 +31,6 @@ struct AotiModel {
   /// then.
   std::optional<std::string> cpu_features{};
 };
-
-/// The number EM_... of the machine (gABI, `e_machine`) that an ELF file of 64 bits in
-/// little-endian order is for; nothing for other bytes.
-[[nodiscard]] inline std::optional<std::uint16_t> elf_machine(Bytes bytes) {
-  constexpr std::size_t machine_at = 18;
-  constexpr std::string_view magic =
-      "\x7f"
-      "ELF\x02\x01";
-  if (!as_text(bytes).starts_with(magic)) return std::nullopt;
-  return read_le<std::uint16_t>(bytes, machine_at);
-}
 
 /// Checks that `bytes` are a library with the functions by which backends run models of
 /// AOTInductor. Of a library for another kind of machine than this one only the format is known.

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/elf/elf_class.hpp"
+#include "tenon/core/elf/elf_image.hpp"
+#include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
@@ -30,9 +33,8 @@ struct FunctionCandidate {
 
 /// The address at which the loaded segments have the byte at `offset` of the file.
 inline std::optional<std::uint64_t> address_of_offset(const ElfImage& image, std::uint64_t offset) {
-  for (std::uint64_t i = 0; i < image.num_segments(); ++i) {
-    const ElfClass::Segment segment = image.segment(i);
-    if (segment.type != ElfImage::load || offset < segment.offset) continue;
+  for (const ElfClass::Segment& segment : image.segments()) {
+    if (segment.type != ElfClass::pt_load || offset < segment.offset) continue;
     if (offset - segment.offset < segment.file_size) {
       return segment.address + (offset - segment.offset);
     }
@@ -43,13 +45,13 @@ inline std::optional<std::uint64_t> address_of_offset(const ElfImage& image, std
 /// Offers each function of one symbol table to each address: one pass over the table.
 inline void match_functions(const ElfClass& elf_class, FileBytes symbols, FileBytes strings,
                             std::span<FunctionCandidate> candidates) {
-  constexpr std::uint64_t most = 4'000'000;
-  constexpr unsigned function = 2, ifunc = 10;  // STT_FUNC, STT_GNU_IFUNC
-  const std::uint64_t count = std::min(symbols.size() / elf_class.symbol_size(), most);
+  const std::uint64_t count =
+      std::min(symbols.size() / elf_class.symbol_size(), ElfSymbols::max_symbols);
   for (std::uint64_t i = 1; i < count; ++i) {
     const ElfClass::Symbol symbol = elf_class.symbol(symbols, i);
-    const unsigned kind = symbol.info & 15U;
-    if ((kind != function && kind != ifunc) || symbol.section == 0) continue;
+    const bool is_function =
+        symbol.type() == ElfClass::stt_func || symbol.type() == ElfClass::stt_gnu_ifunc;
+    if (!is_function || symbol.section == 0) continue;
     const std::uint64_t start = symbol.address;
     for (FunctionCandidate& one : candidates) {
       if (one.address < start || one.address - start >= symbol.size) continue;
@@ -66,18 +68,13 @@ inline void match_functions(const ElfClass& elf_class, FileBytes symbols, FileBy
 /// neither: section headers are not needed to load it.
 inline void match_functions_of_sections(const ElfImage& image,
                                         std::span<FunctionCandidate> candidates) {
-  constexpr std::uint32_t symbol_table = 2, dynamic_symbols = 11;  // SHT_SYMTAB, SHT_DYNSYM
-  const FileBytes file = image.file();
-  const ElfClass elf_class = image.elf_class();
-  const FileBytes headers = elf_class.section_table(file);
-  const std::uint64_t count = headers.size() / elf_class.section_size();
-  for (const std::uint32_t wanted : {symbol_table, dynamic_symbols}) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const ElfClass::Section symbols = elf_class.section(headers, i);
+  const ElfHeaders& headers = image.headers();
+  for (const std::uint32_t wanted : {ElfClass::sht_symtab, ElfClass::sht_dynsym}) {
+    for (std::uint64_t i = 0; i < headers.num_sections(); ++i) {
+      const ElfClass::Section symbols = headers.section(i);
       if (symbols.type != wanted) continue;
-      const ElfClass::Section text = elf_class.section(headers, symbols.link);
-      match_functions(elf_class, file.part(symbols.offset, symbols.size),
-                      file.part(text.offset, text.size), candidates);
+      match_functions(headers.elf_class(), headers.bytes_of(symbols),
+                      headers.bytes_of(headers.section(symbols.link)), candidates);
       break;  // There is one of each; a hostile file may have thousands.
     }
   }
@@ -88,7 +85,7 @@ inline void match_functions_of_sections(const ElfImage& image,
 Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine) {
-  TENON_TRY(const auto image, detail::elf::ElfImage::open(FileBytes(file), machine));
+  TENON_TRY(const auto image, detail::elf::open_image(FileBytes(file), machine));
   std::vector<std::optional<std::uint64_t>> out;
   for (const std::uint64_t offset : offsets) {
     out.push_back(detail::elf::address_of_offset(image, offset));
@@ -99,8 +96,7 @@ Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
 Result<std::vector<std::optional<FunctionPlace>>> functions_at(
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine) {
-  const FileBytes bytes(file);
-  TENON_TRY(const auto image, detail::elf::ElfImage::open(bytes, machine));
+  TENON_TRY(const auto image, detail::elf::open_image(FileBytes(file), machine));
   std::vector<detail::elf::FunctionCandidate> candidates;
   std::vector<std::optional<std::uint64_t>> addresses;
   for (const std::uint64_t offset : offsets) {

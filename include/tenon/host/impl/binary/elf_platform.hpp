@@ -3,45 +3,28 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/core/elf_class.hpp"
+#include "tenon/core/elf/elf_class.hpp"
 
 /// The platform of an ELF file: machine, width and system.
 namespace tenon::inline TENON_RELEASE::host::detail::elf {
 
 /// Name of an ELF machine number (`e_machine`).
 inline std::string machine_name(std::uint32_t machine) {
-  switch (machine) {
-    case 3:
-      return "i386";
-    case 8:
-      return "mips";
-    case 20:
-      return "powerpc";
-    case 21:
-      return "powerpc64";
-    case 22:
-      return "s390x";
-    case 40:
-      return "arm";
-    case 43:
-      return "sparc64";
-    case 62:
-      return "x86_64";
-    case 183:
-      return "aarch64";
-    case 190:
-      return "NVIDIA CUDA";
-    case 224:
-      return "AMD GPU";
-    case 243:
-      return "riscv";
-    case 258:
-      return "loongarch";
-    default:
-      return concat("machine number ", machine);
+  struct Machine {
+    std::uint32_t number;
+    std::string_view name;
+  };
+  static constexpr Machine machines[] = {
+      {3, "i386"},      {8, "mips"},     {20, "powerpc"},   {21, "powerpc64"}, {22, "s390x"},
+      {40, "arm"},      {43, "sparc64"}, {62, "x86_64"},    {183, "aarch64"},  {190, "NVIDIA CUDA"},
+      {224, "AMD GPU"}, {243, "riscv"},  {258, "loongarch"}};
+  for (const Machine& known : machines) {
+    if (known.number == machine) return std::string(known.name);
   }
+  return concat("machine number ", machine);
 }
 
 /// The width of the shared libraries of a machine. Where one number is of machines of both widths,

@@ -11,6 +11,7 @@
 
 #include "tenon/abi/plugin.h"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/hex.hpp"
 #include "tenon/core/result.hpp"
@@ -70,7 +71,7 @@ constexpr std::string_view article_of(BinaryFormat format) {
 /// Which of the formats the file begins as; nothing for another file.
 inline std::optional<BinaryFormat> format_of(FileBytes file) noexcept {
   const auto first = file.big_endian<std::uint32_t>(0);
-  if (first == 0x7f454c46) return BinaryFormat::elf;
+  if (is_elf(file)) return BinaryFormat::elf;
   if (file.u16(0) == pe::dos_magic) return BinaryFormat::pe;
   const bool is_universal =
       first == macho::fat_magic_64 ||

@@ -243,17 +243,6 @@ inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Aren
   return ok();
 }
 
-/// The options for backend `id`, as the boundary has them. They refer to `options`.
-[[nodiscard]] inline std::vector<tenon_option> runtime_specs_of(
-    std::span<const BackendOption> options, std::string_view id) {
-  std::vector<tenon_option> out;
-  for (const BackendOption& option : options) {
-    if (option.backend_id != id) continue;
-    out.push_back(write_option(option.key.c_str(), option.value));
-  }
-  return out;
-}
-
 /// Fails when an option is for a backend that no delegate uses, in no variant of `method`.
 [[nodiscard]] inline Status check_backends_used(std::span<const BackendOption> options,
                                                 const Program& program,

@@ -3,6 +3,7 @@
 
 #include "tenon/host/plugin/backend.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "tenon/core/concat.hpp"
@@ -70,15 +71,11 @@ std::vector<OptionDeclaration> LoadedBackend::options() const {
   return out;
 }
 
-std::string OptionDeclaration::range() const {
-  const auto text = [](const OptionValue& value) {
-    const auto integer = value.get<std::int64_t>();
-    return integer ? concat(*integer) : concat(value.get<double>().value_or(0));
-  };
-  if (minimum && maximum) return concat(text(*minimum), " to ", text(*maximum));
-  if (minimum) return concat(text(*minimum), " or more");
-  if (maximum) return concat(text(*maximum), " or less");
-  return join(choices, ", ");
+Result<const OptionDeclaration*> find_option(std::span<const OptionDeclaration> declared,
+                                             std::string_view key) {
+  const auto found = std::ranges::find(declared, key, &OptionDeclaration::key);
+  if (found != declared.end()) return &*found;
+  return unknown_option(key, join(declared, ", ", [](const auto& one) { return one.key; }));
 }
 
 Status LoadedBackend::set_option(const std::string& key, const OptionValue& value) const {
@@ -115,8 +112,7 @@ Result<OptionValue> LoadedBackend::get_option(const std::string& key) const {
 }
 
 Status LoadedBackend::no_options(std::string_view key) const {
-  return error(Error::NotFound, "backend ", id(), ": option '", key,
-               "' is unknown; the backend has no options");
+  return unknown_option(key).with_context(concat("backend ", id()));
 }
 
 }  // namespace tenon::inline TENON_RELEASE::host

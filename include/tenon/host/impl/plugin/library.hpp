@@ -17,7 +17,7 @@
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/sha256.hpp"
-#include "tenon/host/impl/binary/elf_dependencies.hpp"
+#include "tenon/host/impl/binary/elf.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/library_policy.hpp"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/json.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/peek.hpp"
@@ -21,7 +20,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/files/shortened.hpp"
-#include "tenon/host/impl/registry/json_reader.hpp"
+#include "tenon/host/impl/registry/hand_written_json.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 /// Manifests: small JSON files that name a plugin, in any directory, and add what a packager wants.
@@ -51,154 +50,114 @@ struct Manifest {
 
 namespace detail {
 
-/// Turns JSON into a manifest. Every complaint names the place in the file ("backends[1].tags").
-class ManifestReader : private JsonReader {
+/// Turns JSON into a manifest for `platform`.
+class ManifestReader {
  public:
-  ManifestReader(std::string_view name, std::string_view platform)
-      : JsonReader(name), platform_(platform) {}
+  explicit ManifestReader(std::string_view platform) : platform_(platform) {}
 
-  [[nodiscard]] Result<Manifest> read(std::string_view text) {
-    if (text.size() > max_manifest_size) {
-      return wrong("", "a manifest of ", text.size(), " bytes, expected at most ",
-                   max_manifest_size);
-    }
-    TENON_TRY(const Json root, parse_object(text));
-    const auto version = root.find("manifest_version");
-    if (version == root.end()) return wrong("manifest_version", "is missing, expected 1");
-    if (!version->is_number_integer()) return wrong_type("manifest_version", "1", *version);
-    if (*version != 1) {
-      return wrong("manifest_version", "is ", version->dump(), ", this host reads 1");
-    }
-    TENON_RETURN_IF_ERROR(check_keys(
-        root, "",
-        {"manifest_version", "library", "sha256", "signature", "sigstore", "backends", "facts"}));
+  [[nodiscard]] Result<Manifest> read(const JsonAt& root) const {
+    TENON_RETURN_IF_ERROR(check_format(root, "manifest_version"));
+    TENON_RETURN_IF_ERROR(check_keys(root, {"manifest_version", "library", "sha256", "signature",
+                                            "sigstore", "backends", "facts"}));
     Manifest manifest;
-    TENON_TRY(const auto library, for_platform(root, "library"));
-    if (!library) return wrong("library", "is missing, expected the path of the plugin");
-    if (library->empty()) return wrong("library", "is empty, expected the path of the plugin");
+    TENON_TRY(const JsonAt library_at, root.member("library", "the path of the plugin"));
+    TENON_TRY(const std::string library, for_platform(library_at));
+    if (library.empty()) return library_at.wrong("is empty, expected the path of the plugin");
     // No system has longer paths.
     constexpr std::size_t longest = 4096;
-    if (library->size() > longest) {
-      return wrong("library", "has ", library->size(), " bytes, expected at most ", longest);
+    if (library.size() > longest) {
+      return library_at.wrong("has ", library.size(), " bytes, expected at most ", longest);
     }
-    manifest.library = path_of(*library);
-    TENON_TRY(const auto sha256, for_platform(root, "sha256"));
-    if (sha256) {
-      auto hash = parse_sha256(*sha256);
-      if (!hash.ok()) return wrong("sha256", hash.text());
+    manifest.library = path_of(library);
+    if (const auto at = root.find("sha256")) {
+      TENON_TRY(const std::string text, for_platform(*at));
+      auto hash = parse_sha256(text);
+      if (!hash.ok()) return at->wrong(hash.text());
       manifest.sha256 = *hash;
     }
-    TENON_TRY(const auto signature, for_platform(root, "signature", true));
-    manifest.signature = signature.value_or("");
-    if (signature && signature->empty()) return wrong("signature", "is empty, expected its text");
-    TENON_TRY(const auto sigstore, for_platform(root, "sigstore"));
-    manifest.sigstore = sigstore.value_or("");
+    if (const auto at = root.find("signature")) {
+      TENON_TRY(manifest.signature, for_platform(*at, true));
+      if (manifest.signature.empty()) return at->wrong("is empty, expected its text");
+    }
+    if (const auto at = root.find("sigstore")) {
+      TENON_TRY(manifest.sigstore, for_platform(*at));
+    }
     TENON_TRY(manifest.backends, read_backends(root));
-    TENON_TRY(manifest.facts, read_facts(root));
+    if (const auto facts = root.find("facts")) {
+      const auto read_fact = [&](const std::string& key, const JsonAt& at) -> Status {
+        TENON_RETURN_IF_ERROR(check_printable(*facts, "a key", key));
+        TENON_TRY(manifest.facts[key], printable_text(at));
+        return ok();
+      };
+      TENON_RETURN_IF_ERROR(facts->each_member(read_fact, "an object of texts"));
+    }
     return manifest;
   }
 
  private:
-  /// A text, or one for each platform: the one that counts here. Nothing when the key is absent.
-  /// `lines`: of several lines, which are not looked at.
-  Result<std::optional<std::string>> for_platform(const Json& root, const std::string& key,
-                                                  bool lines = false) const {
-    const auto text_of = [&](const Json& value, std::string_view where) -> Result<std::string> {
-      if (lines && value.is_string()) return value.get_ref<const std::string&>();
-      return read_text(value, where);
+  /// A text, or one for each platform: the one that counts here. `lines`: of several lines, which
+  /// are not looked at.
+  Result<std::string> for_platform(const JsonAt& at, bool lines = false) const {
+    const auto text_of = [&](const JsonAt& one) -> Result<std::string> {
+      if (!lines) return printable_text(one);
+      TENON_TRY(const std::string_view text, one.characters());
+      return std::string(text);
     };
-    const auto found = root.find(key);
-    if (found == root.end()) return std::optional<std::string>();
-    if (!found->is_object()) {
-      if (!found->is_string()) {
-        return wrong_type(key, "a string, or an object of one for each platform", *found);
-      }
-      TENON_TRY(std::string text, text_of(*found, key));
-      return std::optional<std::string>(std::move(text));
-    }
+    if (at.json().is_string()) return text_of(at);
     std::string platforms;
     std::optional<std::string> out;
-    for (const auto& [platform, value] : found->items()) {
-      TENON_RETURN_IF_ERROR(check_printable(platform, concat("a key of ", key)));
-      TENON_TRY(std::string text, text_of(value, member(key, platform)));
+    const auto read_platform = [&](const std::string& platform, const JsonAt& one) -> Status {
+      TENON_RETURN_IF_ERROR(check_printable(at, "a key", platform));
+      TENON_TRY(std::string text, text_of(one));
       if (platform == platform_) out = std::move(text);
       platforms += concat(platforms.empty() ? "" : ", ", platform);
-    }
-    if (out) return out;
+      return ok();
+    };
+    TENON_RETURN_IF_ERROR(
+        at.each_member(read_platform, "a text, or an object of one for each platform"));
+    if (out) return *std::move(out);
     constexpr std::size_t longest = 400;
-    return error(Error::NotSupported, name(), ": ", key, ": there is none for ", platform_,
-                 ", only for ", platforms.empty() ? "no platform" : printable(platforms, longest));
+    return at.not_supported("there is none for ", platform_, ", only for ",
+                            platforms.empty() ? "no platform" : printable(platforms, longest));
   }
 
-  Result<std::vector<ManifestBackend>> read_backends(const Json& root) const {
-    const auto found = root.find("backends");
-    if (found == root.end()) return wrong("backends", "is missing, expected the plugin's ids");
-    if (!found->is_array() || found->empty()) {
-      return wrong_type("backends", "an array of at least one object", *found);
+  static Result<std::vector<ManifestBackend>> read_backends(const JsonAt& root) {
+    TENON_TRY(const JsonAt at, root.member("backends", "the plugin's ids"));
+    TENON_RETURN_IF_ERROR(check_not_empty(at));
+    if (at.size() > max_backends_per_plugin) {
+      return at.wrong("has ", at.size(), " entries, expected at most ", max_backends_per_plugin,
+                      ", as a plugin has");
     }
-    if (found->size() > max_backends_per_plugin) {
-      return wrong("backends", "has ", found->size(), " entries, expected at most ",
-                   max_backends_per_plugin, ", as a plugin has");
-    }
-    std::vector<ManifestBackend> out;
     std::set<std::string> ids;
-    for (std::size_t i = 0; i < found->size(); ++i) {
-      TENON_TRY(ManifestBackend backend, read_backend((*found)[i], concat("backends[", i, "]")));
-      if (!ids.insert(backend.id).second) {
-        return wrong(concat("backends[", i, "].id"), host::quoted(backend.id), " is there twice");
+    return at.list<ManifestBackend>([&](const JsonAt& one) -> Result<ManifestBackend> {
+      TENON_RETURN_IF_ERROR(check_keys(one, {"id", "tags", "priority"}));
+      ManifestBackend out;
+      TENON_TRY(const JsonAt id, one.member("id"));
+      TENON_TRY(out.id, printable_text(id));
+      if (out.id.empty() || out.id.size() >= TENON_ID_SIZE) {
+        return id.wrong("has ", out.id.size(), " bytes, expected 1 to ", TENON_ID_SIZE - 1);
       }
-      out.push_back(std::move(backend));
-    }
-    return out;
+      if (!ids.insert(out.id).second) return id.wrong(host::quoted(out.id), " is there twice");
+      if (const auto tags = one.find("tags")) {
+        TENON_TRY(out.tags, tags->list<std::string>(read_tag, "an array of texts"));
+      }
+      if (const auto priority = one.find("priority")) {
+        constexpr std::string_view expected = "an integer of 32 bits";
+        TENON_TRY(const std::int64_t number, priority->integer(expected));
+        if (!std::in_range<std::int32_t>(number)) return priority->wrong_type(expected);
+        out.priority = static_cast<std::int32_t>(number);
+      }
+      return out;
+    });
   }
 
-  Result<ManifestBackend> read_backend(const Json& value, const std::string& where) const {
-    if (!value.is_object()) return wrong_type(where, "an object", value);
-    TENON_RETURN_IF_ERROR(check_keys(value, where, {"id", "tags", "priority"}));
-    ManifestBackend out;
-    const auto id = value.find("id");
-    if (id == value.end()) return wrong(where, "has no id");
-    TENON_TRY(out.id, read_text(*id, where + ".id"));
-    if (out.id.empty() || out.id.size() >= TENON_ID_SIZE) {
-      return wrong(where + ".id", "has ", out.id.size(), " bytes, expected 1 to ",
-                   TENON_ID_SIZE - 1);
+  static Result<std::string> read_tag(const JsonAt& at) {
+    TENON_TRY(std::string tag, printable_text(at));
+    if (!tag.empty() && tag.find(',') == std::string::npos && tag.front() != ' ' &&
+        tag.back() != ' ') {
+      return tag;
     }
-    if (const auto tags = value.find("tags"); tags != value.end()) {
-      if (!tags->is_array()) return wrong_type(where + ".tags", "an array of strings", *tags);
-      for (std::size_t i = 0; i < tags->size(); ++i) {
-        const std::string at = concat(where, ".tags[", i, "]");
-        TENON_TRY(std::string tag, read_text((*tags)[i], at));
-        if (tag.empty() || tag.find(',') != std::string::npos || tag.front() == ' ' ||
-            tag.back() == ' ') {
-          return wrong(at, host::quoted(tag),
-                       ", expected one word without commas and blanks around it");
-        }
-        out.tags.push_back(std::move(tag));
-      }
-    }
-    if (const auto priority = value.find("priority"); priority != value.end()) {
-      // Compared as what it is: as a signed number, one beyond 2^63 would be negative.
-      const bool fits = priority->is_number_unsigned()
-                            ? std::in_range<std::int32_t>(priority->get<std::uint64_t>())
-                            : priority->is_number_integer() &&
-                                  std::in_range<std::int32_t>(priority->get<std::int64_t>());
-      if (!fits) return wrong_type(where + ".priority", "an integer of 32 bits", *priority);
-      out.priority = priority->get<std::int32_t>();
-    }
-    return out;
-  }
-
-  Result<std::map<std::string, std::string>> read_facts(const Json& root) const {
-    std::map<std::string, std::string> out;
-    const auto found = root.find("facts");
-    if (found == root.end()) return out;
-    if (!found->is_object()) return wrong_type("facts", "an object of strings", *found);
-    for (const auto& [key, value] : found->items()) {
-      TENON_RETURN_IF_ERROR(check_printable(key, "a key of facts"));
-      TENON_TRY(std::string text, read_text(value, member("facts", key)));
-      out.emplace(key, std::move(text));
-    }
-    return out;
+    return at.wrong(host::quoted(tag), ", expected one word without commas and blanks around it");
   }
 
   std::string_view platform_;
@@ -213,7 +172,12 @@ class ManifestReader : private JsonReader {
 /// else. Texts begin with `name` and the place in the file.
 [[nodiscard]] inline Result<Manifest> parse_manifest(std::string_view text, std::string_view name,
                                                      std::string_view platform = platform_name()) {
-  return detail::ManifestReader(name, platform).read(text);
+  if (text.size() > max_manifest_size) {
+    return error(Error::InvalidArgument, name, ": a manifest of ", text.size(),
+                 " bytes, expected at most ", max_manifest_size);
+  }
+  TENON_TRY(const auto json, parse_json_object(text, name, Error::InvalidArgument));
+  return detail::ManifestReader(platform).read(JsonAt(json, name, Error::InvalidArgument));
 }
 
 /// Whether a manifest and the plugin's own record say the same: the ids, and of the facts those

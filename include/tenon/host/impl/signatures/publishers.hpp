@@ -13,10 +13,10 @@
 #include <system_error>
 #include <utility>
 
-#include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/read_at.hpp"
-#include "tenon/host/impl/registry/json_reader.hpp"
+#include "tenon/host/impl/registry/hand_written_json.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
@@ -46,89 +46,66 @@ inline std::optional<std::int64_t> first_second_of(std::string_view text) {
 
 inline constexpr std::int64_t seconds_per_day = 24 * 60 * 60;
 
-/// Turns JSON into publishers. Every complaint names the place in the file
-/// ("publishers[1].keys[0].not_after").
-class PublishersReader : private JsonReader {
+/// Turns JSON into publishers.
+class PublishersReader {
  public:
-  explicit PublishersReader(std::string_view name) : JsonReader(name) {}
-
-  [[nodiscard]] Result<Publishers> read(std::string_view text) {
-    TENON_TRY(const Json root, parse_object(text));
-    const auto version = root.find("publishers_version");
-    if (version == root.end()) return wrong("publishers_version", "is missing, expected 1");
-    if (!version->is_number_integer()) return wrong_type("publishers_version", "1", *version);
-    if (*version != 1) {
-      return wrong("publishers_version", "is ", version->dump(), ", this host reads 1");
-    }
+  [[nodiscard]] Result<Publishers> read(const JsonAt& root) {
+    TENON_RETURN_IF_ERROR(check_format(root, "publishers_version"));
     TENON_RETURN_IF_ERROR(
-        check_keys(root, "", {"$schema", "publishers_version", "required", "publishers"}));
+        check_keys(root, {"$schema", "publishers_version", "required", "publishers"}));
     Publishers out;
-    out.origin = name();
-    if (const auto required = root.find("required"); required != root.end()) {
-      if (!required->is_boolean()) return wrong_type("required", "true or false", *required);
-      out.required = required->get<bool>();
+    if (const auto required = root.find("required")) {
+      TENON_TRY(out.required, required->boolean());
     }
-    const auto publishers = root.find("publishers");
-    if (publishers == root.end()) return wrong("publishers", "is missing, expected an array");
-    if (!publishers->is_array())
-      return wrong_type("publishers", "an array of objects", *publishers);
-    for (std::size_t i = 0; i < publishers->size(); ++i) {
-      TENON_RETURN_IF_ERROR(read_publisher((*publishers)[i], concat("publishers[", i, "]"), out));
-    }
+    TENON_TRY(const JsonAt publishers, root.member("publishers", "an array"));
+    TENON_RETURN_IF_ERROR(publishers.each_element(
+        [&](const JsonAt& at) { return read_publisher(at, out); }, "an array of objects"));
     return out;
   }
 
  private:
-  Status read_publisher(const Json& value, const std::string& where, Publishers& out) {
-    if (!value.is_object()) return wrong_type(where, "an object", value);
-    TENON_RETURN_IF_ERROR(check_keys(value, where, {"name", "keys"}));
-    const auto name = value.find("name");
-    if (name == value.end()) return wrong(where, "has no name");
-    TENON_TRY(const std::string publisher, read_text(*name, where + ".name"));
-    if (publisher.empty()) return wrong(where + ".name", "is empty");
-    const auto keys = value.find("keys");
-    if (keys == value.end()) return wrong(where, "has no keys");
-    if (!keys->is_array() || keys->empty()) {
-      return wrong_type(where + ".keys", "an array of at least one object", *keys);
-    }
-    for (std::size_t i = 0; i < keys->size(); ++i) {
-      const std::string at = concat(where, ".keys[", i, "]");
-      TENON_TRY(PublisherKey key, read_key((*keys)[i], at));
+  Status read_publisher(const JsonAt& at, Publishers& out) {
+    TENON_RETURN_IF_ERROR(check_keys(at, {"name", "keys"}));
+    TENON_TRY(const JsonAt name, at.member("name"));
+    TENON_TRY(const std::string publisher, printable_text(name));
+    if (publisher.empty()) return name.wrong("is empty");
+    TENON_TRY(const JsonAt keys, at.member("keys"));
+    TENON_RETURN_IF_ERROR(check_not_empty(keys));
+    return keys.each_element([&](const JsonAt& one) -> Status {
+      TENON_TRY(PublisherKey key, read_key(one));
       key.publisher = publisher;
-      if (!ids_.insert(key.key.id).second) {
-        return wrong(at + ".minisign", "key ", key_id_text(key.key.id), " is there twice");
-      }
       out.keys.push_back(std::move(key));
-    }
-    return ok();
+      return ok();
+    });
   }
 
-  Result<PublisherKey> read_key(const Json& value, const std::string& where) const {
-    if (!value.is_object()) return wrong_type(where, "an object", value);
-    TENON_RETURN_IF_ERROR(check_keys(value, where, {"minisign", "not_before", "not_after"}));
-    const auto minisign = value.find("minisign");
-    if (minisign == value.end()) return wrong(where, "has no minisign, the text of a public key");
-    TENON_TRY(const std::string text, read_text(*minisign, where + ".minisign"));
+  Result<PublisherKey> read_key(const JsonAt& at) {
+    TENON_RETURN_IF_ERROR(check_keys(at, {"minisign", "not_before", "not_after"}));
+    TENON_TRY(const JsonAt minisign, at.member("minisign", "the text of a public key"));
+    TENON_TRY(const std::string text, printable_text(minisign));
     PublisherKey out;
     auto key = parse_minisign_key(text);
-    if (!key.ok()) return wrong(where + ".minisign", key.text());
+    if (!key.ok()) return minisign.wrong(key.text());
     out.key = *key;
-    TENON_TRY(out.not_before, read_day(value, where, "not_before"));
-    TENON_TRY(out.not_after, read_day(value, where, "not_after"));
+    TENON_TRY(out.not_before, read_day(at, "not_before"));
+    TENON_TRY(out.not_after, read_day(at, "not_after"));
     if (out.not_after) *out.not_after += seconds_per_day;  // The day is included.
     if (out.not_before && out.not_after && *out.not_before >= *out.not_after) {
-      return wrong(where + ".not_after", "is before not_before");
+      TENON_TRY(const JsonAt last, at.member("not_after"));
+      return last.wrong("is before not_before");
+    }
+    if (!ids_.insert(out.key.id).second) {
+      return minisign.wrong("key ", key_id_text(out.key.id), " is there twice");
     }
     return out;
   }
 
-  Result<std::optional<std::int64_t>> read_day(const Json& value, const std::string& where,
-                                               const char* key) const {
-    const auto found = value.find(key);
-    if (found == value.end()) return std::optional<std::int64_t>();
-    const auto second =
-        found->is_string() ? first_second_of(found->get_ref<const std::string&>()) : std::nullopt;
-    if (!second) return wrong_type(member(where, key), "a day, as in \"2026-11-26\"", *found);
+  static Result<std::optional<std::int64_t>> read_day(const JsonAt& at, std::string_view key) {
+    const auto found = at.find(key);
+    if (!found) return std::optional<std::int64_t>();
+    const auto text = found->characters();
+    const auto second = text.ok() ? first_second_of(*text) : std::nullopt;
+    if (!second) return found->wrong_type("a day, as in \"2026-11-26\"");
     return second;
   }
 
@@ -138,7 +115,10 @@ class PublishersReader : private JsonReader {
 }  // namespace detail
 
 Result<Publishers> parse_publishers(std::string_view text, std::string_view name) {
-  return detail::PublishersReader(name).read(text);
+  TENON_TRY(const auto json, parse_json_object(text, name, Error::InvalidArgument));
+  TENON_TRY(auto out, detail::PublishersReader().read(JsonAt(json, name, Error::InvalidArgument)));
+  out.origin = name;
+  return out;
 }
 
 Result<Publishers> read_publishers(const std::filesystem::path& path) {

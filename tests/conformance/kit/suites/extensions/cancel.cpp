@@ -168,7 +168,7 @@ TENON_CONFORMANCE_TEST("cancel/without-execute",
   cancelled.judge_next();
   for (int i = 0; i < 3 && last; ++i) {
     boundary.watched().watch().nothing_of("cancel", last->number, [&] {
-      boundary.watched().extensions().cancel.cancel(boundary.opened(), last->theirs);
+      boundary.watched().extension<tenon_cancel_v1>().cancel(boundary.opened(), last->theirs);
     });
     cancelled.judge_next();
   }

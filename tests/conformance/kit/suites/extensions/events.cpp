@@ -115,7 +115,7 @@ class EventCase {
     [[nodiscard]] tenon_status start(std::uint32_t num_args) const {
       Boundary& boundary = execute.boundary;
       return boundary.watched().watch().status_of("start", execute.delegate.number, [&] {
-        return boundary.watched().extensions().events.start(
+        return boundary.watched().extension<tenon_events_v1>().start(
             boundary.opened(), execute.delegate.theirs, execute.delegate.execution_context.get(),
             execute.args, num_args);
       });

@@ -200,7 +200,7 @@ class RecordedCase {
   [[nodiscard]] WatchedBackend& watched() { return live_.boundary().watched(); }
   [[nodiscard]] Watch& watch() { return watched().watch(); }
   [[nodiscard]] const tenon_intermediates_v1& tables() {
-    return watched().extensions().intermediates;
+    return watched().extension<tenon_intermediates_v1>();
   }
   [[nodiscard]] tenon_backend* opened() { return live_.boundary().opened(); }
 

@@ -16,7 +16,7 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
-#include "tenon/core/extension_ids.hpp"
+#include "tenon/core/extensions.hpp"
 #include "tenon/core/options.hpp"
 
 /// Suite "options": extension "tenon.options/1", and the look-up of extensions.

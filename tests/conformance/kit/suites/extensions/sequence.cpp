@@ -177,7 +177,7 @@ class SequenceCase {
   }
   [[nodiscard]] Watch& watch() { return live_.boundary().watched().watch(); }
   [[nodiscard]] const tenon_sequence_v1& table() {
-    return live_.boundary().watched().extensions().sequence;
+    return live_.boundary().watched().extension<tenon_sequence_v1>();
   }
   [[nodiscard]] tenon_backend* opened() { return live_.boundary().opened(); }
 

@@ -133,7 +133,7 @@ class SessionCase {
     const tenon_session_context context = {sizeof context, option ? 1U : 0U, option,
                                            nullptr,        memory_.table(),  state};
     return boundary.watched().watch().status_of("create_session", delegates_[index]->number, [&] {
-      return boundary.watched().extensions().sessions.create_session(
+      return boundary.watched().extension<tenon_sessions_v1>().create_session(
           boundary.opened(), delegates_[index]->theirs, &context, &out);
     });
   }

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "../../async/async_support.hpp"
+#include "control_support.hpp"
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/backend/cancel_flag.hpp"
 #include "tenon/host/async.hpp"
@@ -86,14 +86,8 @@ std::unique_ptr<host::Method> kernels_of(const std::vector<std::int32_t>& ops,
 
 /// A method of one delegate that runs until it is cancelled.
 std::unique_ptr<host::Method> hanging(host::MethodOptions options) {
-  FourFloats program(2);
-  const auto x = program.input(0);
-  const auto y = program.output(1);
-  program.call("Later", "hang a", {x, y});
   options.cancellable = true;
-  auto method = load_ok(program.builder, std::move(options));
-  REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
-  return method;
+  return one_delegate("Later", "hang a", std::move(options));
 }
 
 }  // namespace cancel_test

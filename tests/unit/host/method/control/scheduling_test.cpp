@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "../../async/async_support.hpp"
+#include "control_support.hpp"
 #include "plugins/pooled/pooled.hpp"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/static_plugin.h"
@@ -28,16 +28,10 @@ const host::BackendRegistry& registry() {
 /// A method of one delegate.
 std::unique_ptr<host::Method> method_of(const std::string& backend, const std::string& blob,
                                         const Scheduling& scheduling) {
-  FourFloats program(2);
-  const auto x = program.input(0);
-  const auto y = program.output(1);
-  program.call(backend, blob, {x, y});
   host::MethodOptions options;
   options.registry = &registry();
   options.scheduling = scheduling;
-  auto method = load_ok(program.builder, std::move(options));
-  REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
-  return method;
+  return one_delegate(backend, blob, std::move(options));
 }
 
 }  // namespace scheduling_test

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../method_support.hpp"
-#include "../test_kernels.hpp"
+#include "../test_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

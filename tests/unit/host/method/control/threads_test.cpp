@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../async/async_support.hpp"
+#include "control_support.hpp"
 #include "plugins/pooled/pooled.hpp"
 #include "tenon/abi/static_plugin.h"
 #include "tenon/host/async.hpp"
@@ -57,16 +57,10 @@ std::unique_ptr<host::Method> pooled(const std::string& backend, const std::stri
   static host::BackendRegistry registry;
   static const bool added = registry.register_backend(tenon_static_plugin_PooledLeft).ok();
   REQUIRE(added);
-  FourFloats program(2);
-  const auto x = program.input(0);
-  const auto y = program.output(1);
-  program.call(backend, blob, {x, y});
   host::MethodOptions options;
   options.registry = &registry;
   options.threads = threads;
-  auto method = load_ok(program.builder, std::move(options));
-  REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
-  return method;
+  return one_delegate(backend, blob, std::move(options));
 }
 
 /// A pool of an application: on the calling thread, one grain after the other, from the last.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "judging_backends.hpp"
+#include "variants_support.hpp"
 
 #include <cstddef>
 #include <string>

@@ -6,9 +6,17 @@
 #include <vector>
 
 #include "../method_support.hpp"
-#include "judging_backends.hpp"
 #include "support/variants_program.hpp"
+#include "tenon/abi/static_plugin.h"
 #include "tenon/host/impl/registry/cpu_features.hpp"
+
+/// Backends that judge blobs by their text: "optimal NAME", "usable NAME", "incompatible NAME",
+/// "asks KEY" (wants named data); "fails" cannot be judged. Their calls are in `test::calls`:
+/// "check TEXT", "init TEXT METHOD".
+///
+/// "First" and "Second" judge. "Versioned" does as well and reads payload versions 2 and 3.
+/// "Mute" has no check_blob. "Code" runs code of the program.
+TENON_DECLARE_STATIC_PLUGIN(FirstBackend);
 
 namespace tenon::test {
 

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "tenon/core/aoti_names.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -32,7 +34,7 @@ Status check_aoti_library(Bytes bytes, const std::string& name) {
   constexpr std::string_view create = "AOTInductorModelContainerCreateWithDevice";
   const std::string_view text = as_text(bytes);
   if (text.starts_with(mach_o)) return ok();
-  const auto machine = elf_machine(bytes);
+  const auto machine = elf64_machine(bytes);
   if (!machine) {
     return error(Error::InvalidProgram, name,
                  ": is not a shared library (expected ELF or Mach-O of 64 bits, found ",

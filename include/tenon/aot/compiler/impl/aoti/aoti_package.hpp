@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "tenon/aot/compiler/impl/pt2/archive.hpp"
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
 #include "tenon/aot/compiler/impl/pt2/weights.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/shortened.hpp"
 
@@ -103,7 +103,7 @@ class AotiEntries {
   [[nodiscard]] Result<std::string> read_device() const {
     for (const std::string& entry : ending_in("_metadata.json")) {
       TENON_TRY(const nlohmann::json json, read_json(archive_, entry));
-      auto device = device_in(JsonAt(json, ""));
+      auto device = device_in(JsonAt(json, "", Error::InvalidProgram));
       if (!device.ok()) {
         return std::move(device).status().with_context(
             concat(archive_.path(), ": entry ", host::quoted(entry)));
@@ -115,7 +115,7 @@ class AotiEntries {
 
   static Result<std::optional<std::string>> device_in(const JsonAt& root) {
     TENON_RETURN_IF_ERROR(root.check_object());
-    const auto device = root.find("AOTI_DEVICE_KEY");
+    const auto device = root.find_set("AOTI_DEVICE_KEY");
     if (!device) return std::optional<std::string>();
     TENON_TRY(std::string text, device->text());
     return std::optional(std::move(text));

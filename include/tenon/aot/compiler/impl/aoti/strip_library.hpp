@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/elf_class.hpp"
+#include "tenon/core/elf/elf_class.hpp"
+#include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/file_bytes.hpp"
 
 namespace tenon::inline TENON_RELEASE::aot {
@@ -22,14 +23,12 @@ namespace detail {
 /// Removes the sections of one ELF file of 64 bits that are not loaded. Layouts: System V gABI.
 class LibraryStripper {
  public:
-  explicit LibraryStripper(Bytes library)
-      : file_(library), header_(elf_.file_header(file_)), table_(elf_.section_table(file_)) {}
+  explicit LibraryStripper(FileBytes library) : file_(library), headers_(library) {}
 
   /// Empty when there is nothing to remove.
   [[nodiscard]] Result<std::vector<std::byte>> strip() {
-    num_sections_ = table_.size() / elf_.section_size();
-    if (header_.section_headers == 0) return std::vector<std::byte>();
-    if (num_sections_ == 0 || num_sections_ != header_.num_sections) {
+    if (headers_.header().section_headers == 0) return std::vector<std::byte>();
+    if (headers_.num_sections() == 0) {
       return error(Error::InvalidProgram, "its section headers are not in the file");
     }
     TENON_RETURN_IF_ERROR(read_sections());
@@ -43,34 +42,20 @@ class LibraryStripper {
   }
 
  private:
-  enum : std::uint32_t { symbol_table = 2, no_bits = 8 };  // SHT_SYMTAB, SHT_NOBITS
-  static constexpr std::uint64_t loaded_flag = 2;          // SHF_ALLOC
-  static constexpr std::uint64_t info_link_flag = 0x40;    // SHF_INFO_LINK
-
-  [[nodiscard]] std::uint64_t flags_of(std::uint64_t index) const {
-    return table_.u64(index * elf_.section_size() + 8);
-  }
-  [[nodiscard]] std::string_view name_of(std::uint64_t index) const {
-    constexpr std::uint64_t longest = 256;
-    const auto section_of_names = elf_.section(table_, header_.section_of_names);
-    const auto names = file_.part(section_of_names.offset, section_of_names.size);
-    return names.c_string(elf_.section(table_, index).name, longest).value_or("");
-  }
-
   Status read_sections() {
-    end_of_all_ = header_.section_headers + table_.size();
-    end_ = elf_.file_header_size();
+    end_of_all_ = headers_.header().section_headers + headers_.section_table().size();
+    end_ = elf.file_header_size();
     bool behind_loaded = false;
-    for (std::uint64_t i = 0; i < num_sections_; ++i) {
-      const auto section = elf_.section(table_, i);
-      const bool has_bytes = i != 0 && section.type != no_bits;
+    for (std::uint64_t i = 0; i < headers_.num_sections(); ++i) {
+      const ElfClass::Section section = headers_.section(i);
+      const bool has_bytes = i != 0 && section.type != ElfClass::sht_nobits;
       if (has_bytes && !file_.holds(section.offset, section.size)) {
         return error(Error::InvalidProgram, "section ", i, " is not in the file of ", file_.size(),
                      " bytes");
       }
       const std::uint64_t end = has_bytes ? section.offset + section.size : 0;
       end_of_all_ = std::max(end_of_all_, end);
-      if (i == 0 || (flags_of(i) & loaded_flag) != 0) {
+      if (i == 0 || (section.flags & ElfClass::shf_alloc) != 0) {
         if (behind_loaded) {
           return error(Error::NotSupported, "section ", i,
                        " is loaded and follows one that is not");
@@ -80,35 +65,31 @@ class LibraryStripper {
         continue;
       }
       behind_loaded = true;
-      const std::string_view name = name_of(i);
-      has_symbols_ = has_symbols_ || section.type == symbol_table || name.starts_with(".debug_") ||
-                     name.starts_with(".zdebug_");
+      const std::string_view name = headers_.section_name(section);
+      has_symbols_ = has_symbols_ || section.type == ElfClass::sht_symtab ||
+                     name.starts_with(".debug_") || name.starts_with(".zdebug_");
     }
     return ok();
   }
 
   /// Everything that a loader reads is kept.
   Status check_segments() {
-    const std::uint64_t size = header_.num_program_headers * elf_.segment_size();
-    if (header_.program_header_size != elf_.segment_size() ||
-        !file_.holds(header_.program_headers, size)) {
+    const ElfClass::FileHeader& header = headers_.header();
+    if (headers_.num_segments() != header.num_program_headers) {
       return error(Error::InvalidProgram, "its program headers are not in the file");
     }
-    end_ = std::max(end_, header_.program_headers + size);
-    const auto segments = file_.part(header_.program_headers, size);
-    for (std::uint64_t i = 0; i < header_.num_program_headers; ++i) {
-      const auto segment = elf_.segment(segments, i);
+    end_ = std::max(end_, header.program_headers + headers_.num_segments() * elf.segment_size());
+    for (std::uint64_t i = 0; i < headers_.num_segments(); ++i) {
+      const ElfClass::Segment segment = headers_.segment(i);
       if (!file_.holds(segment.offset, segment.file_size)) {
         return error(Error::InvalidProgram, "segment ", i, " is not in the file");
       }
       if (segment.file_size != 0) end_ = std::max(end_, segment.offset + segment.file_size);
     }
     for (std::uint64_t i = 0; i < num_kept_; ++i) {
-      const bool has_info = (flags_of(i) & info_link_flag) != 0;
-      const std::uint64_t entry = i * elf_.section_size();
-      if (table_.u32(entry + 40) < num_kept_ && (!has_info || table_.u32(entry + 44) < num_kept_)) {
-        continue;
-      }
+      const ElfClass::Section section = headers_.section(i);
+      const bool has_info = (section.flags & ElfClass::shf_info_link) != 0;
+      if (section.link < num_kept_ && (!has_info || section.info < num_kept_)) continue;
       return error(Error::NotSupported, "section ", i, " needs one that is not loaded");
     }
     return ok();
@@ -128,21 +109,24 @@ class LibraryStripper {
       name_at.push_back(static_cast<std::uint32_t>(name.empty() ? 0 : names.size()));
       if (!name.empty()) names.append(name).push_back('\0');
     };
-    for (std::uint64_t i = 0; i < num_kept_; ++i) add_name(name_of(i));
+    for (std::uint64_t i = 0; i < num_kept_; ++i) {
+      add_name(headers_.section_name(headers_.section(i)));
+    }
     add_name(".shstrtab");
 
     const auto end = static_cast<std::size_t>(end_);
-    const auto section_size = static_cast<std::size_t>(elf_.section_size());
+    const auto section_size = static_cast<std::size_t>(elf.section_size());
     const auto num_kept = static_cast<std::size_t>(num_kept_);
     const std::size_t headers = (end + names.size() + 7) / 8 * 8;
     std::vector<std::byte> out(headers + (num_kept + 1) * section_size);
     std::memcpy(out.data(), file_.bytes().data(), end);
     std::memcpy(out.data() + end, names.data(), names.size());
-    std::memcpy(out.data() + headers, table_.bytes().data(), num_kept * section_size);
+    std::memcpy(out.data() + headers, headers_.section_table().bytes().data(),
+                num_kept * section_size);
     for (std::size_t i = 0; i < num_kept; ++i) put(out, headers + i * section_size, name_at[i]);
     const std::size_t last = headers + num_kept * section_size;
     put(out, last, name_at[num_kept]);
-    put(out, last + 4, std::uint32_t{3});  // SHT_STRTAB
+    put(out, last + 4, std::uint32_t{ElfClass::sht_strtab});
     put(out, last + 24, static_cast<std::uint64_t>(end));
     put(out, last + 32, static_cast<std::uint64_t>(names.size()));
     put(out, last + 48, std::uint64_t{1});  // Alignment.
@@ -152,11 +136,10 @@ class LibraryStripper {
     return out;
   }
 
-  ElfClass elf_{};
+  static constexpr ElfClass elf{};
+
   FileBytes file_;
-  ElfClass::FileHeader header_;
-  FileBytes table_;
-  std::uint64_t num_sections_ = 0;
+  ElfHeaders headers_;
   std::uint64_t num_kept_ = 0;    // Sections, with the null one.
   std::uint64_t end_ = 0;         // Of what is kept.
   std::uint64_t end_of_all_ = 0;  // Of all sections and their headers.
@@ -166,11 +149,9 @@ class LibraryStripper {
 }  // namespace detail
 
 Result<SharedBytes> strip_library(const SharedBytes& library) {
-  constexpr std::string_view elf64 =
-      "\x7f"
-      "ELF\x02\x01";
-  if (!as_text(library.bytes()).starts_with(elf64)) return library;
-  TENON_TRY(std::vector<std::byte> stripped, detail::LibraryStripper(library.bytes()).strip());
+  const FileBytes file(library.bytes());
+  if (!is_elf64(file)) return library;
+  TENON_TRY(std::vector<std::byte> stripped, detail::LibraryStripper(file).strip());
   return stripped.empty() ? library : SharedBytes(std::move(stripped));
 }
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "tenon/abi/tensor.h"
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
 #include "tenon/aot/compiler/impl/pt2/numbers.hpp"
 #include "tenon/aot/edge_argument.hpp"
 #include "tenon/aot/edge_description.hpp"
 #include "tenon/aot/edge_value.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
@@ -55,19 +55,6 @@ class Pt2Names {
   };
   std::unordered_map<std::string, Named> ids_;
 };
-
-/// A list, by a function that reads an element: `JsonAt -> Result<T>`.
-template <class T, class Read>
-[[nodiscard]] Result<std::vector<T>> read_list(const JsonAt& at, Read&& read) {
-  TENON_RETURN_IF_ERROR(at.check_array());
-  std::vector<T> out;
-  out.reserve(at.size());
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    TENON_TRY(T item, read(at[i]));
-    out.push_back(std::move(item));
-  }
-  return out;
-}
 
 /// A tensor or None: {"as_tensor": {"name": ...}} or {"as_none": true}.
 [[nodiscard]] inline Result<ValueId> read_optional_tensor(const JsonAt& at, const Pt2Names& names) {
@@ -118,7 +105,7 @@ template <class T, class Read>
     return EdgeArgumentValue(integer);
   }
   if (form == "as_float" && kind == EdgeValueKind::SymFloat) {
-    TENON_TRY(const double real, value.real());
+    TENON_TRY(const double real, read_real(value));
     return EdgeArgumentValue(real);
   }
   if (form == "as_bool" && kind == EdgeValueKind::SymBool) {
@@ -162,30 +149,29 @@ template <class T, class Read>
     return V(EdgeRef{id});
   }
   if (kind == "as_tensors") {
-    return made(
-        read_list<ValueId>(value, [&](const JsonAt& one) { return names.find_tensor(one); }));
+    return made(value.list<ValueId>([&](const JsonAt& one) { return names.find_tensor(one); }));
   }
   if (kind == "as_optional_tensor") {
     TENON_TRY(const ValueId id, read_optional_tensor(value, names));
     return id == no_value ? V(std::monostate()) : V(EdgeRef{id});
   }
   if (kind == "as_optional_tensors") {
-    return made(read_list<ValueId>(
-        value, [&](const JsonAt& one) { return read_optional_tensor(one, names); }));
+    return made(
+        value.list<ValueId>([&](const JsonAt& one) { return read_optional_tensor(one, names); }));
   }
   if (kind == "as_int") return made(value.integer());
   if (kind == "as_ints") {
     TENON_TRY(std::vector<std::int64_t> ints,
-              read_list<std::int64_t>(value, [](const JsonAt& one) { return one.integer(); }));
+              value.list<std::int64_t>([](const JsonAt& one) { return one.integer(); }));
     return V(EdgeInts(std::move(ints)));
   }
-  if (kind == "as_float") return made(value.real());
+  if (kind == "as_float") return made(read_real(value));
   if (kind == "as_floats") {
-    return made(read_list<double>(value, [](const JsonAt& one) { return one.real(); }));
+    return made(value.list<double>(read_real));
   }
   if (kind == "as_bool") return made(value.boolean());
   if (kind == "as_bools") {
-    return made(read_list<bool>(value, [](const JsonAt& one) { return one.boolean(); }));
+    return made(value.list<bool>([](const JsonAt& one) { return one.boolean(); }));
   }
   if (kind == "as_string") return made(value.text());
   if (kind == "as_sym_int") return read_symbolic(value, EdgeValueKind::SymInt, names);

@@ -13,7 +13,6 @@
 
 #include "tenon/aot/compiler/impl/pt2/arguments.hpp"
 #include "tenon/aot/compiler/impl/pt2/assertions.hpp"
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
 #include "tenon/aot/compiler/impl/pt2/layout.hpp"
 #include "tenon/aot/compiler/impl/pt2/operator.hpp"
 #include "tenon/aot/compiler/impl/pt2/tensor.hpp"
@@ -23,6 +22,7 @@
 #include "tenon/aot/edge_value.hpp"
 #include "tenon/aot/owned_edge_program.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
@@ -45,8 +45,7 @@ class Pt2GraphReader {
     graph_ = &graph;
     TENON_TRY(const JsonAt signature, graph_module.member("signature"));
     TENON_RETURN_IF_ERROR(read_inputs(signature));
-    TENON_TRY(const JsonAt nodes, graph.member("nodes"));
-    TENON_RETURN_IF_ERROR(nodes.check_array());
+    TENON_TRY(const JsonAt nodes, graph.array("nodes"));
     TENON_TRY(const JsonAt output_specs, signature.member("output_specs"));
     const std::vector<bool> left_out = only_for_assertions(nodes.json(), output_specs.json());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -73,10 +72,8 @@ class Pt2GraphReader {
   // Inputs.
 
   [[nodiscard]] Status read_inputs(const JsonAt& signature) {
-    TENON_TRY(const JsonAt specs, signature.member("input_specs"));
-    TENON_RETURN_IF_ERROR(specs.check_array());
-    TENON_TRY(const JsonAt inputs, graph_->member("inputs"));
-    TENON_RETURN_IF_ERROR(inputs.check_array());
+    TENON_TRY(const JsonAt specs, signature.array("input_specs"));
+    TENON_TRY(const JsonAt inputs, graph_->array("inputs"));
     if (inputs.size() != specs.size()) {
       return specs.wrong("has ", specs.size(), " entries, expected ", inputs.size(),
                          ", as many as the graph has inputs");
@@ -182,7 +179,7 @@ class Pt2GraphReader {
       return EdgeTensor::Size(boolean ? 1 : 0);
     }
     if (!is_bool && form == "as_float") {
-      TENON_TRY(const double real, value.real());
+      TENON_TRY(const double real, read_real(value));
       return EdgeTensor::Size(range.min, range.max, concat(real));
     }
     return at.wrong("has ", host::quoted(form), ", expected 'as_expr' or a number");
@@ -196,15 +193,14 @@ class Pt2GraphReader {
     auto done = read_node_of(at, target);
     if (done.ok()) return done;
     // The operator is a better hint at a nested mistake than its path.
-    const auto name = at.find("name");
+    const auto name = at.find_set("name");
     return std::move(done).with_context(concat(
         "node ", name ? host::quoted(name->text().ok() ? *name->text() : std::string("?")) : "?",
         " (", host::printable(target, 80), ")"));
   }
 
   [[nodiscard]] Status read_node_of(const JsonAt& at, const std::string& target) {
-    TENON_TRY(const JsonAt inputs, at.member("inputs"));
-    TENON_RETURN_IF_ERROR(inputs.check_array());
+    TENON_TRY(const JsonAt inputs, at.array("inputs"));
     std::vector<EdgeProgramBuilder::Argument> arguments;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const JsonAt input = inputs[i];
@@ -216,7 +212,7 @@ class Pt2GraphReader {
     const bool plain = gives_plain_layout(target, arguments);
     TENON_TRY(const std::vector<ValueId> outputs, read_node_outputs(at, plain));
     std::string name;
-    if (const auto name_at = at.find("name")) {
+    if (const auto name_at = at.find_set("name")) {
       TENON_TRY(name, name_at->text());
     } else {
       name = concat("node_", node_names_.size());
@@ -250,8 +246,7 @@ class Pt2GraphReader {
   }
 
   [[nodiscard]] Result<std::vector<ValueId>> read_node_outputs(const JsonAt& node, bool plain) {
-    TENON_TRY(const JsonAt outputs, node.member("outputs"));
-    TENON_RETURN_IF_ERROR(outputs.check_array());
+    TENON_TRY(const JsonAt outputs, node.array("outputs"));
     std::vector<ValueId> ids;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       TENON_TRY(const auto member, outputs[i].only_member());
@@ -260,8 +255,8 @@ class Pt2GraphReader {
         TENON_TRY(const ValueId id, add_tensor(value, plain));
         ids.push_back(id);
       } else if (kind == "as_tensors" && outputs.size() == 1) {
-        TENON_TRY(ids, read_list<ValueId>(
-                           value, [&](const JsonAt& one) { return add_tensor(one, plain); }));
+        TENON_TRY(ids,
+                  value.list<ValueId>([&](const JsonAt& one) { return add_tensor(one, plain); }));
       } else if (kind == "as_sym_int") {
         TENON_TRY(const ValueId id, add_symbol(value, EdgeValueKind::SymInt));
         ids.push_back(id);

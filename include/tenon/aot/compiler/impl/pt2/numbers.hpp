@@ -4,12 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "tenon/abi/tensor.h"
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -17,6 +18,15 @@
 /// PyTorch's archive has numbers of its own for enumerations (torch/_export/serde/schema.py);
 /// programs have those of c10 (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
 namespace tenon::inline TENON_RELEASE::aot::detail {
+
+/// A number, or a text with which PyTorch writes infinity and NaN.
+[[nodiscard]] inline Result<double> read_real(const JsonAt& at) {
+  using Limits = std::numeric_limits<double>;
+  if (at.json() == "Infinity") return Limits::infinity();
+  if (at.json() == "-Infinity") return -Limits::infinity();
+  if (at.json() == "NaN") return Limits::quiet_NaN();
+  return at.real();
+}
 
 /// NotSupported for the one element type that ExecuTorch lacks (Float8_e8m0fnu), InvalidProgram
 /// for a number without meaning.
@@ -78,7 +88,7 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
 [[nodiscard]] inline Result<tenon_dl_device> read_device(const JsonAt& at) {
   TENON_TRY(const std::string type, at.text("type"));
   std::int64_t index = 0;
-  if (const auto found = at.find("index")) {
+  if (const auto found = at.find_set("index")) {
     TENON_TRY(index, found->integer());
     if (index < 0 || index > 1024) return found->wrong("is ", index, ", expected 0 to 1024");
   }

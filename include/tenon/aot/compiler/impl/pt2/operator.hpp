@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
@@ -108,8 +108,8 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
 
 /// The innermost module of "key,path,type;key,path,type"; empty when it is unknown.
 [[nodiscard]] inline std::string module_path(const JsonAt& node) {
-  const auto metadata = node.find("metadata");
-  const auto stack_at = metadata ? metadata->find("nn_module_stack") : std::nullopt;
+  const auto metadata = node.find_set("metadata");
+  const auto stack_at = metadata ? metadata->find_set("nn_module_stack") : std::nullopt;
   if (!stack_at) return {};
   const auto stack = stack_at->text();
   if (!stack.ok()) return {};

@@ -10,9 +10,9 @@
 
 #include "tenon/aot/compiler/impl/pt2/archive.hpp"
 #include "tenon/aot/compiler/impl/pt2/graph.hpp"
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
 #include "tenon/aot/compiler/impl/pt2/weights.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/shortened.hpp"
 
@@ -47,7 +47,7 @@ namespace detail {
     }
     TENON_TRY(const nlohmann::json json, read_json(archive, entry));
     TENON_TRY(Pt2Weights weights, Pt2Weights::open(archive, model, copies));
-    const JsonAt root(json, "");
+    const JsonAt root(json, "", Error::InvalidProgram);
     Pt2GraphReader reader(root, method, weights);
     auto program = reader.read();
     if (!program.ok()) {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
 #include "tenon/aot/compiler/impl/pt2/layout.hpp"
 #include "tenon/aot/compiler/impl/pt2/numbers.hpp"
 #include "tenon/aot/compiler/pt2/sym_expression.hpp"
 #include "tenon/aot/compiler/pt2/sym_range.hpp"
 #include "tenon/aot/edge_description.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
@@ -30,24 +30,25 @@ struct Pt2Symbols {
   /// `range_constraints`: {"s77": {"min_val": 1, "max_val": 16}}, null means no bound.
   [[nodiscard]] static Result<Pt2Symbols> read(const JsonAt& constraints) {
     Pt2Symbols out;
-    TENON_RETURN_IF_ERROR(constraints.check_object());
-    for (const auto& [name, value] : constraints.json().items()) {
-      TENON_TRY(const JsonAt at, constraints.member(name));
+    const auto read_range = [&](const std::string& name, const JsonAt& at) -> Status {
+      TENON_RETURN_IF_ERROR(at.check_object());
       SymRange range;
-      if (const auto min = at.find("min_val")) {
+      if (const auto min = at.find_set("min_val")) {
         TENON_TRY(range.min, min->integer());
       }
-      if (const auto max = at.find("max_val")) {
+      if (const auto max = at.find_set("max_val")) {
         TENON_TRY(range.max, max->integer());
       }
       if (range.min > range.max) return at.wrong("is empty: ", range.min, " to ", range.max);
       out.ranges.emplace(name, range);
       // A range of an expression is not an example of its symbols.
-      if (name.find_first_of(" */%(") != std::string::npos) continue;
+      if (name.find_first_of(" */%(") != std::string::npos) return ok();
       constexpr std::int64_t smallest_with_strides = 2;
       const std::int64_t example = std::min(std::max(range.min, smallest_with_strides), range.max);
       out.examples.emplace(name, SymRange::only(example));
-    }
+      return ok();
+    };
+    TENON_RETURN_IF_ERROR(constraints.each_member(read_range));
     return out;
   }
 };
@@ -113,12 +114,7 @@ struct Pt2Tensor {
   if (at.size() > max_rank) {
     return at.wrong("has ", at.size(), " entries, expected a rank of at most ", max_rank);
   }
-  std::vector<Pt2Int> out;
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    TENON_TRY(Pt2Int item, read_sym_int(at[i], symbols));
-    out.push_back(std::move(item));
-  }
-  return out;
+  return at.list<Pt2Int>([&](const JsonAt& one) { return read_sym_int(one, symbols); });
 }
 
 /// errors: InvalidProgram; NotSupported for sparse tensors, and for element types and devices that

@@ -15,18 +15,17 @@
 #include <vector>
 
 #include "tenon/aot/compiler/impl/pt2/archive.hpp"
-#include "tenon/aot/compiler/impl/pt2/json_at.hpp"
 #include "tenon/aot/compiler/impl/pt2/layout.hpp"
 #include "tenon/aot/compiler/impl/pt2/tensor.hpp"
 #include "tenon/aot/edge_description.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
-#include "tenon/host/impl/registry/json_reader.hpp"
 
 namespace tenon::inline TENON_RELEASE::aot::detail {
 
@@ -41,10 +40,8 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
                                                       const std::string& entry) {
   TENON_TRY(const SharedBytes bytes, archive.read_json(entry));
   const std::string name = concat(archive.path(), ": ", entry_text(entry));
-  auto json =
-      host::detail::JsonReader(name).parse_object(as_text(bytes.bytes()), archive.limits().json);
-  if (!json.ok()) return error(Error::InvalidProgram, json.text());
-  return json;
+  return parse_json_object(as_text(bytes.bytes()), name, Error::InvalidProgram,
+                           archive.limits().json);
 }
 
 /// Bytes that copies of weights may still have.
@@ -178,9 +175,10 @@ class Pt2Weights {
                                                       std::string_view directory,
                                                       const Config& config,
                                                       const Pt2Symbols& symbols) {
-    TENON_TRY(const JsonAt table, JsonAt(*config.json, "").member("config"));
+    const JsonAt root(*config.json, "", Error::InvalidProgram);
+    TENON_TRY(const JsonAt table, root.member("config"));
     TENON_RETURN_IF_ERROR(table.check_object());
-    const auto at = table.find(fqn);
+    const auto at = table.find_set(fqn);
     if (!at) return std::optional<Pt2Weight>();
     TENON_TRY(const JsonAt pickled_at, at->member("use_pickle"));
     TENON_TRY(const bool pickled, pickled_at.boolean());

@@ -148,7 +148,7 @@ class VariantJudge {
     for (flatbuffers::uoffset_t i = 0; i < plan.delegates()->size(); ++i) {
       const schema::BackendDelegate& delegate = *plan.delegates()->Get(i);
       TENON_TRY(const LoadedBackend* const backend, open(delegate.id()->string_view()));
-      const std::vector<tenon_option> given = options_for(backend->id());
+      const auto given = runtime_specs_of(options_.backend_options, backend->id());
       auto checked = check_blob(*backend, *program_, method.c_str(), delegate, data_.get(),
                                 options_.registry, given);
       if (!checked.ok()) return std::move(checked).status();
@@ -156,16 +156,6 @@ class VariantJudge {
           take(*std::move(checked), concat("delegate ", i, " (", backend->id()), out));
     }
     return ok();
-  }
-
-  /// The options of the load for one backend.
-  [[nodiscard]] std::vector<tenon_option> options_for(std::string_view id) const {
-    std::vector<tenon_option> out;
-    for (const BackendOption& option : options_.backend_options) {
-      if (option.backend_id != id) continue;
-      out.push_back(write_option(option.key.c_str(), option.value));
-    }
-    return out;
   }
 
   /// One more delegate's verdict. `name` lacks its parenthesis.

@@ -5,13 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "tenon/core/concat.hpp"
+#include "tenon/core/memory_file.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
@@ -19,17 +17,9 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 
 /// A name by which the dynamic loader opens the very file behind `descriptor`, or an empty one
 /// where the system has no /proc.
-///
-/// The number of the process and not "self", so that a debugger can open it too. glibc compares
-/// names of what is loaded before it opens anything, and a descriptor's number may come back while
-/// an older library cannot be unloaded; so every name is spelt in its own way, the bits of a
-/// counter written as "/" and "/.".
 inline std::string descriptor_name(const OpenedFile& file) {
 #if defined(__linux__)
-  static std::atomic<std::uint64_t> counter = 1;
-  std::string name = concat("/proc/", static_cast<std::int64_t>(::getpid()));
-  for (std::uint64_t bits = counter++; bits != 0; bits >>= 1) name += (bits & 1) != 0 ? "/." : "/";
-  name += concat("/fd/", file.descriptor.get());
+  std::string name = path_of_descriptor(file.descriptor.get());
   struct stat status{};
   if (::stat(name.c_str(), &status) == 0 && platform::identity_of(status) == file.identity)
     return name;

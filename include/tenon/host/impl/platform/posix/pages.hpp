@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/core/memory_file.hpp"
 #include "tenon/host/impl/platform/page_access.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
@@ -41,28 +42,12 @@ namespace tenon::inline TENON_RELEASE::host::platform {
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
-#if defined(__linux__)
-/// A file in memory of `size` bytes, sealed against other sizes, for the maps of several processes.
-/// Invalid, with `errno` set, when the system refuses.
-[[nodiscard]] inline FileDescriptor memory_file(const char* name, std::size_t size) noexcept {
-  FileDescriptor out(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (out.valid() && ::ftruncate(out.get(), static_cast<off_t>(size)) == 0 &&
-      ::fcntl(out.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
-    return out;
-  }
-  const int reason = errno;
-  out = FileDescriptor();
-  errno = reason;
-  return out;
-}
-#endif
-
 /// The same as `take_pages` of a file in memory, which another process can map as well; it takes no
 /// more seals. Null also where the system has none.
 [[nodiscard]] inline void* take_shared_pages(std::size_t size, FileDescriptor& file) noexcept {
 #if defined(__linux__)
-  FileDescriptor made = memory_file("tenon-pages", size);
-  if (!made.valid() || ::fcntl(made.get(), F_ADD_SEALS, F_SEAL_SEAL) != 0) return nullptr;
+  FileDescriptor made(make_memory_file("tenon-pages", size, size_seals | F_SEAL_SEAL));
+  if (!made.valid()) return nullptr;
   void* const pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, made.get(), 0);
   if (pages == MAP_FAILED) return nullptr;
   file = std::move(made);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,10 +15,10 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/core/memory_file.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/platform/posix/library_handle.hpp"
 #include "tenon/host/platform/opened_file.hpp"
-#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::inline TENON_RELEASE::host::detail {
 
@@ -27,41 +26,16 @@ namespace tenon::inline TENON_RELEASE::host::detail {
 
 inline constexpr bool has_sealed_copies = true;
 
-inline int open_memory() noexcept {
-  const char* const name = "tenon-plugin";  // Visible only in /proc/PID/maps.
-#if defined(MFD_EXEC)
-  // Required on systems where memory files are not executable by default.
-  const int executable = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-  if (executable >= 0 || errno != EINVAL) return executable;
-#endif
-  return ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
+inline constexpr const char* name_of_copies = "tenon-plugin";
 
-/// Appends `size` bytes. Returns whether it could.
-inline bool write_all(int descriptor, const std::byte* data, std::size_t size) noexcept {
-  while (size != 0) {
-    const ::ssize_t done = ::write(descriptor, data, size);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return false;
-    data += done;
-    size -= static_cast<std::size_t>(done);
-  }
-  return true;
-}
-
-/// Seals what was written to `memory`, a file of `open_memory`: what is read from it then is what
-/// is loaded from it. The result has the path and the trust of `like`. `purpose` ends the texts of
-/// failures.
+/// A sealed file in memory, with the path and the trust of what it is made of.
 ///
 /// errors: AccessFailed when the system refuses; NotSupported without /proc, by which it is loaded.
-inline Result<OpenedFile> seal(FileDescriptor memory, const std::filesystem::path& path,
-                               Trust trust, std::string_view purpose) {
+inline Result<OpenedFile> opened_copy(FileDescriptor memory, const std::filesystem::path& path,
+                                      Trust trust) {
   struct stat status{};
-  if (::fcntl(memory.get(), F_ADD_SEALS,
-              F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-      ::fstat(memory.get(), &status) != 0) {
-    return error(Error::AccessFailed, path.native(), ": a copy in memory cannot be sealed ",
-                 purpose, ": ", std::strerror(errno));
+  if (::fstat(memory.get(), &status) != 0) {
+    return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
   }
   OpenedFile out{std::move(memory), path, platform::identity_of(status), trust};
   if (!descriptor_name(out).empty()) return out;
@@ -69,18 +43,16 @@ inline Result<OpenedFile> seal(FileDescriptor memory, const std::filesystem::pat
                ": a copy in memory is loaded through /proc, which is not mounted");
 }
 
-/// A file in memory that is made of `bytes` and sealed.
+/// A file in memory that is made of `bytes` and sealed. `purpose` ends the texts of failures.
 ///
-/// errors: those of `seal`.
+/// errors: those of `opened_copy`.
 inline Result<OpenedFile> sealed_file(std::span<const std::byte> bytes,
                                       const std::filesystem::path& path, Trust trust,
                                       std::string_view purpose) {
-  FileDescriptor memory(open_memory());
-  if (!memory.valid() || !write_all(memory.get(), bytes.data(), bytes.size())) {
-    return error(Error::AccessFailed, path.native(), ": a copy in memory cannot be written ",
-                 purpose, ": ", std::strerror(errno));
-  }
-  return seal(std::move(memory), path, trust, purpose);
+  FileDescriptor memory(make_sealed_file(name_of_copies, {&bytes, 1}, MemoryFileUse::code));
+  if (memory.valid()) return opened_copy(std::move(memory), path, trust);
+  return error(Error::AccessFailed, path.native(), ": a copy in memory cannot be written ", purpose,
+               ": ", std::strerror(errno));
 }
 
 /// A copy of `file` in memory, sealed before this returns. A caller that checks the copy passes its
@@ -88,13 +60,13 @@ inline Result<OpenedFile> sealed_file(std::span<const std::byte> bytes,
 /// `purpose` ends the texts of failures.
 ///
 /// errors: AccessFailed when the file cannot be read; InvalidState when it has another size than
-/// when it was opened; those of `seal`.
+/// when it was opened; those of `opened_copy`.
 inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view purpose) {
   const auto failed = [&](const char* what) {
     return error(Error::AccessFailed, file.path.native(), ": ", std::string_view(what), " ",
                  purpose, ": ", std::strerror(errno));
   };
-  FileDescriptor copy(open_memory());
+  FileDescriptor copy(make_memory_file(name_of_copies, 0, 0, MemoryFileUse::code));
   if (!copy.valid()) return failed("a copy in memory cannot be made");
   constexpr std::size_t piece = 256 * 1024;
   const std::unique_ptr<std::byte[]> buffer(new std::byte[piece]);
@@ -105,7 +77,7 @@ inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view p
     if (size < 0) return failed("cannot be read");
     // One that grows without end is not copied without end.
     if (size == 0 || offset > file.identity.size) break;
-    if (!write_all(copy.get(), buffer.get(), static_cast<std::size_t>(size))) {
+    if (!write_all(copy.get(), {buffer.get(), static_cast<std::size_t>(size)}, offset)) {
       return failed("a copy in memory cannot be written");
     }
     offset += static_cast<std::uint64_t>(size);
@@ -116,7 +88,8 @@ inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view p
                  " bytes when it was opened; replace plugins by renaming a new "
                  "file");
   }
-  return seal(std::move(copy), file.path, file.trust, purpose);
+  if (!add_seals(copy.get(), content_seals)) return failed("a copy in memory cannot be sealed");
+  return opened_copy(std::move(copy), file.path, file.trust);
 }
 
 /// The same copy again, with a descriptor of its own.
@@ -127,20 +100,6 @@ inline Result<OpenedFile> same_copy(const OpenedFile& copy) {
   }
   return OpenedFile{FileDescriptor(descriptor), copy.path, copy.identity, copy.trust};
 }
-
-#else
-
-inline constexpr bool has_sealed_copies = false;
-
-/// Never called.
-inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view) {
-  return error(Error::NotSupported, path_text(file.path), ": this system has no sealed files");
-}
-inline Result<OpenedFile> sealed_file(std::span<const std::byte>, const std::filesystem::path& path,
-                                      Trust, std::string_view) {
-  return error(Error::NotSupported, path_text(path), ": this system has no sealed files");
-}
-inline Result<OpenedFile> same_copy(const OpenedFile& copy) { return sealed_copy(copy, {}); }
 
 #endif
 

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-
-namespace tenon::inspect {
-
-/// The body of `main`: returns the exit code.
-int run_program(int argc, char** argv);
-
-}  // namespace tenon::inspect
