@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
 #include <functional>
 #include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -283,8 +283,13 @@ tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Progra
 /// An application's own loop, on one thread.
 struct EventLoop {
   void post(std::function<void()> task) {
+    std::list<std::function<void()>> one;
+    one.push_back(std::move(task));
+    post_all(one);
+  }
+  void post_all(std::list<std::function<void()>>& more) noexcept {
     const std::lock_guard lock(mutex);
-    tasks.push_back(std::move(task));
+    tasks.splice(tasks.end(), more);
     changed.notify_one();
   }
   void run_one() {
@@ -298,7 +303,7 @@ struct EventLoop {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void()>> tasks;
+  std::list<std::function<void()>> tasks;
 };
 
 tenon::host::Executor executor_of(EventLoop& loop) {
@@ -309,7 +314,9 @@ tenon::host::Executor executor_of(EventLoop& loop) {
     return tenon::ok();
   };
   const auto park = [&loop](Executor::Task task) -> tenon::Result<Executor::Wake> {
-    return Executor::Wake([&loop, task = std::move(task)] { loop.post(task); });
+    // Its place in the loop's list is made here, so that waking cannot fail.
+    const auto place = std::make_shared<std::list<Executor::Task>>(1, std::move(task));
+    return Executor::Wake([&loop, place] { loop.post_all(*place); });
   };
   return Executor(run, park);
   // [executor]

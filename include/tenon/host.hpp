@@ -25,7 +25,7 @@
 #include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Defined by <tenon/host/implementation.hpp>, and so by the library tenon-host. A linker that does
 /// not find it, or finds two, says with its name what to do.
@@ -36,4 +36,4 @@ namespace detail {
     &include_tenon_host_implementation_hpp_in_exactly_one_source;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -19,8 +19,7 @@
 #include "collection.hpp"
 #include "work.hpp"
 
-namespace tenon::test {
-namespace {
+namespace tenon::test { namespace {
 
 struct Measurement {
   std::size_t count = 0;
@@ -140,8 +139,7 @@ int table(const std::vector<std::size_t>& sizes) {
   return 0;
 }
 
-}  // namespace
-}  // namespace tenon::test
+}}  // namespace tenon::test
 
 int main(int argc, char** argv) {
   std::vector<std::size_t> sizes;

@@ -201,7 +201,8 @@ MAX_KIT_HEADERS = 12
 GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
 # Says the name of the release. The schemas' classes are generated, and declared beside them.
 RELEASE = "abi/version.h"
-OF_NO_RELEASE = re.compile(r"^ *namespace tenon\b(?!::inline TENON_RELEASE\b|::\w*schema\b).*$", re.M)
+RELEASED = "namespace tenon { inline namespace TENON_RELEASE {"
+OF_NO_RELEASE = re.compile(r"^ *namespace tenon\b(?! \{ inline namespace TENON_RELEASE \{|::\w*schema\b).*$", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re.M)
 
 
@@ -288,7 +289,7 @@ def check_release(sources, reached):
     for header, path in sources:
         text = path.read_text()
         for match in OF_NO_RELEASE.finditer(text):
-            problems.append(f"{header}: `{match[0].strip()}`, expected tenon::inline TENON_RELEASE")
+            problems.append(f"{header}: `{match[0].strip()}`, expected {RELEASED}")
         if "TENON_RELEASE" not in text or header == RELEASE:
             continue
         before = text[: text.index("TENON_RELEASE")]

@@ -4,7 +4,8 @@
 * The boundary (include/tenon/abi): a function pointer that differs from what abi/tenon.h says of all has brackets in its
   closed vocabulary.
 * Every source: the licence comes first, no file and no directory grows beyond what a reader takes
-  in, nothing is left for later, and rules that are referred to exist.
+  in, nothing is left for later, and rules that are referred to exist. A namespace of the release is in the form that ctags
+  reads.
 * CHANGELOG.md: each item is a whole sentence.
 
 The rules themselves, and which tests name them, are checked by tests/conformance/rules.
@@ -24,12 +25,15 @@ MAX_FILES = 25
 # With more files: one for each case, or data.
 LARGE_FOLDERS = ("tests/conformance/cases", "tests/conformance/zoo", "tests/fixtures")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".mm", ".py", ".fbs", ".sh"}
+NAMES = ("meson.build", "tenon-plugin.map", ".cpp.in")
 FOLDERS = ["include", "examples", "tests", "templates", "reference_backends", "docs"]
 ROOT_SCRIPTS = ["CMakeLists.txt", "meson.build", "dev", ".ci/run"]
 
 RULE = re.compile(r"TN-[A-Z]{3}-[0-9]+")
 # Split, so that this file does not contain what it looks for.
 UNFINISHED = re.compile(r"\bTO" r"DO\b|\bFIX" r"ME\b|\bXX" r"X\b|\bfor " r"now\b", re.I)
+# ctags finds no function behind it.
+UNREAD_NAMESPACE = re.compile(r"\bnamespace tenon::" r"inline\b")
 
 # Threads, ownership, errors; what is said of all functions is left out.
 BRACKETS = re.compile(
@@ -75,7 +79,7 @@ def check_function_pointers(path, lines):
 def sources(root):
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in SUFFIXES or path.name in ("meson.build", "tenon-plugin.map"):
+            if path.suffix in SUFFIXES or path.name.endswith(NAMES):
                 if path.is_file() and "__pycache__" not in path.parts:
                     yield path
     yield from (root / name for name in ROOT_SCRIPTS)
@@ -85,6 +89,8 @@ def check_lines(name, lines, rules):
     for number, line in enumerate(lines, 1):
         if UNFINISHED.search(line):
             complain(name, number, f"unfinished: {line.strip()}")
+        if UNREAD_NAMESPACE.search(line):
+            complain(name, number, "expected `namespace tenon { inline namespace TENON_RELEASE {`, which ctags reads")
         for rule in RULE.findall(line):
             if rule not in rules:
                 complain(name, number, f"{rule} is no rule of the boundary")

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// When a tool writes colours, as `--color` says.
 enum class ColorWhen { automatic, always, never };
@@ -63,4 +63,4 @@ inline void add_color_option(CLI::App& app, ColorWhen& when) {
       ->type_name("WHEN");
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

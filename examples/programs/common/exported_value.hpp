@@ -7,7 +7,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/host/method/inputs.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The exported value of an input that is not a tensor; it can only be confirmed.
 [[nodiscard]] inline host::InputScalar exported_value(const tenon_value& value) {
@@ -24,4 +24,4 @@ namespace tenon::inline TENON_RELEASE {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

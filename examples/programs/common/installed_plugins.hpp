@@ -14,7 +14,7 @@
 #include "tenon/host/plugindir.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The directory of installed plugins for a program of Tenon: that of the prefix that the program
 /// is in, wherever the prefix was moved to; otherwise that of host/registry/discovery.hpp. A
@@ -39,4 +39,4 @@ namespace tenon::inline TENON_RELEASE {
 #endif
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

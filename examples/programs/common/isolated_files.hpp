@@ -13,7 +13,7 @@
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The file `name` of those that isolate plugins, `what` in messages, of the build tree or the
 /// prefix that this program is in. errors: NotFound, which names the paths; NotSupported on other
@@ -56,4 +56,4 @@ namespace tenon::inline TENON_RELEASE {
   return is_set ? host::environment_isolation(worker_program()) : nullptr;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

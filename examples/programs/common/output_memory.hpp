@@ -9,7 +9,7 @@
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/method.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Gives each output that the program plans no memory for the bytes that `allocate(nbytes)` returns
 /// as a std::byte*, which must stay valid while the method may run. Fails with the host's limit
@@ -38,4 +38,4 @@ template <class Allocate>
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tool.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Adds what all programs have: a text at the end of the help, `--help` and `--version`. Called
 /// before the program's own options are added, which come behind these in the help.
@@ -61,4 +61,4 @@ inline void add_list(CLI::App& app, const char* name, std::vector<std::string>& 
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

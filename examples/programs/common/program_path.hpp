@@ -8,7 +8,7 @@
 #include "tenon/host/platform/windows/api.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The file of this program; empty where the system does not report it.
 [[nodiscard]] inline std::filesystem::path program_path() {
@@ -22,4 +22,4 @@ namespace tenon::inline TENON_RELEASE {
 #endif
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

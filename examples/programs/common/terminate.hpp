@@ -20,8 +20,7 @@
 /// `tool::main` ends it, with a text and `execute_failed`. That is so before `main` (CLI11 has
 /// objects that take memory in each file that includes it) and in destructors (nlohmann's JSON
 /// values take memory to be destroyed).
-namespace tenon::tool {
-namespace {
+namespace tenon::tool { namespace {
 
 std::terminate_handler default_terminate = nullptr;
 
@@ -59,5 +58,4 @@ std::terminate_handler default_terminate = nullptr;
   default_terminate = std::set_terminate(&terminate);
 }
 
-}  // namespace
-}  // namespace tenon::tool
+}}  // namespace tenon::tool

@@ -21,7 +21,7 @@
 #include "windows_main.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The result of `--help` and `--version`: a text to print, and nothing else to do.
 struct PrintAndExit {
@@ -35,7 +35,7 @@ struct PrintAndExit {
   return host::printable(text, text.size());
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE
 
 /// The `main` that all programs share: parse, run, print, catch.
 namespace tenon::tool {

@@ -11,8 +11,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::cache {
-namespace {
+namespace tenon::cache { namespace {
 
 Result<Report> make_report(const Arguments& arguments) {
   Report out;
@@ -49,8 +48,7 @@ tool::Outcome run(const Arguments& arguments) {
   return outcome;
 }
 
-}  // namespace
-}  // namespace tenon::cache
+}}  // namespace tenon::cache
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-cache", argc, argv, &tenon::cache::parse_arguments,

@@ -7,8 +7,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::compile {
-namespace {
+namespace tenon::compile { namespace {
 
 tool::Outcome run(const Arguments& arguments) {
   Report report = compile(arguments, host::discovery({.installed = installed_plugins()}));
@@ -16,8 +15,7 @@ tool::Outcome run(const Arguments& arguments) {
   return {report.code, std::move(text), std::move(report.failure), std::move(report.warnings)};
 }
 
-}  // namespace
-}  // namespace tenon::compile
+}}  // namespace tenon::compile
 
 int main(int argc, char** argv) {
   tenon::compile::name_plugins_that_crash();

@@ -15,10 +15,10 @@
 #include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 class BackendRegistry;
 class Program;
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host
 
 namespace tenon::compile {
 

@@ -7,8 +7,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::doctor {
-namespace {
+namespace tenon::doctor { namespace {
 
 tool::Outcome run(const Arguments& arguments) {
   Diagnosis diagnosis = diagnose(arguments, host::discovery({.installed = installed_plugins()}));
@@ -17,8 +16,7 @@ tool::Outcome run(const Arguments& arguments) {
   return {diagnosis.code, std::move(text), std::move(diagnosis.failure)};
 }
 
-}  // namespace
-}  // namespace tenon::doctor
+}}  // namespace tenon::doctor
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-doctor", argc, argv, &tenon::doctor::parse_arguments,

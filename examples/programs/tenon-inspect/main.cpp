@@ -6,8 +6,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::inspect {
-namespace {
+namespace tenon::inspect { namespace {
 
 /// The first failure of a report.
 Status first_failure(Report& report) {
@@ -52,8 +51,7 @@ tool::Outcome run(const Arguments& arguments) {
   return {report.code, std::move(text), first_failure(report)};
 }
 
-}  // namespace
-}  // namespace tenon::inspect
+}}  // namespace tenon::inspect
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-inspect", argc, argv, &tenon::inspect::parse_arguments,

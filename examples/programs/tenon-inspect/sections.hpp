@@ -9,7 +9,7 @@
 #include "tenon/core/concat.hpp"
 #include "tool.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Text of titles with indented lines under them. All of it passes through `printable`, as it comes
 /// from files and plugins.
@@ -36,4 +36,4 @@ class Sections {
   bool color_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

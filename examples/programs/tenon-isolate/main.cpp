@@ -19,8 +19,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::isolate {
-namespace {
+namespace tenon::isolate { namespace {
 
 namespace fs = std::filesystem;
 using tool::ExitCode;
@@ -107,8 +106,7 @@ tool::Outcome run(const Arguments& arguments) {
 #endif
 }
 
-}  // namespace
-}  // namespace tenon::isolate
+}}  // namespace tenon::isolate
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-isolate", argc, argv, &tenon::isolate::parse_arguments,

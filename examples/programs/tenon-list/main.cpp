@@ -13,8 +13,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::list {
-namespace {
+namespace tenon::list { namespace {
 
 tool::Outcome run(const Arguments& arguments) {
   auto policy = host::SignaturePolicy::from_environment();
@@ -30,8 +29,7 @@ tool::Outcome run(const Arguments& arguments) {
                                       .color = use_color(arguments.color)})};
 }
 
-}  // namespace
-}  // namespace tenon::list
+}}  // namespace tenon::list
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-list", argc, argv, &tenon::list::parse_arguments,

@@ -18,8 +18,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::make_new {
-namespace {
+namespace tenon::make_new { namespace {
 
 namespace fs = std::filesystem;
 using tool::ExitCode;
@@ -68,8 +67,7 @@ tool::Outcome run(const Arguments& arguments) {
   return tool::Outcome::failed(code, std::move(text).status());
 }
 
-}  // namespace
-}  // namespace tenon::make_new
+}}  // namespace tenon::make_new
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-new", argc, argv, &tenon::make_new::parse_arguments,

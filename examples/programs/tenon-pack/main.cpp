@@ -6,8 +6,7 @@
 #include "terminate.hpp"
 #include "tool.hpp"
 
-namespace tenon::pack {
-namespace {
+namespace tenon::pack { namespace {
 
 tool::Outcome run(const Arguments& arguments) {
   Report report = pack(arguments);
@@ -15,8 +14,7 @@ tool::Outcome run(const Arguments& arguments) {
   return {report.code, std::move(text), std::move(report.failure), {}};
 }
 
-}  // namespace
-}  // namespace tenon::pack
+}}  // namespace tenon::pack
 
 int main(int argc, char** argv) {
   return tenon::tool::main("tenon-pack", argc, argv, &tenon::pack::parse_arguments,

@@ -13,7 +13,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Partitions, their compile specs, and what was made of them, by method, in the order in which
 /// they are called.
@@ -115,4 +115,4 @@ consteval bool check_functions() {
 
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -11,7 +11,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Mixin: the ahead-of-time half of a backend (ExecuTorch: exir/backend/backend_details.py). The
 /// author of `class Acme final : public Backend<Acme>, public aot::BackendDetails<Acme>` adds
@@ -96,12 +96,12 @@ class BackendDetails {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 template <>
 struct MixinOf<tenon_preprocess_v1> : Mixin<aot::BackendDetails, aot::detail::PreprocessExtension> {
 };
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

@@ -14,7 +14,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A compile spec that owns its bytes. The backend's `init` gets them unchanged.
 struct CompileSpecData {
@@ -73,4 +73,4 @@ template <class Set>
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

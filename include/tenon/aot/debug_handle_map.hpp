@@ -11,7 +11,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Debug handles (EdgeNode::debug_handle) that each of the delegate's own events represents
 /// (ExecuTorch: `debug_handle_map` of PreprocessResult). Events are named by number or by text, as
@@ -140,4 +140,4 @@ class DebugHandleMap {
   mutable bool is_sorted_ = true;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -10,7 +10,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Element type and shape of a dense tensor, as `.pte` and `.ptd` files state them (ExecuTorch:
 /// exir/tensor_layout.py).
@@ -95,4 +95,4 @@ struct DenseLayout {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

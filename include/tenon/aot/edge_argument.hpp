@@ -11,7 +11,7 @@
 #include "tenon/aot/edge_value.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 // gcc 12 takes an enumerator of a scoped enumeration for a shadow of a type of the same name that
 // an earlier header declared (program_data.hpp).
@@ -162,4 +162,4 @@ class EdgeArgument {
   const tenon_edge_argument* argument_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -20,7 +20,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A node of a program as a compiler reads it: its arguments by the names of the operator's schema,
 /// each as the type that the operator is compiled with.
@@ -236,4 +236,4 @@ class EdgeCall {
   EdgeNode node_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

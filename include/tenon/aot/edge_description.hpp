@@ -11,7 +11,7 @@
 #include "tenon/aot/edge_value.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Shape and element type of a tensor in an edge program.
 struct EdgeTensor {
@@ -56,4 +56,4 @@ using EdgeArgumentValue =
                  std::string, std::vector<bool>, EdgeInts, std::vector<double>, EdgeEnumerator,
                  tenon_dl_device>;
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -12,7 +12,7 @@
 #include "tenon/aot/edge_value.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// One call of an operator. Refers to the program and costs one pointer.
 class EdgeNode {
@@ -117,4 +117,4 @@ class EdgeProgram {
   const tenon_edge_program* program_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

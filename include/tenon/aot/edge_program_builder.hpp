@@ -23,7 +23,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Builds an edge program: by hand in tests, from an archive in a tool. The
 /// first mistake is returned by `build`. Not thread-safe.
@@ -367,4 +367,4 @@ inline tenon_edge_argument EdgeProgramBuilder::write_argument(std::string_view n
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

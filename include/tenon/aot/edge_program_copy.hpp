@@ -16,7 +16,7 @@
 #include "tenon/aot/edge_program.hpp"
 
 /// Copies of the structs that describe a program. The elements of weights are left to the store.
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The part of a description that the next pieces of a copy belong to.
 enum class ProgramPart : std::uint8_t { method, value, node, inputs, outputs };
@@ -142,9 +142,9 @@ class ProgramCopier {
   Store& store_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A copy of a program that a backend may edit before it compiles it: the program that `preprocess`
 /// gets is read-only. (ExecuTorch: BackendDetails.copy_exported_program_for_preprocess, whose
@@ -247,4 +247,4 @@ class EdgeProgramCopy {
   std::unique_ptr<tenon_edge_program> program_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -10,7 +10,7 @@
 
 #include "tenon/aot/edge_program.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The producer and the readers of each value of a program. Made in time linear in the program; it
 /// keeps no reference to it. Reading from several threads is safe.
@@ -91,4 +91,4 @@ class EdgeUses {
   std::vector<std::uint8_t> is_live_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

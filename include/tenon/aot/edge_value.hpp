@@ -12,7 +12,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Number of a value in its program. `no_value` means None.
 using ValueId = std::uint32_t;
@@ -122,4 +122,4 @@ class EdgeValue {
   const tenon_edge_value* value_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

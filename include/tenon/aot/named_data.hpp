@@ -10,7 +10,7 @@
 #include "tenon/aot/dense_layout.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The place of the data of a key, its alignment and its layout (ExecuTorch:
 /// exir/_serialize/data_serializer.py).
@@ -55,4 +55,4 @@ struct NamedDataStoreOutput {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -18,7 +18,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Options of data that is added to a NamedDataStore.
 struct NamedDataOptions {
@@ -276,4 +276,4 @@ class NamedDataStore {
   std::map<std::string, Slot, std::less<>> places_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

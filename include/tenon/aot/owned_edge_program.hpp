@@ -14,7 +14,7 @@
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// An edge program and all that it refers to. Views stay valid when it is moved.
 class OwnedEdgeProgram {
@@ -77,4 +77,4 @@ class OwnedEdgeProgram {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

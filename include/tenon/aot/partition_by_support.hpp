@@ -16,7 +16,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 struct PartitionOptions {
   /// Tags are this and a number, in the order in which the partitions may run: "tag0", "tag1".
@@ -329,4 +329,4 @@ template <class Keeps>
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -12,7 +12,7 @@
 #include "tenon/aot/compile_spec_data.hpp"
 #include "tenon/aot/edge_value.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The backend and the compile specs of a partition (ExecuTorch: exir/backend/partitioner.py,
 /// DelegationSpec).
@@ -50,4 +50,4 @@ struct PartitionResult {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

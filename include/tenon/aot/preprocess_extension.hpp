@@ -19,7 +19,7 @@
 
 /// The boundary of the ahead-of-time half. Results of an author's functions are sent to the
 /// tool piece by piece, so that neither side frees memory that the other allocated.
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// A failure of the tool's sink. The tool knows its own reason; this one is for a tool that does
 /// not.
@@ -290,4 +290,4 @@ struct PreprocessExtension {
                                                 ops_to_not_decompose_or_null(), &preprocess};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

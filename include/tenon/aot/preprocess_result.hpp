@@ -7,7 +7,7 @@
 #include "tenon/aot/named_data.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// One partition, compiled by a backend (ExecuTorch: exir/backend/backend_details.py,
 /// PreprocessResult).
@@ -22,4 +22,4 @@ struct PreprocessResult {
   std::string delegate_info = {};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

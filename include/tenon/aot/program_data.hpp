@@ -27,7 +27,7 @@
 ///
 /// Indices: a ValueIndex counts MethodData::values of the same method from 0; -1 means "none" where
 /// documented. Other indices count the list that is named next to them, from 0.
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 using ValueIndex = std::int32_t;
 
@@ -257,4 +257,4 @@ struct ProgramData {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -10,7 +10,7 @@
 
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Bytes that do not change, and what keeps them alive. Copies share the bytes: weights of many
 /// gigabytes pass from a model to a file without being copied. Any thread may read them.
@@ -52,4 +52,4 @@ class SharedBytes {
   std::shared_ptr<const void> keep_alive_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

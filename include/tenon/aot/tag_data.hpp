@@ -10,7 +10,7 @@
 #include "tenon/aot/edge_uses.hpp"
 #include "tenon/aot/partition_result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// By value: the new content that a call leaves in this buffer or user input; `no_value` for what
 /// no call changes.
@@ -66,4 +66,4 @@ inline void tag_mutated_buffers(const EdgeProgram& program, const EdgeUses& uses
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

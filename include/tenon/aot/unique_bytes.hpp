@@ -12,7 +12,7 @@
 
 #include "tenon/aot/shared_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A list of distinct contents, in the order in which they were first seen.
 ///
@@ -71,4 +71,4 @@ class UniqueBytes {
   std::multimap<std::size_t, std::uint32_t> by_sample_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -36,7 +36,7 @@
 #include "tenon/backend/mixins/sequence.hpp"
 #include "tenon/core/aoti_names.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Mixin: the part that all AOTInductor backends have in common, whatever their device. Not itself
 /// a backend: a backend derives from this and from `Backend`, names its device, and is final
@@ -578,12 +578,12 @@ class AotiBackend {
   std::shared_ptr<DeviceWeightStore> device_store_ = std::make_shared<DeviceWeightStore>();
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 template <>
 struct MixinOf<tenon_aoti_export_v1> : Mixin<aoti::AotiBackend, aoti::detail::AotiExportExtension> {
 };
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

@@ -17,7 +17,7 @@
 #include "tenon/aoti/tensors/size_mask.hpp"
 #include "tenon/aoti/tensors/tensor_pool.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// One model container of a compiled library, with one model in it. All its tensors come from
 /// `pool`, which must outlive it.
@@ -334,4 +334,4 @@ class Container {
   InputSignature signature_{0};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -9,7 +9,7 @@
 #include "tenon/aoti/library/model_library.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A model container inside a compiled library (AOTInductorModelContainerHandle).
 struct ContainerObject;
@@ -109,4 +109,4 @@ struct ContainerApi {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -11,7 +11,7 @@
 #include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Dtypes, sizes and strides of the inputs that a model accepted last, so that the same ones are
 /// not checked again. After `InputSignature(n)` only errors allocate. Threads: one at a time.
@@ -80,4 +80,4 @@ class InputSignature {
   bool was_accepted_ = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -19,7 +19,7 @@
 #include "tenon/aoti/weights/weights.hpp"
 #include "tenon/core/args.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// The weights that an instance is made with. Everything it refers to must outlive the instance.
 struct InstanceWeights {
@@ -496,4 +496,4 @@ class Instance {
   std::vector<ConstantAdoption::State> state_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -8,7 +8,7 @@
 #include "tenon/backend/mixins/options.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Options of `AotiBackend::load`, for one delegate.
 struct LoadOptions {
@@ -47,4 +47,4 @@ template <class Values>
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

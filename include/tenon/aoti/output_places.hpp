@@ -12,7 +12,7 @@
 #include "tenon/aoti/tensors/tensor_pool.hpp"
 #include "tenon/core/args.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Has a model make its outputs in the memory of their arguments, where its device reaches that
 /// (DeviceMemoryApi::reaches), so that they are not copied.
@@ -120,4 +120,4 @@ class OutputPlaces {
   std::vector<std::size_t> owners_;  ///< The output of each.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -13,7 +13,7 @@
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Formats in which ExecuTorch's exporters wrote the processed bytes of an AOTI delegate.
 enum class PayloadGeneration : std::uint32_t {
@@ -96,4 +96,4 @@ inline bool is_valid_key(std::string_view key) noexcept {
   return Payload{PayloadGeneration::two_keys, std::string(library), std::string(weights)};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

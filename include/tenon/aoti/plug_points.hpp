@@ -19,9 +19,7 @@
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
-
-namespace detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti { namespace detail {
 
 // The plug points of `AotiBackend` (docs/aoti/write-an-aoti-backend.md). Each has a
 // diagnostic of its own in `AotiExportExtension::check`.
@@ -156,6 +154,4 @@ struct AotiExportExtension {
       &serves};
 };
 
-}  // namespace detail
-
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}}  // namespace tenon::TENON_RELEASE::aoti::detail

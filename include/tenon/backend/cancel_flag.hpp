@@ -9,7 +9,7 @@
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 template <class Derived>
 class Backend;
@@ -49,4 +49,4 @@ class CancelFlag {
   const std::uint32_t* flag_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

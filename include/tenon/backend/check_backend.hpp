@@ -17,7 +17,7 @@
 #include "tenon/core/result.hpp"
 
 /// Checks backend classes when a plugin is compiled: one mistake is one readable error.
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// Whether new backends may have this id: it needs no quotes in a shell, in globs (TENON_DISABLE),
 /// in BACKEND.KEY=VALUE and in file names. A host reads any other from programs and plugins.
@@ -172,4 +172,4 @@ consteval bool check_backend() {
   return false;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

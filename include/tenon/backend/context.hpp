@@ -16,7 +16,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Memory lent by the host. Single blocks cannot be freed.
 class Allocator {
@@ -187,4 +187,4 @@ class ExecutionContext {
   const tenon_execution_context* context_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

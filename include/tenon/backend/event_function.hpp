@@ -4,7 +4,7 @@
 #include "tenon/abi/extensions/events.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The host's function for an event that is complete; to be called once, on any thread.
 struct EventFunction {
@@ -13,4 +13,4 @@ struct EventFunction {
   void operator()() const noexcept { function(data); }
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

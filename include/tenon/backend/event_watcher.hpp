@@ -20,7 +20,7 @@
 #include "tenon/backend/event_function.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Waits for an event for at most `timeout_ns`: asks `is_complete()`, a `bool` or `Result<bool>`,
 /// in pauses of at most half a millisecond. `wait()` waits without a limit and gives the outcome;
@@ -145,4 +145,4 @@ class EventWatcher {
   std::thread thread_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -9,7 +9,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// Reports a failure to the host: passes its text, returns its number.
 inline tenon_status report(const tenon_host* host, const Status& status) noexcept {
@@ -45,4 +45,4 @@ tenon_status guard(const tenon_host* host, Body&& body) noexcept {
 #endif
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

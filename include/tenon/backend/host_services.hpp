@@ -8,7 +8,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Level of a log line (the order of ExecuTorch's LogLevel).
 enum class LogLevel : std::int32_t {
@@ -56,4 +56,4 @@ class HostServices {
   const tenon_host* host_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

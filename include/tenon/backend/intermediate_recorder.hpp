@@ -14,7 +14,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// A tensor that a delegate can give besides its outputs (`WithIntermediates`).
 struct Intermediate {
@@ -91,4 +91,4 @@ class IntermediateRecorder {
   const tenon_intermediate_sink* sink_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -13,7 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// A kernel of another plugin for an operator that a delegate calls, bound to arguments of the
 /// delegate (host extension "tenon.kernel_lookup/1"). To be a member of a `Delegate`, which it
@@ -123,4 +123,4 @@ class FoundKernel {
   tenon_found_kernel* kernel_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -22,7 +22,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// A range of a memfd in the address space, for a backend that computes on the processor. Systems
 /// other than Linux have none.
@@ -189,4 +189,4 @@ namespace detail {
                "' is not signalled here");
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

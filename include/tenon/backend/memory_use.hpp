@@ -7,7 +7,7 @@
 #include "tenon/abi/memory_use.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Bytes on one device. abi/memory_use.h says which bytes count.
 struct MemoryUse {
@@ -40,4 +40,4 @@ inline void pass_uses(const MemoryUses& uses, tenon_memory_sink sink, void* sink
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

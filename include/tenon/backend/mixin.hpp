@@ -27,7 +27,7 @@
 ///
 /// Its table is described in tenon/core/extensions.hpp. Its header is included by
 /// tenon/backend/mixins.hpp, or by a higher layer.
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// The mixin that makes `Table`. Undefined where its header is not included: no backend there
 /// derives from it.
@@ -117,4 +117,4 @@ inline const tenon_host* host_of(tenon_backend* backend) noexcept {
   return static_cast<const Backend<B>&>(self<B>(backend)).host().raw();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

@@ -12,7 +12,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Bytes from a `NamedDataMap`, released on destruction. Must be destroyed before `destroy`
 /// returns: keep it in the delegate's own struct.
@@ -95,4 +95,4 @@ class NamedDataMap {
   const tenon_named_data_map* map_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -13,7 +13,7 @@
 #include "tenon/backend/text_field.hpp"
 #include "tenon/backend/trampolines.hpp"
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// The exported object: head and records without pointers, then the body. Its type depends only on
 /// the number of backends, so that a backend may live in an anonymous namespace.
@@ -105,7 +105,7 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail
 
 // Version and vendor in `tenon_plugin_head`; define them on the command line.
 #ifndef TENON_PLUGIN_VERSION

@@ -12,7 +12,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 template <class Derived>
 class Backend;
@@ -88,4 +88,4 @@ class Prepared {
   tenon_prepared* prepared_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -18,7 +18,7 @@ namespace __gnu_cxx {
 void __freeres();  // Of libstdc++; no header of it declares the function.
 }
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 [[gnu::destructor]] static void return_memory_of_libstdcxx() { __gnu_cxx::__freeres(); }
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail
 #endif

@@ -6,7 +6,7 @@
 
 #include "tenon/abi/plugin.h"
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// Whether `text` fits a field of `size` bytes with its NUL and has no control characters, as every
 /// text of a record must (TN-BIN-7).
@@ -22,4 +22,4 @@ consteval bool is_valid_name(std::string_view name) {
   return !name.empty() && is_valid_text(name, TENON_ID_SIZE);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

@@ -5,7 +5,7 @@
 #include "tenon/backend/context.hpp"
 #include "tenon/core/application/thread_pool.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 template <class Derived>
 class Backend;
@@ -35,4 +35,4 @@ template <class Derived>
   return table ? ThreadPool(table->get_pool_of_init(&context.raw())) : ThreadPool();
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -18,7 +18,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// The functions of the boundary for one backend class. They do what an author would otherwise
 /// write by hand: check the host, catch exceptions, pass ownership, report errors.
@@ -111,4 +111,4 @@ struct Trampolines {
                                             &get_extension};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

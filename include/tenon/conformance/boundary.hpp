@@ -11,7 +11,7 @@
 #include "tenon/conformance/result.hpp"
 
 /// The proxy between a host and a plugin that judges each call.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 class Boundary;
 class Breadcrumbs;       // Calls across the boundary, for a report of a crash.
@@ -115,4 +115,4 @@ class Boundary {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

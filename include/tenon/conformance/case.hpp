@@ -17,7 +17,7 @@
 
 /// Cases: a program with inputs and expected outputs, and how far an output may be from the
 /// expected one. docs/tools/cases.md describes the format of the directory.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// How far an output may be from the expected one. All limits that are set must hold; with none set
 /// elements must be equal. Whatever the limits, NaN only matches NaN, and an infinity only itself.
@@ -123,4 +123,4 @@ struct Case {
 /// threads: any. errors: those of `read_case`; NotFound when there is no case at all.
 [[nodiscard]] Result<std::vector<Case>> read_cases(const std::filesystem::path& place);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/method.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 class CaseMethod;
 class CaseProgram;
@@ -48,4 +48,4 @@ class CaseRunner {
   std::unique_ptr<CaseMethod> method_;  // Last: it refers to the members above.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

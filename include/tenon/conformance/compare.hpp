@@ -10,7 +10,7 @@
 #include "tenon/host/arrays/array.hpp"
 #include "tenon/host/arrays/compare_arrays.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The result of the comparison of one output.
 struct OutputComparison {
@@ -40,4 +40,4 @@ struct OutputComparison {
                                                       const CaseValue& expected,
                                                       const Tolerances& tolerances);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

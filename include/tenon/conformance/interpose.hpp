@@ -28,7 +28,7 @@
 #define TENON_INTERPOSE 1
 #endif
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 // Counts and decisions of the kit, for the functions below. threads: any. They allocate nothing.
 
@@ -49,7 +49,7 @@ void note_variable(const char* name, const char* value) noexcept;
 /// Notes that this program counts. Returns true.
 bool mark_interposed() noexcept;
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail
 
 #if TENON_INTERPOSE
 
@@ -67,7 +67,7 @@ bool mark_interposed() noexcept;
 #include <cstdlib>
 #include <cstring>
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 inline void* taken(void* block) noexcept {
   if (block) count_taken(block, ::malloc_usable_size(block));
@@ -87,7 +87,7 @@ Function* next(std::atomic<void*>& found, const char* name) noexcept {
 
 inline const bool interposed = mark_interposed();
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail
 
 extern "C" {
 

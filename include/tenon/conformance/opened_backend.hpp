@@ -10,7 +10,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 class LoadedPlugin;  // The library of the plugin, for the suites of the kit.
 
@@ -52,4 +52,4 @@ class OpenedBackend {
 /// Ends the test as `not_applicable` on a machine where the backend says that it cannot work.
 void need_device(Context& kit, const OpenedBackend& opened);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

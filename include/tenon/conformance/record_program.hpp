@@ -10,7 +10,7 @@
 
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// A tensor argument as a program declares it.
 struct RecordedTensor {
@@ -46,4 +46,4 @@ struct RecordedProgram {
 /// The bytes of the `.pte` file of `recorded`.
 [[nodiscard]] std::vector<std::byte> write_program(const RecordedProgram& recorded);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

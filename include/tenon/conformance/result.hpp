@@ -11,7 +11,7 @@
 
 /// The results of a run of the conformance kit, as plain data: written by the process of a test,
 /// read by the runner, and converted to reports.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// How a test of one subject ended.
 enum class Outcome : std::uint8_t {
@@ -143,4 +143,4 @@ struct Report {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -17,7 +17,7 @@
 #include "tenon/core/status.hpp"
 
 /// The author's declarations about a plugin. docs/tools/cases.md describes their file for people.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Tests that are treated in a special way, and why.
 struct Declaration {
@@ -133,4 +133,4 @@ struct Subject {
 /// cases.
 Status set_subject(Subject subject);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 /// All suites of the kit as tests of Catch2, for an author's own test program: include this in one
 /// source. The subject is that of `set_subject` or of the environment's variable
 /// TENON_CONFORMANCE_SUBJECT, a subject file that names its plugin.
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 [[maybe_unused]] static const bool suites_are_linked = (link_suites(), true);
 
@@ -34,4 +34,4 @@ inline void add_to_catch(const TestInfo& test) {
 
 inline const bool is_added_to_catch = (for_each_test(&add_to_catch), true);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

@@ -15,7 +15,7 @@
 #include "tenon/core/result.hpp"
 
 /// Tests of the kit, and what their bodies use.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Random numbers, the same for the same seed on every machine. One thread at a time.
 class Random {
@@ -211,7 +211,7 @@ struct EmbeddedResult {
 
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance
 
 /// Defines a test: `TENON_CONFORMANCE_TEST("arguments/leaves-inputs-unchanged",
 /// "a run leaves its inputs unchanged", "[arguments][level-4][case][TN-EXE-2]")

@@ -10,7 +10,7 @@
 /// The names by which programs and backends of AOTInductor models find each other's data. They are
 /// an interface: files that exist have them, so the backends and the writer take them from here
 /// (ExecuTorch: backends/aoti/aoti_backend.py).
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A device of AOTInductor models. `name` is the public one, from which the names of files derive;
 /// `torch_name` is PyTorch's, for which a model is compiled and created. They differ for Metal
@@ -114,4 +114,4 @@ inline constexpr std::string_view lacking_types_advice =
   return concat(library_key, "cpu_features");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

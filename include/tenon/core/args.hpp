@@ -14,7 +14,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Name of a kind of value, as ExecuTorch's `Tag` spells it.
 [[nodiscard]] constexpr std::string_view value_kind_name(std::uint32_t kind) noexcept {
@@ -263,4 +263,4 @@ class Args {
   std::size_t count_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

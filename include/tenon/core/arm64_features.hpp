@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The features of arm64 processors by the words that Linux gives each process (`AT_HWCAP` and
 /// `AT_HWCAP2` of `getauxval`): the name of each bit as in /proc/cpuinfo, the lowest bit first.
@@ -43,4 +43,4 @@ inline constexpr std::string_view arm64_hwcap2_names =
          has_named_bit(hwcap2, arm64_hwcap2_names, feature);
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -9,7 +9,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Chooses among candidates that do the same, such as libraries compiled for different devices:
 /// the number of the one with the highest `fit(i)`, for i below `count`; of equal ones the first.
@@ -28,4 +28,4 @@ template <class Fit>
   return best;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

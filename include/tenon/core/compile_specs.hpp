@@ -11,7 +11,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// A setting that was given ahead of time. The value is not NUL-terminated and has no type: read it
 /// with `as_text` or `read_le`.
@@ -88,4 +88,4 @@ class CompileSpecs {
   detail::StridedArray<tenon_compile_spec> specs_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

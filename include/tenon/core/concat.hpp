@@ -10,7 +10,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 namespace detail {
 
@@ -104,4 +104,4 @@ template <class... Pieces>
   return detail::concat_pieces({detail::Piece(pieces)...});
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -8,7 +8,7 @@
 #include "tenon/abi/status.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Why a call failed. Names and numbers are those of ExecuTorch's `Error` (runtime/core/error.h),
 /// but for the last four, which ExecuTorch does not have.
@@ -96,4 +96,4 @@ inline constexpr std::array<NamedError, 25> error_names{{
   return static_cast<tenon_status>(error);
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

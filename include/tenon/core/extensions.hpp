@@ -14,7 +14,7 @@
 
 #include "tenon/abi/tenon.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 template <class...>
 struct TypeList {};
@@ -285,4 +285,4 @@ inline constexpr std::array backend_extensions = detail::sorted_ids(BackendExten
 /// count.
 inline constexpr const char* library_policy_id = "tenon.host.library_policy";
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

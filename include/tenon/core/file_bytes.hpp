@@ -12,7 +12,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Bytes of an untrusted file. Nothing here reads outside them: a number that is not
 /// inside reads as 0 and a part is cut at the end, so a forgotten check cannot over-read.
@@ -96,4 +96,4 @@ class FileBytes {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -11,7 +11,7 @@
 
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Appends two hexadecimal digits, lower case.
 inline void append_hex(std::string& out, std::byte byte) {
@@ -55,4 +55,4 @@ inline void append_hex(std::string& out, std::byte byte) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -21,7 +21,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 namespace detail {
 
@@ -336,4 +336,4 @@ class JsonAt {
   return json;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

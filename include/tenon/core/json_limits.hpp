@@ -6,7 +6,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Limits of the cost of one JSON text. A value of JSON takes up to 50 times its text in memory.
 struct JsonLimits {
@@ -15,4 +15,4 @@ struct JsonLimits {
   std::size_t depth = 16;                         ///< Objects and arrays in each other.
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

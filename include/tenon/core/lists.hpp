@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The parts of `text` between separators, in order. There is one more than there are separators,
 /// so an empty text has one empty part. Views of `text`.
@@ -42,4 +42,4 @@ template <class List>
   return join(list, separator, [](std::string_view text) { return text; });
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

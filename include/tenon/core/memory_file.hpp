@@ -21,7 +21,7 @@
 ///
 /// Only POSIX systems have this header, and only Linux has the files. What returns a descriptor
 /// returns -1 with `errno` set when the system refuses; the caller owns the descriptor.
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Writes all of `bytes` to a file, from `offset` on. Returns false, with `errno` set, when a write
 /// fails.
@@ -82,12 +82,12 @@ inline constexpr int content_seals = size_seals | F_SEAL_WRITE | F_SEAL_SEAL;
 }
 
 /// Makes a file of the parts, one after the other, with `content_seals`. Until then a process of
-/// the same user may open it by /proc/PID/fd and write to it.
+/// the same user may open it by /proc/PID/fd and write to it, but not change its size.
 [[nodiscard]] inline int make_sealed_file(const char* name, std::span<const Bytes> parts,
                                           MemoryFileUse use = MemoryFileUse::data) noexcept {
   std::uint64_t size = 0;
   for (const Bytes part : parts) size += part.size();
-  const int file = make_memory_file(name, size, 0, use);
+  const int file = make_memory_file(name, size, size_seals, use);
   if (file < 0) return -1;
   std::uint64_t at = 0;
   bool is_written = true;
@@ -117,4 +117,4 @@ inline constexpr int content_seals = size_seals | F_SEAL_WRITE | F_SEAL_SEAL;
 
 #endif
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

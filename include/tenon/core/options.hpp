@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Name of an option type, as errors spell it.
 [[nodiscard]] constexpr std::string_view option_type_name(std::uint32_t type) noexcept {
@@ -206,14 +207,15 @@ class OptionValue {
 /// have null data and a size.
 [[nodiscard]] inline Status check_option(const tenon_option& option) {
   const OptionView view(option);
+  // A struct that a plugin did not fill has no key.
+  const std::string_view key = option.key ? option.key : "";
   if (option_type_name(view.type()) == "?") {
-    return error(Error::InvalidType, "option '", std::string_view(option.key),
-                 "': unknown type number ", option.type);
+    return error(Error::InvalidType, "option '", key, "': unknown type number ", option.type);
   }
   const bool has_span = view.type() == TENON_OPTION_STRING || view.type() == TENON_OPTION_BYTES;
   if (!has_span || view.string() || view.bytes()) return ok();
-  return error(Error::InvalidArgument, "option '", std::string_view(option.key),
-               "': null data with size ", option.as.span.size);
+  return error(Error::InvalidArgument, "option '", key, "': null data with size ",
+               option.as.span.size);
 }
 
 /// Copies a value off the boundary.
@@ -235,19 +237,20 @@ template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(const std::string& text) {
   const char* begin = text.c_str();
   const char* const end = begin + text.size();
-  if (text.starts_with('+') && !text.starts_with("+-")) ++begin;
+  if (text.starts_with('+') && text.find_first_of("+-", 1) != 1) ++begin;
   Number out{};
   if constexpr (requires { std::from_chars(begin, end, out); }) {
     const auto [stop, failed] = std::from_chars(begin, end, out);
     if (failed != std::errc() || stop != end) return std::nullopt;
   } else {
     // Not every standard library reads floating point there. strtod also reads blanks and
-    // hexadecimal numbers, and needs the "C" locale.
+    // hexadecimal numbers, needs the "C" locale, and says ERANGE of subnormal numbers, too.
     if (text.find_first_of(" \t\n\v\f\rxX") != std::string::npos) return std::nullopt;
     char* stop = nullptr;
     errno = 0;
     out = std::strtod(begin, &stop);
-    if (errno == ERANGE || stop != end || stop == begin) return std::nullopt;
+    const bool is_in_range = errno != ERANGE || (out != 0 && std::isfinite(out));
+    if (!is_in_range || stop != end || stop == begin) return std::nullopt;
   }
   return out;
 }
@@ -315,8 +318,7 @@ template <class Choices>
 [[nodiscard]] [[gnu::cold]] inline Status unknown_option(std::string_view key,
                                                          std::string_view known = {}) {
   // The key may come from a file, of any length.
-  constexpr std::size_t most = 64;
-  return error(Error::NotFound, "option '", key.substr(0, most), key.size() > most ? "..." : "",
+  return error(Error::NotFound, "option '", detail::visible_part(key, 64),
                "' is unknown; the backend has", known.empty() ? " no options" : ": ", known);
 }
 
@@ -338,4 +340,4 @@ struct OptionUse {
                given.places == TENON_OPTION_AT_LOAD ? "for one load" : "for the whole backend");
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

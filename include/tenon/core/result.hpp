@@ -9,7 +9,7 @@
 
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 namespace detail {
 
@@ -129,7 +129,7 @@ inline Status take_status(const ResultState& result) {
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE
 
 #define TENON_DETAIL_JOIN2(a, b) a##b
 #define TENON_DETAIL_JOIN(a, b) TENON_DETAIL_JOIN2(a, b)

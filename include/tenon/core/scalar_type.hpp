@@ -11,7 +11,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Element type of a tensor. Numbers and names are ExecuTorch's `ScalarType` (the list
 /// ET_FORALL_SCALAR_TYPES of runtime/core/portable_type/scalar_type.h); PyTorch's are the same.
@@ -211,4 +211,4 @@ inline constexpr std::optional<ScalarType> scalar_type_of<std::uint64_t> = Scala
 template <class T>
 concept Element = scalar_type_of<T>.has_value();
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

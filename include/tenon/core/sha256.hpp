@@ -23,7 +23,7 @@
 #define TENON_DETAIL_SHA256_ARM 1
 #endif
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// A hash.
 struct Sha256 {
@@ -305,4 +305,4 @@ class Sha256Hasher {
 /// The hash as 64 digits, lower case.
 [[nodiscard]] inline std::string sha256_hex(Bytes bytes) { return sha256_of(bytes).to_hex(); }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -11,7 +11,7 @@
 #include "tenon/core/error.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Outcome of a call: success, or an `Error` with a text that explains it.
 ///
@@ -112,4 +112,4 @@ template <class... Pieces>
                 "): ", status.text());
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

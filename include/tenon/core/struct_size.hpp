@@ -14,17 +14,18 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// Walks an array of boundary structs whose elements may be larger than this header knows: the step
-/// is the `struct_size` that the first element states.
+/// is the `struct_size` that the first element states. NULL is an array of no elements, whatever
+/// its count.
 template <class Struct>
 class StridedArray {
  public:
   StridedArray(const Struct* first, std::uint32_t count) noexcept
       : first_(reinterpret_cast<const std::byte*>(first)),
-        stride_(count != 0 ? first->struct_size : 0),
-        count_(count) {}
+        stride_(first && count != 0 ? first->struct_size : 0),
+        count_(first ? count : 0) {}
 
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
   [[nodiscard]] const Struct& operator[](std::size_t index) const noexcept {
@@ -112,4 +113,4 @@ void write_struct(Struct& out, Struct value) noexcept {
   std::memset(reinterpret_cast<unsigned char*>(&out) + sizeof(Struct), 0, size - sizeof(Struct));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

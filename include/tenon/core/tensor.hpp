@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Largest rank of a tensor (ExecuTorch: kTensorDimensionLimit, runtime/core/exec_aten/util).
 inline constexpr std::size_t max_rank = 16;
@@ -175,4 +175,4 @@ class Tensor : public TensorView {
   T* elements_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -12,7 +12,7 @@
 /// quotes one is printed to terminals and logs: no character of it may be obeyed there.
 ///
 /// `Status` and `error` make every message visible, so that no other code has to.
-namespace tenon::inline TENON_RELEASE::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail {
 
 /// Decodes the character at the beginning of `text`, which must not be empty, and sets `size` to
 /// its number of bytes. Returns -1, with a size of 1, when the bytes are not UTF-8 (RFC 3629):
@@ -97,4 +97,4 @@ namespace tenon::inline TENON_RELEASE::detail {
   return visible(std::string(text.substr(0, limit))) + "...";
 }
 
-}  // namespace tenon::inline TENON_RELEASE::detail
+}}}  // namespace tenon::TENON_RELEASE::detail

@@ -19,7 +19,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The answers of the instruction CPUID that have features in them: leaf 1; leaf 7, parts 0 and 1;
 /// leaf 0xd, part 1; leaves 0x80000001 and 0x80000008.
@@ -237,4 +237,4 @@ inline constexpr std::string_view x86_levels[] = {"x86-64", "x86-64-v2", "x86-64
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

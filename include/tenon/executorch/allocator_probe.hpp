@@ -10,7 +10,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/version.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// An allocator that gives nothing and notes which of its virtual functions was called. Behind
 /// those of the headers it has more, where a library with a longer class calls.
@@ -86,4 +86,4 @@ inline Status check_device_allocator(RegisterAllocator register_allocator =
                probe.called() ? probe.called() : "nothing");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

@@ -7,7 +7,7 @@
 
 #include "tenon/core/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace et = ::executorch::runtime;
 
@@ -47,4 +47,4 @@ static_assert(same(Error::Ok, et::Error::Ok) && same(Error::Internal, et::Error:
   return error_from_status(static_cast<tenon_status>(error));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -28,7 +28,7 @@
 /// Checks that the objects of the loaded ExecuTorch have the layouts of the headers that this was
 /// compiled with. The version is checked first; this finds a library that has no version, was
 /// patched, or was built with other options.
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace detail {
 
@@ -186,4 +186,4 @@ inline Result<int> check_virtual_functions(const std::string& library) {
              " (", found.version ? found.version->text : std::string("no version known"), ")"));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -13,7 +13,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// The file that the code or data at `address` was loaded from, or an empty text. Asks the system
 /// before the dynamic loader: a host loads plugins by names in /proc, which are no longer valid
@@ -38,4 +38,4 @@ inline std::string file_of(const void* address) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

@@ -17,7 +17,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 using OptionText = std::array<char, et::kMaxOptionValueLength>;
 
@@ -69,4 +69,4 @@ using OptionText = std::array<char, et::kMaxOptionValueLength>;
   return OptionValue(std::string(text.data(), ::strnlen(text.data(), text.size())));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

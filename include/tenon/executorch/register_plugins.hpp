@@ -28,7 +28,7 @@
 #include "tenon/host/registry/registry.hpp"
 
 /// Registers plugins of Tenon as backends of ExecuTorch (docs/executorch/bridges.md).
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 /// A backend that `register_plugins` left out, because ExecuTorch has its id already.
 struct RefusedBackend {
@@ -293,4 +293,4 @@ inline Result<std::vector<std::string>> register_listed(
   return ours.backends;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace detail {
 
@@ -55,4 +55,4 @@ template struct TensorMembers<&TensorImpl::numel_bound_, &TensorImpl::dim_order_
   return detail::read_strides(impl);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -20,7 +20,7 @@
 
 /// Bridges between Tenon and ExecuTorch. Not called `executorch`, which would be ambiguous after
 /// `using namespace tenon`.
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace et = ::executorch::runtime;
 
@@ -113,4 +113,4 @@ inline std::optional<Version> version_beside(const std::string& directory) {
                found.version->minor, ", as there is one for each minor version");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -10,7 +10,7 @@
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Defined by <tenon/host/arrays/implementation.hpp>, and so by the library tenon-host. A linker
 /// that does not find it, or finds two, says with its name what to do.
@@ -21,4 +21,4 @@ namespace detail {
     &include_tenon_host_arrays_implementation_hpp_in_exactly_one_source;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 #include "tenon/host/async/worker_pool.hpp"
 #include "tenon/host/method/execute_async.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Defined by <tenon/host/async/implementation.hpp>, and so by the library tenon-host. A linker
 /// that does not find it, or finds two, says with its name what to do.
@@ -20,4 +20,4 @@ namespace detail {
     &include_tenon_host_async_implementation_hpp_in_exactly_one_source;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

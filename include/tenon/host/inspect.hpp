@@ -17,7 +17,7 @@
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/plugin/devices.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Defined by <tenon/host/inspect/implementation.hpp>, and so by the library tenon-host. A linker
 /// that does not find it, or finds two, says with its name what to do.
@@ -28,4 +28,4 @@ namespace detail {
     &include_tenon_host_inspect_implementation_hpp_in_exactly_one_source;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

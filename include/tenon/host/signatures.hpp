@@ -6,7 +6,7 @@
 
 #include "tenon/host/signatures/signature_policy.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Defined by <tenon/host/signatures/implementation.hpp>, and so by the library tenon-host. A
 /// linker that does not find it, or finds two, says with its name what to do.
@@ -17,4 +17,4 @@ namespace detail {
     &include_tenon_host_signatures_implementation_hpp_in_exactly_one_source;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

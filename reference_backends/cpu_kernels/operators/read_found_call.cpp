@@ -174,7 +174,9 @@ class FoundCallReader {
     for (const Json& value : values) {
       const bool is_named = value.is_object();
       const Json& number = is_named ? value.value("as_int", Json()) : value;
-      const bool is_known = number.is_number_integer();
+      const bool is_known =
+          number.is_number_integer() && (!number.is_number_unsigned() ||
+                                         std::in_range<std::int64_t>(number.get<std::uint64_t>()));
       if (!is_known && (is_fixed || !is_named)) return false;
       out.integers.push_back(is_known ? number.get<std::int64_t>() : 0);
     }

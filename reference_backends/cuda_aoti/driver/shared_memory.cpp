@@ -15,16 +15,21 @@ namespace tenon::cuda_aoti {
 
 namespace {
 
-/// The segments that are loaded from a library.
+/// The segments that are loaded from a library, with no more bytes in sum than it has: thousands of
+/// them may be the whole of a hostile one.
 std::vector<ElfClass::Segment> segments_of(Bytes library) {
   const FileBytes file(library);
   const ElfHeaders headers(file);
+  std::uint64_t bytes_left = file.size();
   std::vector<ElfClass::Segment> out;
   for (std::uint64_t i = 0; i < headers.num_segments(); ++i) {
     const ElfClass::Segment segment = headers.segment(i);
-    if (segment.type == ElfClass::pt_load && file.holds(segment.offset, segment.file_size)) {
-      out.push_back(segment);
+    if (segment.type != ElfClass::pt_load || segment.file_size > bytes_left ||
+        !file.holds(segment.offset, segment.file_size)) {
+      continue;
     }
+    bytes_left -= segment.file_size;
+    out.push_back(segment);
   }
   return out;
 }

@@ -44,6 +44,18 @@ void write_tracer(const tenon_tracer* tracer, Writer& to) {
   to.put<std::uint64_t>(tracer ? clock_ahead(*tracer) : 0);
 }
 
+std::optional<tenon_scheduling> copy_of(const tenon_scheduling* hints) {
+  if (!hints) return std::nullopt;
+  tenon_scheduling out{};
+  std::memcpy(&out, hints, std::min<std::size_t>(hints->struct_size, sizeof out));
+  return out;
+}
+
+void write_hints(const std::optional<tenon_scheduling>& hints, Writer& to) {
+  to.put<std::uint8_t>(hints.has_value());
+  to.put(hints.value_or(tenon_scheduling{}));
+}
+
 /// Writes the options of a load or a session that are the plugin's; `take_own` gets the others.
 template <class Context, class TakeOwn>
 Status write_options(const Context& context, Writer& to, const TakeOwn& take_own) {
@@ -256,7 +268,7 @@ Result<LaneLoan> IsolatedBackend::borrow(bool own) {
 }
 
 Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint64_t number,
-                                   Settings& settings, Writer& to) const {
+                                   Settings& settings, Writer& to, Replay* replay) const {
   to.put(number);
   to.put_name(context.method_name);
   to.put<std::uint64_t>(context.processed ? context.processed->nbytes : 0);
@@ -275,14 +287,8 @@ Status IsolatedBackend::write_init(const tenon_init_context& context, std::uint6
   write_tracer(context.tracer, to);
   const bool has_permit = context.permit_code != nullptr;
   to.put<std::uint8_t>(has_permit);
-  const tenon_scheduling* hints =
-      TENON_HAS_MEMBER(context, scheduling) ? context.scheduling : nullptr;
-  tenon_scheduling copied{};
-  if (hints) {
-    std::memcpy(&copied, hints, std::min<std::size_t>(hints->struct_size, sizeof copied));
-  }
-  to.put<std::uint8_t>(hints != nullptr);
-  to.put(copied);
+  if (replay) replay->hints_at = to.size();
+  write_hints(copy_of(TENON_HAS_MEMBER(context, scheduling) ? context.scheduling : nullptr), to);
   write_pool(tables_.threads ? tables_.threads->get_pool_of_init(&context) : nullptr, to);
   return ok();
 }
@@ -298,7 +304,7 @@ tenon_status IsolatedBackend::init(const tenon_init_context* context, tenon_dele
   }
   auto replay = std::make_shared<Replay>();
   Writer message;
-  const Status written = write_init(*context, delegate->number, settings, message);
+  const Status written = write_init(*context, delegate->number, settings, message, replay.get());
   if (!written.ok()) return fail(written);
   auto blob = copy_blob(*context);
   if (!blob.ok()) return fail(std::move(blob).status());
@@ -351,12 +357,17 @@ CallInfo IsolatedBackend::info_of(const IsolatedDelegate& delegate,
 }
 
 Status IsolatedBackend::load_again(IsolatedDelegate& delegate) {
-  TENON_TRY(delegate.loan, borrow(delegate.own_worker));
+  TENON_TRY(LaneLoan loan, borrow(delegate.own_worker));
+  delegate.move_to(std::move(loan));
   Writer& to = delegate.loan.lane().out();
   to.clear();
   to.put_array(delegate.replay->message.data(), delegate.replay->message.size());
   // The number comes first; a session has another one.
   to.put_at(0, delegate.number);
+  if (delegate.own_hints) {
+    to.put_at<std::uint8_t>(delegate.replay->hints_at, 1);
+    to.put_at(delegate.replay->hints_at + 1, *delegate.own_hints);
+  }
   CallInfo info = info_of(delegate, "init");
   info.permitted = &delegate.replay->permitted;
   int descriptor = -1;
@@ -498,14 +509,11 @@ void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
 Status IsolatedBackend::write_session(const tenon_session_context& context, Writer& to) {
   const auto* const state = reinterpret_cast<const IsolatedDelegate*>(context.state);
   to.put<std::uint64_t>(state ? state->number : whole_backend);
-  tenon_scheduling hints{};
-  if (context.scheduling) {
-    const std::size_t size = std::min<std::size_t>(context.scheduling->struct_size, sizeof hints);
-    std::memcpy(&hints, context.scheduling, size);
-  }
-  to.put<std::uint8_t>(context.scheduling != nullptr);
-  to.put(hints);
-  return write_options(context, to, [](const tenon_option& own) {
+  write_hints(copy_of(context.scheduling), to);
+  return write_options(context, to, [](const tenon_option& own) -> Status {
+    // Another failure than this one is that of `init`.
+    Settings unused;
+    TENON_RETURN_IF_ERROR(unused.set(own));
     return error(Error::NotSupported, "option ", host::quoted(own.key),
                  " cannot be changed for a session");
   });
@@ -523,7 +531,8 @@ tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent,
   session->own_worker = parent.own_worker;
   if (context.num_runtime_specs == 0) session->replay = parent.replay;
   session->services = parent.services;
-  const std::shared_ptr<Worker>& worker = parent.loan.shared_worker();
+  session->own_hints = context.scheduling ? copy_of(context.scheduling) : parent.own_hints;
+  const std::shared_ptr<Worker> worker = parent.worker_now();
   const auto* const state = reinterpret_cast<const IsolatedDelegate*>(context.state);
   if (state && state->loan.shared_worker() != worker) {
     return fail(error(Error::NotSupported,

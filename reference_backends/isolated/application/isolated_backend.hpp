@@ -60,6 +60,7 @@ class LaneLoan {
 /// All that a second `init` needs.
 struct Replay {
   std::vector<std::byte> message;
+  std::size_t hints_at = 0;  ///< Where the message has hints, for a session with others.
   host::FileDescriptor blob;
   CodeHashes permitted;
 };
@@ -75,6 +76,7 @@ struct IsolatedDelegate {
   /// of its own, which cannot be loaded again.
   std::shared_ptr<Replay> replay;
   SavedState saved;                            ///< As well.
+  std::optional<tenon_scheduling> own_hints;   ///< Of a session that was made with some.
   std::optional<tenon_scheduling> scheduling;  ///< The hints that were set last.
   Services services;
   LaneLoan loan;
@@ -83,6 +85,18 @@ struct IsolatedDelegate {
   Recording recording;
   std::map<std::uint64_t, std::uint64_t> state_sizes;  ///< Of the parts that were listed.
   bool own_worker = false;
+  mutable std::mutex loan_mutex;
+
+  /// The worker, for calls at the same time as one that loads the delegate again in another.
+  [[nodiscard]] std::shared_ptr<Worker> worker_now() const {
+    const std::lock_guard lock(loan_mutex);
+    return loan.shared_worker();
+  }
+  /// Gives the lane back, and its worker, after the lock.
+  void move_to(LaneLoan other) {
+    const std::lock_guard lock(loan_mutex);
+    loan = std::move(other);
+  }
 };
 
 /// One kernel. Its calls take any free lane.
@@ -189,9 +203,10 @@ class IsolatedBackend {
   template <class Write, class Read>
   tenon_status call_apart(Call kind, std::string_view function, const Write& write,
                           const Read& read, const tenon_init_context* context = nullptr);
-  /// Writes the context of `init`. `restarts` and `deadline` follow the options of this load.
+  /// Writes the context of `init`. `settings` follow the options of this load, and `replay`, which
+  /// may be null, learns where the message has the hints.
   [[nodiscard]] Status write_init(const tenon_init_context& context, std::uint64_t number,
-                                  Settings& settings, Writer& to) const;
+                                  Settings& settings, Writer& to, Replay* replay = nullptr) const;
   /// Loads a delegate again whose worker has died. errors: those of the dead worker, when it may
   /// not be.
   [[nodiscard]] Status revive(IsolatedDelegate& delegate);

@@ -197,14 +197,14 @@ tenon_status IsolatedBackend::get_option(const char* key, tenon_option_sink sink
 
 void IsolatedBackend::cancel(const IsolatedDelegate& delegate) {
   // The delegate's own lane is in the call that is to end.
-  Worker& worker = delegate.loan.worker();
+  const std::shared_ptr<Worker> worker = delegate.worker_now();
   const CallInfo info = info_of(delegate, "cancel");
-  auto lane = worker.take_lane(info);
+  auto lane = worker->take_lane(info);
   if (!lane.ok()) return;
-  const LaneLoan loan(delegate.loan.shared_worker(), *lane);
+  const LaneLoan loan(worker, *lane);
   (*lane)->out().clear();
   (*lane)->out().put(delegate.number);
-  static_cast<void>(worker.call(**lane, Call::cancel, info));
+  static_cast<void>(worker->call(**lane, Call::cancel, info));
 }
 
 tenon_status IsolatedBackend::set_scheduling(IsolatedDelegate& delegate,

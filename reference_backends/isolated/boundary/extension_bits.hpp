@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tenon/core/extensions.hpp"
@@ -12,6 +13,16 @@
 namespace tenon::isolated {
 
 static_assert(backend_extensions.size() <= 28, "the bits of functions come after those of tables");
+
+/// A number that differs between two lists of ids, but for a chance of 1 in 65,536.
+[[nodiscard]] constexpr std::uint16_t number_of_list(std::span<const char* const> ids) noexcept {
+  std::uint32_t out = 0;  // FNV-1a of the ids and their ends.
+  for (const std::string_view id : ids) {
+    for (const char c : id) out = (out ^ static_cast<unsigned char>(c)) * 16777619U;
+    out = (out ^ 0xFFU) * 16777619U;
+  }
+  return static_cast<std::uint16_t>(out ^ out >> 16);
+}
 
 /// The bit of the extension with this table.
 template <class Table>

@@ -13,8 +13,7 @@
 namespace tenon::isolated {
 
 /// Another one for each list of extensions (boundary/extension_bits.hpp).
-inline constexpr std::uint32_t protocol_version =
-    5u << 16 | std::uint32_t{backend_extensions.size()};
+inline constexpr std::uint32_t protocol_version = 5u << 16 | number_of_list(backend_extensions);
 
 /// Calls of the application. Numbers of delegates are the worker's.
 enum class Call : std::uint32_t {

@@ -11,8 +11,7 @@
 #include "test/golden.hpp"
 #include "test/graphs.hpp"
 
-namespace my_npu::test {
-namespace {
+namespace my_npu::test { namespace {
 
 using namespace tenon::aot;
 using tenon::ScalarType;
@@ -120,5 +119,4 @@ TEST_CASE("an unknown compile spec is refused") {
   }
 }
 
-}  // namespace
-}  // namespace my_npu::test
+}}  // namespace my_npu::test

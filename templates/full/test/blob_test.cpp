@@ -5,8 +5,7 @@
 
 #include "test/golden.hpp"
 
-namespace my_npu::test {
-namespace {
+namespace my_npu::test { namespace {
 
 std::string refusal(const std::vector<std::byte>& bytes) {
   const auto read = read_blob(bytes);
@@ -71,5 +70,4 @@ TEST_CASE("a blob without instructions is refused") {
   CHECK(refusal(Code{1, {{Op::relu, 0, 0}}, {}}) == "blob: expected 1 to 1 outputs, found 0");
 }
 
-}  // namespace
-}  // namespace my_npu::test
+}}  // namespace my_npu::test

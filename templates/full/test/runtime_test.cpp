@@ -19,8 +19,7 @@
 #include "test/graphs.hpp"
 #include "test/programs.hpp"
 
-namespace my_npu::test {
-namespace {
+namespace my_npu::test { namespace {
 
 using Floats = std::vector<float>;
 using tenon::host::Method;
@@ -195,5 +194,4 @@ TEST_CASE("golden files are written", "[.write-golden]") {
   }
 }
 
-}  // namespace
-}  // namespace my_npu::test
+}}  // namespace my_npu::test

@@ -16,8 +16,7 @@
 
 #include "runtime/id.hpp"
 
-namespace my_npu::test {
-namespace {
+namespace my_npu::test { namespace {
 
 using tenon::conformance::Case;
 using tenon::conformance::CaseRunner;
@@ -136,5 +135,4 @@ TEST_CASE("without the runtime the backend says what is missing, and looks again
   CHECK((*backend)->is_available().ok());
 }
 
-}  // namespace
-}  // namespace my_npu::test
+}}  // namespace my_npu::test

@@ -18,8 +18,7 @@
 #include "programs.hpp"
 #include "scratch.hpp"
 
-namespace tenon::bench {
-namespace {
+namespace tenon::bench { namespace {
 
 /// Runs `work` once to warm up, then `repeats` times, which Callgrind writes to a file under
 /// `name`.
@@ -58,8 +57,7 @@ void count_all(const std::string& programs, const std::string& plugin,
   }
 }
 
-}  // namespace
-}  // namespace tenon::bench
+}}  // namespace tenon::bench
 
 /// hot-paths PROGRAMS PLUGIN [BRIDGE]...
 int main(int argc, char** argv) {

@@ -26,8 +26,7 @@
 
 TENON_DECLARE_STATIC_PLUGIN(PooledLeft);
 
-namespace tenon::bench {
-namespace {
+namespace tenon::bench { namespace {
 
 using host::Method;
 using host::WorkerPool;
@@ -128,8 +127,7 @@ void measure(std::uint32_t num_threads, int num_rounds, std::uint64_t steps) {
   }
 }
 
-}  // namespace
-}  // namespace tenon::bench
+}}  // namespace tenon::bench
 
 /// pools [THREADS [ROUNDS [STEPS]]]
 int main(int argc, char** argv) {

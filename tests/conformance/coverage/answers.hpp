@@ -11,7 +11,7 @@
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The answers of one process, which began with a call of a given number.
 struct Answers {
@@ -56,4 +56,4 @@ inline Answers read_answers(const TestResult& result, const std::vector<Recorded
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -18,7 +18,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -125,4 +125,4 @@ Result<std::vector<CoverageMatrix>> cover(const Arguments& arguments, const Subj
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

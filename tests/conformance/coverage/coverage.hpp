@@ -15,7 +15,7 @@
 
 /// The coverage of a backend: the operators that it takes, by dtype, and whether its results are
 /// those of PyTorch. docs/tools/coverage.md says what a cell means.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 struct Arguments;
 
@@ -69,4 +69,4 @@ struct CoverageMatrix {
 [[nodiscard]] std::string coverage_markdown(const std::vector<CoverageMatrix>& matrices);
 [[nodiscard]] std::string coverage_html(const std::vector<CoverageMatrix>& matrices);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

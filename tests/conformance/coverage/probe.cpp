@@ -25,7 +25,7 @@
 #include "tenon/host/method/method.hpp"
 #include "tool.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -139,4 +139,4 @@ Status run_coverage(Arguments arguments) {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

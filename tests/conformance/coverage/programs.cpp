@@ -8,7 +8,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -125,4 +125,4 @@ Result<std::vector<RecordedCall>> recorded_calls() {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// A tensor with its elements, dense and row-major.
 struct RecordedTensor {
@@ -41,4 +41,4 @@ struct RecordedCall {
 /// errors: Internal for records that are damaged.
 [[nodiscard]] Result<std::vector<RecordedCall>> recorded_calls();
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -7,7 +7,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -162,4 +162,4 @@ std::string coverage_html(const std::vector<CoverageMatrix>& matrices) {
   return out + "</body></html>\n";
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "kit/verdict/rule.hpp"
 #include "parse_command_line.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -212,4 +212,4 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

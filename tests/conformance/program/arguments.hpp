@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tool.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// "2/3": the second of three parts of all tests.
 struct Shard {
@@ -75,4 +75,4 @@ struct Arguments {
 [[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
     int argc, const char* const* argv);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

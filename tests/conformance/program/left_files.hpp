@@ -7,7 +7,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Judges the files that tests left in their directories for temporary files, once for all: those
 /// that the subject does not declare are one finding, of the first test that left some. So a
@@ -19,4 +19,4 @@ void judge_left_files(const Subject& subject, std::vector<TestResult>& results);
 [[nodiscard]] Status check_left_files(const Subject& subject,
                                       const std::vector<TestResult>& results);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

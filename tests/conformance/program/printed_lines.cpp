@@ -15,7 +15,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -86,4 +86,4 @@ Status check_printed_lines(const Subject& subject, const std::vector<TestResult>
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

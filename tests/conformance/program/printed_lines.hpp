@@ -7,7 +7,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Keeps what each function of the plugin wrote to the standard streams as one finding, of the
 /// first test that has it: a runtime that prints a line whenever it loads a model does not make
@@ -19,4 +19,4 @@ void judge_printed_lines(const Subject& subject, std::vector<TestResult>& result
 [[nodiscard]] Status check_printed_lines(const Subject& subject,
                                          const std::vector<TestResult>& results);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -19,7 +19,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tool.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -161,4 +161,4 @@ Status write_repros(const Arguments& arguments, const Subject& subject, const Su
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Writes a bundle for each finding of a failed test of `judged` to a directory of its own in
 /// `arguments.repro`, which is created: `repro.json` with the plugin's hash, the subject file, the
@@ -30,4 +30,4 @@ namespace tenon::inline TENON_RELEASE::conformance {
 /// `words` for a POSIX shell: each is quoted where it has more than plain characters.
 [[nodiscard]] std::string shell_text(const std::vector<std::string>& words);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -26,7 +26,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -189,4 +189,4 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   return results;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

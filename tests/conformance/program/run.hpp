@@ -12,7 +12,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The subjects on the command line: each plugin, and each subject file with its plugin.
 [[nodiscard]] Result<std::vector<Subject>> read_subjects(const Arguments& arguments);
@@ -66,4 +66,4 @@ using OnProgress = std::function<void(const TestResult&, std::size_t done, std::
                                                         const std::vector<SelectedTest>& tests,
                                                         const OnProgress& on_progress);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "tenon/host/files/mapped_file.hpp"
 #include "tool.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::vector<SelectedTest> select_tests(const Arguments& arguments, const Subject
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// A directory for files of tests, removed on destruction.
 class TemporaryDirectory {
@@ -43,4 +43,4 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -22,7 +22,7 @@
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -163,4 +163,4 @@ Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -9,7 +9,7 @@
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// One test in a process of a server.
 struct TestCommand {
@@ -28,4 +28,4 @@ struct TestCommand {
 [[nodiscard]] Status run_in_process_of_its_own(platform::TestServer& server,
                                                const TestCommand& command, TestResult& result);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -21,7 +21,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/arrays/array.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Records the inputs and outputs of one delegate, for a `RecordedCase`. If any of them cannot be
 /// recorded, there is no case but a reason. One thread at a time, except for the named data map.
@@ -190,4 +190,4 @@ class CaseRecorder {
   bool asked_layout_ = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -19,7 +19,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Reports findings: each broken rule with its sentence in the host's log, and as a line of JSON in
 /// a file. Reports the same finding once, and at most `max_reported` different ones; counts all.
@@ -94,4 +94,4 @@ class FindingsLog {
   std::string last_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -16,7 +16,7 @@
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// While calls run, turns an access to forbidden pages into a finding instead of ending the
 /// application: it unprotects the pages, the access is repeated, and the fault is recorded. Other
@@ -96,4 +96,4 @@ class ForgivingPages {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

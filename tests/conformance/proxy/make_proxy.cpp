@@ -9,7 +9,7 @@
 #include "template_plugin.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace fs = std::filesystem;
 
@@ -37,4 +37,4 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
   return tool::make_from_template<ProxyObject>(names, template_file, plugin, out, force, fill);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

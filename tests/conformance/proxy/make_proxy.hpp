@@ -5,7 +5,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The template of proxies: in the directory `proxy` next to this program in a build tree, or where
 /// it was installed. errors: NotFound, which names both paths.
@@ -23,4 +23,4 @@ namespace tenon::inline TENON_RELEASE::conformance {
                                 const std::filesystem::path& plugin,
                                 const std::filesystem::path& out, bool force);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

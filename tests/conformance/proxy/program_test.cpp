@@ -11,8 +11,7 @@ using namespace tenon;
 using namespace tenon::test;
 using ::test::Outcome;
 
-namespace proxy_program_test {
-namespace program_test {
+namespace proxy_program_test { namespace program_test {
 namespace {
 
 /// Runs tenon-run, which does not know of proxies, with the case that adds two tensors.
@@ -73,6 +72,4 @@ TEST_CASE("a proxy runs in a worker, and judges the plugin there", "[proxy]") {
   CHECK_THAT(strict.err, ContainsSubstring("TN-EXE-2"));
 }
 
-}  // namespace program_test
-
-}  // namespace proxy_program_test
+}}  // namespace proxy_program_test::program_test

@@ -24,7 +24,7 @@
 #include "tenon/host/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// One backend of the wrapped plugin, opened for one host, which gets its address.
 class ProxiedBackend : public Boundary {
@@ -216,4 +216,4 @@ class ProxiedBackend : public Boundary {
   FindingsLog log_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -5,7 +5,7 @@
 
 #include "tenon/abi/plugin.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 inline constexpr std::size_t max_proxied_backends = 16;
 inline constexpr std::size_t wrapped_path_size = 4096;
@@ -24,4 +24,4 @@ struct ProxyObject {
   const tenon_backend_api* backends[max_proxied_backends];
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

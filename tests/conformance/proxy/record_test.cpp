@@ -17,8 +17,7 @@ using namespace tenon;
 using namespace tenon::test;
 namespace fs = std::filesystem;
 
-namespace proxy_record_test {
-namespace record_test {
+namespace proxy_record_test { namespace record_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -224,6 +223,4 @@ TEST_CASE("a recording that cannot be written is reported and the run continues"
              ContainsSubstring("/proc/none: no directory can be made there"));
 }
 
-}  // namespace record_test
-
-}  // namespace proxy_record_test
+}}  // namespace proxy_record_test::record_test

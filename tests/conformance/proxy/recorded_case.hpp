@@ -27,7 +27,7 @@
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// An argument in one run: its declaration, and the elements of a tensor in C order.
 struct RecordedValue {
@@ -220,4 +220,4 @@ inline Result<std::filesystem::path> move_to_free_name(const std::filesystem::pa
   return path;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -17,8 +17,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace proxy_run_test {
-namespace run_test {
+namespace proxy_run_test { namespace run_test {
 namespace {
 
 const std::vector<std::int64_t> sizes{2, 3};
@@ -270,6 +269,4 @@ TEST_CASE("delegates may run through a proxy on several threads", "[proxy]") {
   CHECK(proxied.findings().empty());
 }
 
-}  // namespace run_test
-
-}  // namespace proxy_run_test
+}}  // namespace proxy_run_test::run_test

@@ -8,7 +8,7 @@
 
 #include "tenon/host/files/environment.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The settings of a proxy, from environment variables. All are ignored in a privileged process.
 struct ProxySettings {
@@ -41,4 +41,4 @@ struct ProxySettings {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -21,7 +21,7 @@
 #include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The plugin behind a proxy, loaded while there are references to it. Any thread.
 class WrappedPlugin {
@@ -107,4 +107,4 @@ class WrappedPlugin {
   CallsAtOnce calls_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

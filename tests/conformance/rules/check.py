@@ -138,7 +138,8 @@ def read_repository(root):
     texts = {name: (root / name).read_text(encoding="utf-8") if (root / name).exists() else ""
              for name in (NOT_OBSERVABLE, RELEASED)}
     survey = Survey(rules, tests, dict(files), read_not_observable(texts[NOT_OBSERVABLE]), lines_of(texts[RELEASED]))
-    return survey, wrong_headers + wrong_suites
+    no_ids = [] if (root / RELEASED).exists() else [Problem(RELEASED, 0, "is missing; it lists the released ids")]
+    return survey, wrong_headers + wrong_suites + no_ids
 
 
 def render_ids(survey):

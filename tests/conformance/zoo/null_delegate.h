@@ -32,7 +32,9 @@ static inline tenon_status null_delegate_execute(tenon_backend* backend, tenon_d
 static inline tenon_status null_delegate_session(tenon_backend* backend, tenon_delegate* delegate,
                                                  const tenon_session_context* context,
                                                  tenon_delegate** out) {
-  if (delegate) return good_create_session(backend, delegate, context, out);
+  if (delegate || context->num_runtime_specs != 0) {
+    return good_create_session(backend, delegate, context, out);
+  }
   *out = NULL;
   return TENON_STATUS_OK;
 }

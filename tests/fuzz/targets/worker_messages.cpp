@@ -25,13 +25,11 @@
 
 extern char** environ;
 
-namespace tenon::fuzz {
-namespace {
+namespace tenon::fuzz { namespace {
 
 WorkerPeer* workers = nullptr;
 
-}  // namespace
-}  // namespace tenon::fuzz
+}}  // namespace tenon::fuzz
 
 namespace tenon::isolated {
 

@@ -37,7 +37,7 @@ TEXT = '''// SPDX-License-Identifier: MIT
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {{
+namespace tenon {{ inline namespace TENON_RELEASE {{ namespace aot::detail {{
 
 /// A line for each operator of an exported graph that a kernel of ExecuTorch's portable library
 /// serves, or of its quantized library: the operator, a space, the schema of the kernel.
@@ -45,7 +45,7 @@ inline constexpr std::string_view portable_operators[] = {{
 {parts}
 }};
 
-}}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}}}}  // namespace tenon::TENON_RELEASE::aot::detail
 '''
 # A compiler need not take longer literals (-Woverlength-strings).
 MAX_LITERAL = 30000

@@ -29,8 +29,7 @@
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/host/files/sha256.hpp"
 
-namespace tenon::test {
-namespace {
+namespace tenon::test { namespace {
 
 using nlohmann::json;
 
@@ -186,8 +185,7 @@ Status write_all(const std::filesystem::path& directory, std::uint64_t count,
   return files.size() == 1 ? ok() : error(Error::Internal, "expected one data file");
 }
 
-}  // namespace
-}  // namespace tenon::test
+}}  // namespace tenon::test
 
 int main(int argc, char** argv) {
   if (argc < 3) {

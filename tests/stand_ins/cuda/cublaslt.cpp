@@ -20,8 +20,7 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace tenon::stand_in_cublaslt {
-namespace {
+namespace tenon::stand_in_cublaslt { namespace {
 
 constexpr int success = 0;
 constexpr int invalid_value = 7;
@@ -248,8 +247,7 @@ const Interface interface = {
                                s.preferences.size());
     }};
 
-}  // namespace
-}  // namespace tenon::stand_in_cublaslt
+}}  // namespace tenon::stand_in_cublaslt
 
 using namespace tenon::stand_in_cublaslt;
 

@@ -10,8 +10,7 @@
 
 #include "support/catch.hpp"
 
-namespace compile_spec_data_test {
-namespace {
+namespace compile_spec_data_test { namespace {
 
 using namespace tenon;
 
@@ -68,5 +67,4 @@ TEST_CASE("a compile spec that is given twice is refused", "[aot]") {
         "InvalidArgument (0x12): compile spec 'fold' is given twice");
 }
 
-}  // namespace
-}  // namespace compile_spec_data_test
+}}  // namespace compile_spec_data_test

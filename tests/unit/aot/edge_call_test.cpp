@@ -13,8 +13,7 @@
 
 #include "support/catch.hpp"
 
-namespace edge_call_test {
-namespace {
+namespace edge_call_test { namespace {
 
 using tenon::Error;
 using tenon::Result;
@@ -248,5 +247,4 @@ TEST_CASE("the context of a node with an unprintable name is added once", "[aot]
   CHECK(text_of(call.in_context(call.refuse("no"))) == "node 'a\\x1bb' (aten.relu.default): no");
 }
 
-}  // namespace
-}  // namespace edge_call_test
+}}  // namespace edge_call_test

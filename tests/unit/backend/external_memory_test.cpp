@@ -20,8 +20,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace external_memory_test {
-namespace {
+namespace external_memory_test { namespace {
 
 constexpr tenon_dl_device card{TENON_DL_CUDA, 1};
 
@@ -74,8 +73,7 @@ class Importing final : public Backend<Importing>,
   static inline std::uint64_t waited_for = 0;
 };
 
-}  // namespace
-}  // namespace external_memory_test
+}}  // namespace external_memory_test
 
 using external_memory_test::Importing;
 

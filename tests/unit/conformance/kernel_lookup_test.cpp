@@ -17,8 +17,7 @@
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/host_execution_context.hpp"
 
-namespace kernel_lookup_test {
-namespace {
+namespace kernel_lookup_test { namespace {
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -137,5 +136,4 @@ TEST_CASE("a plugin gets no extension that the host has not, or has in part", "[
   CHECK(ask(nullptr) == nullptr);
 }
 
-}  // namespace
-}  // namespace kernel_lookup_test
+}}  // namespace kernel_lookup_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The lines of /proc/self/maps, as `name_frames` takes them.
 [[nodiscard]] inline std::vector<std::string> lines_of_maps() {
@@ -15,4 +15,4 @@ namespace tenon::inline TENON_RELEASE::conformance {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

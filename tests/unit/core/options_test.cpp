@@ -130,6 +130,19 @@ TEST_CASE("an option type that is unknown is refused by name", "[core]") {
   }
 }
 
+TEST_CASE("an option that nobody filled is refused without its key", "[core]") {
+  const auto value = read_option(tenon_option{});
+  CHECK(value.error() == Error::InvalidType);
+  CHECK(value.text() == "option '': unknown type number 0");
+}
+
+TEST_CASE("the refusal of a long key has whole characters of it", "[core]") {
+  const std::string begin(63, 'k');
+  const Status refused = unknown_option(begin + "\xc3\xa9");
+  CHECK(refused.error() == Error::NotFound);
+  CHECK(refused.text() == "option '" + begin + "...' is unknown; the backend has no options");
+}
+
 TEST_CASE("text or bytes without an address are refused unless there are none", "[core]") {
   for (const std::uint32_t type : {TENON_OPTION_STRING, TENON_OPTION_BYTES}) {
     tenon_option option = write_option("salt", OptionValue(false));
@@ -154,6 +167,7 @@ TEST_CASE("text is read as a value of a type", "[core]") {
            {"2", TENON_OPTION_DOUBLE, 2.0},
            {"+2.5", TENON_OPTION_DOUBLE, 2.5},
            {"-1e-3", TENON_OPTION_DOUBLE, -1e-3},
+           {"1e-310", TENON_OPTION_DOUBLE, 1e-310},
            {"inf", TENON_OPTION_DOUBLE, infinity},
            {"true", TENON_OPTION_STRING, "true"},
            {"", TENON_OPTION_STRING, ""},
@@ -175,6 +189,7 @@ TEST_CASE("text that is no value of a type is not read", "[core]") {
       {"fast", TENON_OPTION_DOUBLE},  {"1e999", TENON_OPTION_DOUBLE},
       {"0x1p3", TENON_OPTION_DOUBLE}, {" 1", TENON_OPTION_DOUBLE},
       {"+-1", TENON_OPTION_DOUBLE},   {"", TENON_OPTION_DOUBLE},
+      {"++1", TENON_OPTION_INT},      {"++1", TENON_OPTION_DOUBLE},
       {"0", TENON_OPTION_BYTES},      {"0x", TENON_OPTION_BYTES},
       {"zz", TENON_OPTION_BYTES},
   }));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Modules of a model's kernels: what they need of a device, and how often they are loaded.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +65,25 @@ TEST_CASE("bytes that are no library need no shared memory", "[cuda]") {
   }
   // Heads that lead outside.
   for (std::size_t at = 32; at < 64; ++at) library[at] = std::byte{0xff};
+  CHECK(cuda_aoti::shared_memory_needs(library).empty());
+}
+
+TEST_CASE("the same segment many times costs as much as once", "[cuda]") {
+  constexpr std::size_t file_header_size = 64, segment_size = 56, count = 65535;
+  std::vector<std::byte> library(file_header_size + count * segment_size);
+  const auto put = [&]<class Number>(std::size_t at, Number number) {
+    std::memcpy(library.data() + at, &number, sizeof number);
+  };
+  put(32, std::uint64_t{file_header_size});
+  put(54, std::uint16_t{segment_size});
+  put(56, std::uint16_t{count});
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = file_header_size + i * segment_size;
+    put(at, std::uint32_t{1});      // PT_LOAD
+    put(at + 4, std::uint32_t{5});  // To be read and executed.
+    put(at + 32, std::uint64_t{library.size()});
+  }
+  // Else this takes minutes.
   CHECK(cuda_aoti::shared_memory_needs(library).empty());
 }
 

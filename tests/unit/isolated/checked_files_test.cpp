@@ -28,8 +28,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace checked_files_test {
-namespace {
+namespace checked_files_test { namespace {
 
 namespace fs = std::filesystem;
 
@@ -256,5 +255,4 @@ TEST_CASE("a program next to the plugin is not taken for the worker that the app
   CHECK(run(host::Plugin::load(here.plugin, {.isolation = isolates_all()})) == "right");
 }
 
-}  // namespace
-}  // namespace checked_files_test
+}}  // namespace checked_files_test

@@ -15,8 +15,7 @@
 using namespace tenon;
 
 /// Writing to memory of an application, whatever its protection is.
-namespace isolated_checked_write_test {
-namespace {
+namespace isolated_checked_write_test { namespace {
 
 constexpr std::size_t page = 4096;
 
@@ -75,5 +74,4 @@ TEST_CASE("memory is written as far as it can be, and read-only memory is a fail
   CHECK(std::all_of(pages.data() + at + size, pages.data() + 4 * page, is_zero));
 }
 
-}  // namespace
-}  // namespace isolated_checked_write_test
+}}  // namespace isolated_checked_write_test

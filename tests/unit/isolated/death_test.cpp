@@ -10,8 +10,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace isolated_death_test {
-namespace {
+namespace isolated_death_test { namespace {
 
 /// A way to end a process, and what the application reads of it.
 struct Way {
@@ -150,5 +149,4 @@ TEST_CASE("options of the isolated plugin are checked as those of any plugin") {
   CHECK(load("unknown", std::int64_t{1}) == Error::NotFound);
 }
 
-}  // namespace
-}  // namespace isolated_death_test
+}}  // namespace isolated_death_test

@@ -24,8 +24,7 @@ using namespace tenon::test;
 using namespace std::chrono_literals;
 
 /// Processes that a plugin starts, and that leave its group and its session.
-namespace isolated_descendants_test {
-namespace {
+namespace isolated_descendants_test { namespace {
 
 bool comes(const auto& condition) {
   for (int i = 0; i < 6000; ++i) {
@@ -179,5 +178,4 @@ TEST_CASE("a program that a plugin with the profile driver has started ends with
 }
 #endif
 
-}  // namespace
-}  // namespace isolated_descendants_test
+}}  // namespace isolated_descendants_test

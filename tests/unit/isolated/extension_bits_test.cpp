@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "boundary/extension_bits.hpp"
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "boundary/protocol.hpp"
 #include "support/catch.hpp"
 
 namespace extension_bits_test {
@@ -40,6 +42,16 @@ TEST_CASE("each extension of the answer to load has a bit of its own", "[isolate
     CHECK((together & bit) == 0);
     together |= bit;
   }
+}
+
+TEST_CASE("the version of the protocol is another one for other lists of extensions",
+          "[isolated]") {
+  const std::array ids = {"tenon.cancel/1", "tenon.sequence/1", "tenon.streams/1"};
+  const std::uint16_t number = number_of_list(ids);
+  CHECK(number_of_list(std::array{ids[0], "tenon.sequence/2", ids[2]}) != number);
+  CHECK(number_of_list(std::array{ids[1], ids[0], ids[2]}) != number);
+  CHECK(number_of_list(std::array{ids[0], ids[1]}) != number);
+  CHECK(protocol_version == (5u << 16 | number_of_list(backend_extensions)));
 }
 
 TEST_CASE("an extension is there when its table has each function that it must have",

@@ -16,8 +16,7 @@ using namespace tenon;
 using namespace tenon::test;
 
 /// Extensions of the application's host, in a worker.
-namespace isolated_host_services_test {
-namespace {
+namespace isolated_host_services_test { namespace {
 
 /// `sum` and `more` in each element.
 std::vector<float> sum_and(float more) {
@@ -219,5 +218,4 @@ TEST_CASE("an isolated plugin gives the intermediates that its plugin gives") {
   }
 }
 
-}  // namespace
-}  // namespace isolated_host_services_test
+}}  // namespace isolated_host_services_test

@@ -28,8 +28,7 @@ using namespace tenon::test;
 
 /// A worker that breaks the protocol, at each message: the application sees failures, and is never
 /// corrupted. To be run with the address sanitizer.
-namespace isolated_hostile_test {
-namespace {
+namespace isolated_hostile_test { namespace {
 
 /// One application, which calls each function of an isolated plugin that has all extensions.
 class Tour {
@@ -446,5 +445,4 @@ TEST_CASE(
   CHECK(open_descriptors() == before);
 }
 
-}  // namespace
-}  // namespace isolated_hostile_test
+}}  // namespace isolated_hostile_test

@@ -20,8 +20,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace isolated_test {
-namespace {
+namespace isolated_test { namespace {
 
 using namespace std::chrono_literals;
 
@@ -237,5 +236,4 @@ TEST_CASE("a session is made, used and destroyed by different threads") {
 }
 #endif
 
-}  // namespace
-}  // namespace isolated_test
+}}  // namespace isolated_test

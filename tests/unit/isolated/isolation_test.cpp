@@ -28,8 +28,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace isolation_test {
-namespace {
+namespace isolation_test { namespace {
 
 std::shared_ptr<const host::PluginIsolation> by_rules(std::string_view text) {
   return std::make_shared<host::WorkerIsolation>(*host::parse_isolation_rules(text),
@@ -372,5 +371,4 @@ TEST_CASE("signals that interrupt calls make no load and no run fail") {
   }
 }
 
-}  // namespace
-}  // namespace isolation_test
+}}  // namespace isolation_test

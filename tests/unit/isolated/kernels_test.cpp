@@ -17,8 +17,7 @@ using namespace tenon;
 using namespace tenon::test;
 
 /// Kernels of a plugin in a worker.
-namespace isolated_kernels_test {
-namespace {
+namespace isolated_kernels_test { namespace {
 
 constexpr auto both_places = {Application::Place::here, Application::Place::isolated};
 
@@ -260,5 +259,4 @@ TEST_CASE("a program with kernels of a plugin gives the same with the plugin in 
   CHECK(results[0] == results[1]);
 }
 
-}  // namespace
-}  // namespace isolated_kernels_test
+}}  // namespace isolated_kernels_test

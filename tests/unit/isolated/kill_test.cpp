@@ -15,8 +15,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace isolated_kill_test {
-namespace {
+namespace isolated_kill_test { namespace {
 
 TEST_CASE("a worker that is killed at any time costs a call, and nothing is left or wrong") {
   const auto num_kills = static_cast<int>(rounds(number_from_environment("TENON_TEST_KILLS", 30)));
@@ -68,5 +67,4 @@ TEST_CASE("a worker that is killed at any time costs a call, and nothing is left
   method->reset();
 }
 
-}  // namespace
-}  // namespace isolated_kill_test
+}}  // namespace isolated_kill_test

@@ -25,8 +25,7 @@ using namespace tenon;
 using namespace tenon::test;
 
 /// Memory that a plugin in a worker reaches without a copy.
-namespace isolated_memory_test {
-namespace {
+namespace isolated_memory_test { namespace {
 
 constexpr tenon_dl_device device{4, 0};
 
@@ -277,5 +276,4 @@ TEST_CASE(
   remote.devices.free(backend, device, nullptr);
 }
 
-}  // namespace
-}  // namespace isolated_memory_test
+}}  // namespace isolated_memory_test

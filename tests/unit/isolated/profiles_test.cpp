@@ -13,8 +13,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace isolated_profiles_test {
-namespace {
+namespace isolated_profiles_test { namespace {
 
 /// A way out, and what the application reads of it. One that ends the worker is in the failure of
 /// the call, another one in the log when the worker ends.
@@ -157,5 +156,4 @@ TEST_CASE("a permission that the profile does not have is refused when the plugi
   CHECK(has_text(refusal(driver, "reads=/opt"), "expected read=, write=, device= or program="));
 }
 
-}  // namespace
-}  // namespace isolated_profiles_test
+}}  // namespace isolated_profiles_test

@@ -20,8 +20,7 @@ using namespace tenon::test;
 
 /// The questions of a worker reach the delegate that is called, and the sizes that it states are
 /// those that were agreed.
-namespace isolated_questions_test {
-namespace {
+namespace isolated_questions_test { namespace {
 
 /// One delegate with named data of its own.
 struct Loaded : tenon_named_data_map {
@@ -290,5 +289,4 @@ TEST_CASE("a part of a state is read when the worker holds all of its bytes, and
   if (text) CHECK(has_text(asked.host().error, text));
 }
 
-}  // namespace
-}  // namespace isolated_questions_test
+}}  // namespace isolated_questions_test

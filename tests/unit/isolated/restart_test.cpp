@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <signal.h>
+
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,8 +29,7 @@ using namespace tenon::test;
 
 /// Sessions and states in a worker: also when it has died, and a delegate is loaded again in a new
 /// one.
-namespace isolated_restart_test {
-namespace {
+namespace isolated_restart_test { namespace {
 
 std::vector<host::BackendOption> restarts(std::int64_t times) {
   return {{"Add", "isolated.restart", times}};
@@ -172,6 +175,30 @@ TEST_CASE("sessions are loaded again, each by its next call") {
   (*method)->use_session(nullptr);
 }
 
+TEST_CASE("a session keeps the hints that it was made with when it is loaded again") {
+  Application application(TENON_TEST_COUNTS);
+  auto method = application.load(add_program, restarts(2));
+  REQUIRE(method.ok());
+  // A high priority adds 10000.
+  const auto urgent = [&] {
+    auto made = (*method)->create_session({.scheduling = Scheduling{.priority = Priority::High}});
+    INFO(made.text());
+    REQUIRE(made.ok());
+    return *std::move(made);
+  };
+  const auto session = urgent();
+  (*method)->use_session(session.get());
+  CHECK(*count(**method) == 100);
+  die(**method);
+  // One that is made in a new worker, and one that is loaded again there.
+  const auto other = urgent();
+  CHECK(*count(**method) == 100);
+  (*method)->use_session(other.get());
+  CHECK(*count(**method) == 100);
+  (*method)->use_session(nullptr);
+  CHECK(*count(**method) == 0);
+}
+
 TEST_CASE("sessions stay dead without restarts") {
   Application application(TENON_TEST_COUNTS);
   auto method = application.load(add_program);
@@ -189,7 +216,7 @@ TEST_CASE("sessions stay dead without restarts") {
 
 /// One delegate in a worker, by the functions of the boundary.
 struct Direct {
-  Direct() {
+  explicit Direct(std::int64_t restarts = 0) {
     auto loaded = host::Plugin::load(application.path(), {});
     REQUIRE(loaded.ok());
     plugin = *loaded;
@@ -197,6 +224,7 @@ struct Direct {
     INFO(found.text());
     REQUIRE(found.ok());
     backend = *found;
+    REQUIRE(backend->set_option("isolated.restart", restarts).ok());
     sessions = *backend->extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
     sequence = *backend->extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
     const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
@@ -215,14 +243,15 @@ struct Direct {
     backend->api().destroy(backend->raw(), first);
   }
 
-  /// The sizes of parts are known only after it.
-  void list(tenon_delegate* of) const {
+  [[nodiscard]] tenon_status try_list(tenon_delegate* of) const {
     const tenon_state_list parts{
         sizeof parts, 0, [](const tenon_state_list*, const tenon_state_part*) -> tenon_status {
           return TENON_STATUS_OK;
         }};
-    REQUIRE(sequence.list(backend->raw(), of, &parts) == TENON_STATUS_OK);
+    return sequence.list(backend->raw(), of, &parts);
   }
+  /// The sizes of parts are known only after it.
+  void list(tenon_delegate* of) const { REQUIRE(try_list(of) == TENON_STATUS_OK); }
   [[nodiscard]] tenon_status create(tenon_delegate* state, const tenon_option* option = nullptr) {
     const tenon_session_context context{sizeof context, option ? 1u : 0u, option,
                                         nullptr,        memory.table(),   state};
@@ -277,6 +306,39 @@ TEST_CASE("a session in a worker begins with the state that it is given") {
   }
 }
 
+// To be run with the thread sanitizer, too.
+TEST_CASE("a session is made while its delegate is loaded again in another worker") {
+  Direct direct(1000);
+  tenon_backend* const backend = direct.backend->raw();
+  std::atomic<bool> is_over = false;
+  int num_made = 0;
+  std::thread creator([&] {
+    host::Arena memory;
+    const tenon_session_context context{sizeof context, 0,      nullptr, nullptr,
+                                        memory.table(), nullptr};
+    while (!is_over) {
+      tenon_delegate* made = nullptr;
+      const tenon_status status =
+          direct.sessions.create_session(backend, direct.first, &context, &made);
+      if (status != TENON_STATUS_OK) continue;
+      ++num_made;
+      direct.backend->api().destroy(backend, made);
+    }
+  });
+  int num_loaded = 0;
+  for (int death = 0; death < 5; ++death) {
+    for (const pid_t each : worker_processes()) ::kill(each, SIGKILL);
+    tenon_status status = TENON_STATUS_INTERNAL;
+    for (int i = 0; i < 20 && status != TENON_STATUS_OK; ++i)
+      status = direct.try_list(direct.first);
+    if (status == TENON_STATUS_OK) ++num_loaded;
+  }
+  is_over = true;
+  creator.join();
+  CHECK(num_loaded == 5);
+  CHECK(num_made > 0);
+}
+
 TEST_CASE("a session in a worker has options of its own") {
   Direct direct;
   tenon_option option{sizeof option, TENON_OPTION_BOOL, "refuses", {}};
@@ -288,7 +350,10 @@ TEST_CASE("a session in a worker has options of its own") {
   CHECK(direct.create(nullptr, &option) == TENON_STATUS_NOT_FOUND);
   option.key = "isolated.own_worker";
   CHECK(direct.create(nullptr, &option) == TENON_STATUS_NOT_SUPPORTED);
+  option.key = "isolated.restart";
+  CHECK(direct.create(nullptr, &option) == TENON_STATUS_INVALID_TYPE);
+  option.key = "isolated.unknown";
+  CHECK(direct.create(nullptr, &option) == TENON_STATUS_NOT_FOUND);
 }
 
-}  // namespace
-}  // namespace isolated_restart_test
+}}  // namespace isolated_restart_test

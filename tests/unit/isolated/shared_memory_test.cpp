@@ -28,8 +28,7 @@ using namespace tenon;
 using namespace tenon::test;
 
 /// Planned tensors that a worker has where they are (`WorkerSettings::share_memory`).
-namespace isolated_shared_memory_test {
-namespace {
+namespace isolated_shared_memory_test { namespace {
 
 constexpr std::size_t count = 1500;
 constexpr std::size_t nbytes = count * sizeof(float);
@@ -293,5 +292,4 @@ TEST_CASE("memory of the host that is of no memfd does not cross to a worker") {
   CHECK_THAT(std::string(unsealed.text()), ContainsSubstring("may become smaller"));
 }
 
-}  // namespace
-}  // namespace isolated_shared_memory_test
+}}  // namespace isolated_shared_memory_test

@@ -19,6 +19,7 @@
 #include "application/call_watch.hpp"
 #include "isolated.hpp"
 #include "support/catch.hpp"
+#include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/plugin.h"
 #include "workers/hostile.hpp"
 
@@ -27,8 +28,7 @@ using namespace tenon::test;
 using namespace std::chrono_literals;
 
 /// What an application notices of a worker that is alive and does not answer.
-namespace isolated_time_test {
-namespace {
+namespace isolated_time_test { namespace {
 
 /// Waits for what comes sooner or later; long enough for any machine.
 bool comes(const auto& condition) {
@@ -248,5 +248,4 @@ TEST_CASE("a turn of a lane that no worker leaves is an error, or is named in th
   }
 }
 
-}  // namespace
-}  // namespace isolated_time_test
+}}  // namespace isolated_time_test

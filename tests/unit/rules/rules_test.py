@@ -195,6 +195,16 @@ TENON_CONFORMANCE_TEST("f/real", "real", "[f]") {}
                 tests, [problem] = rulebook.read_suite("s.cpp", f"\n{text}")
                 self.assertEqual((tests, problem.file, problem.line), ([], "s.cpp", 2))
 
+    def test_a_level_that_no_run_has_is_refused(self):
+        for level in ("level-0", "level-11", "level-x", "level-", "level-1_0", "level-01", "level-\u0663"):
+            tests, problems = rulebook.read_suite("s.cpp", f'TENON_CONFORMANCE_TEST("a/i", "n", "[a][{level}]") {{}}')
+            self.assertEqual((tests, [str(problem) for problem in problems]),
+                             ([], [f"s.cpp:1: expected a tag from [level-1] to [level-10], found [{level}]"]))
+
+    def test_the_last_of_two_levels_or_scopes_counts_as_in_the_kit(self):
+        [test] = self.read('TENON_CONFORMANCE_TEST("a/a", "a", "[a][level-3][case][level-10][backend]") {}')
+        self.assertEqual((test.level, test.scope), (10, "backend"))
+
     def test_tags_of_rules_are_found_anywhere_in_a_file(self):
         self.assertEqual(rulebook.rule_tags(ids('TEST_CASE("a", "[x][@TST-1][@TST-2]") # [@TST-1]')),
                          {ids("@TST-1"), ids("@TST-2")})
@@ -298,6 +308,7 @@ class Programs(unittest.TestCase):
         self.write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n")
         self.write("tests/a_test.cpp", 'TEST_CASE("it runs", "[@TST-1]") {}\n')
         self.write("tests/conformance/kit/suites/extensions/none.cpp", "")
+        self.write("tests/conformance/test_ids.txt", "")
 
     def write(self, name, text):
         path = self.root / name
@@ -339,6 +350,10 @@ class Programs(unittest.TestCase):
             "include/tenon/abi/c.h:1: @TST-2 has no conformance test\n",
         ):
             self.assertIn(f"not ok: {ids(text)}", out)
+
+    def test_a_list_of_released_ids_that_is_missing_is_found(self):
+        (self.root / "tests/conformance/test_ids.txt").unlink()
+        self.assertIn("not ok: tests/conformance/test_ids.txt:0: is missing", self.check(expect=1))
 
     def test_a_release_adds_the_ids_of_new_tests_unless_there_is_a_problem(self):
         released = self.root / "tests/conformance/test_ids.txt"
@@ -394,6 +409,10 @@ class Programs(unittest.TestCase):
         out = self.make_tables(expect=1)
         self.assertIn("include/tenon/abi/b.h:1: MUST without a rule id", out)
         self.assertIn("tests/conformance/kit/suites/s.cpp:1: expected TENON_CONFORMANCE_TEST(", out)
+        self.assertFalse((self.root / "tables.cpp").exists())
+
+    def test_no_table_is_made_of_no_test(self):
+        self.assertEqual(self.make_tables(expect=1), "tests/conformance/kit/suites:0: found no test\n")
         self.assertFalse((self.root / "tables.cpp").exists())
 
 

@@ -15,8 +15,7 @@
 #include "sandbox/system_calls.hpp"
 #include "support/catch.hpp"
 
-namespace tenon::isolated {
-namespace {
+namespace tenon::isolated { namespace {
 
 TEST_CASE("what a process asked for is reported: calls by name, files, its threads and programs",
           "[report]") {
@@ -64,5 +63,4 @@ TEST_CASE("a reader of a report knows what each profile does with a call", "[rep
   CHECK(answer_of("setuid", Profile::driver) == Answer::end);
 }
 
-}  // namespace
-}  // namespace tenon::isolated
+}}  // namespace tenon::isolated

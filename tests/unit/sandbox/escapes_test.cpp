@@ -26,8 +26,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace tenon::inline TENON_RELEASE {
-namespace {
+namespace tenon { inline namespace TENON_RELEASE { namespace {
 
 using isolated::Profile;
 using test::in_sandbox;
@@ -298,5 +297,4 @@ TEST_CASE("refusals that repeat are counted, and the last of many kinds is kept 
   CHECK_THAT(outcome.text(), ContainsSubstring("ended by ptrace(0x0, 0x0"));
 }
 
-}  // namespace
-}  // namespace tenon::inline TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE

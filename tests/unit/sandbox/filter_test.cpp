@@ -12,8 +12,7 @@
 #include "sandbox/violations.hpp"
 #include "support/catch.hpp"
 
-namespace tenon::isolated {
-namespace {
+namespace tenon::isolated { namespace {
 
 // Calls of x86-64 alone, of arm64 alone, and of kernels that the headers of the build may not know.
 constexpr std::string_view of_one_architecture =
@@ -83,5 +82,4 @@ TEST_CASE("what a worker wrote is read whatever it is", "[filter]") {
   CHECK_THAT(describe(found[0]), ContainsSubstring("of another architecture of \\x1b\\x1b"));
 }
 
-}  // namespace
-}  // namespace tenon::isolated
+}}  // namespace tenon::isolated

@@ -19,8 +19,7 @@
 #include "sandbox/sandbox.hpp"
 #include "support/catch.hpp"
 
-namespace tenon::inline TENON_RELEASE {
-namespace {
+namespace tenon { inline namespace TENON_RELEASE { namespace {
 
 using isolated::Profile;
 
@@ -94,5 +93,4 @@ TEST_CASE("without Landlock open refuses signals to other processes, by any call
         }) == 0);
 }
 
-}  // namespace
-}  // namespace tenon::inline TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE

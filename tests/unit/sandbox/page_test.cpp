@@ -11,8 +11,7 @@
 #include "sandbox/sandbox.hpp"
 #include "support/catch.hpp"
 
-namespace tenon::inline TENON_RELEASE {
-namespace {
+namespace tenon { inline namespace TENON_RELEASE { namespace {
 
 /// `control` and `channel`: descriptors that the worker was given.
 Status begin_worker(int control, int channel, isolated::Violations* shared) {
@@ -46,5 +45,4 @@ TEST_CASE("a worker begins as the page shows", "[sandbox]") {
   CHECK(status == 0);
 }
 
-}  // namespace
-}  // namespace tenon::inline TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE

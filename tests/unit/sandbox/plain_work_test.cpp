@@ -35,8 +35,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace tenon::inline TENON_RELEASE {
-namespace {
+namespace tenon { inline namespace TENON_RELEASE { namespace {
 
 using isolated::Profile;
 using test::in_sandbox;
@@ -371,5 +370,4 @@ TEST_CASE("a worker gets the variables of its profile", "[sandbox]") {
   CHECK(passes_environment("CUDA_VISIBLE_DEVICES", Profile::driver));
 }
 
-}  // namespace
-}  // namespace tenon::inline TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE

@@ -23,8 +23,7 @@
 #include "sandbox/sandbox.hpp"
 #include "support/catch.hpp"
 
-namespace tenon::inline TENON_RELEASE {
-namespace {
+namespace tenon { inline namespace TENON_RELEASE { namespace {
 
 using isolated::Profile;
 using test::in_sandbox;
@@ -139,5 +138,4 @@ TEST_CASE("a worker cannot enlarge its pipes, whose pages count for its user", "
   }
 }
 
-}  // namespace
-}  // namespace tenon::inline TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE

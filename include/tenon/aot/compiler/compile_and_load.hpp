@@ -17,7 +17,7 @@
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Options of `compile_and_load`. What they refer to must outlive the function.
 struct CompileAndLoadOptions {
@@ -85,4 +85,4 @@ class CompiledFunction {
   std::vector<host::ArrayBytes> rearranged_;  ///< Inputs that are not in C order in the program.
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

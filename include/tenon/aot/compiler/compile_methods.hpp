@@ -10,7 +10,7 @@
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Chooses the partitions of each method, takes them out, and lets their backends compile them:
 /// each backend once, with all of its partitions of all methods. The results are for `emit`, whose
@@ -22,4 +22,4 @@ namespace tenon::inline TENON_RELEASE::aot {
 [[nodiscard]] Result<std::vector<CompiledMethod>> compile_methods(
     std::span<const EdgeProgram> methods, std::span<const BackendToUse> backends);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -11,11 +11,11 @@
 #include "tenon/abi/version.h"
 
 // Before the rest, so that it is the first of what a linker finds twice.
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 void include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source() noexcept {}
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot
 
 #include "tenon/aot/compiler/link/needs_implementation.hpp"
 

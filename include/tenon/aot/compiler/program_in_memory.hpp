@@ -10,7 +10,7 @@
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A compiled program that is in no file.
 struct ProgramInMemory {
@@ -24,4 +24,4 @@ struct ProgramInMemory {
 [[nodiscard]] Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods,
                                                    std::string name);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

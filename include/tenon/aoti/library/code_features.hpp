@@ -21,7 +21,7 @@
 /// exporting machine (`-march=native`) and notes it nowhere: on another one the process ends with
 /// SIGILL, maybe already in the library's static initialisers. So the instructions are read before
 /// the library is loaded.
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Reads one instruction of x86-64 at the begin of `code`: adds the features that it needs to
 /// `needed` and returns its number of bytes, or returns 0 when no instruction begins there.
@@ -109,4 +109,4 @@ class DecodedLibraries {
   std::size_t oldest_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -12,7 +12,7 @@
 #include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/file_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 namespace detail {
 
@@ -94,4 +94,4 @@ struct FilePart {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -19,7 +19,7 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A failure of a library whose structures contradict each other.
 template <class... Pieces>
@@ -308,4 +308,4 @@ class ElfEditor : public ElfImage {
   std::uint32_t isa_needed_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -7,7 +7,7 @@
 
 #include "tenon/core/x86_features.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A group of instructions, by the name that Intel's XED gave it, which Zydis uses as well
 /// (`ZydisISASetGetString`), and the features that a processor needs for them.
@@ -213,4 +213,4 @@ inline constexpr std::string_view isa_sets_without_feature[] = {
   return std::nullopt;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

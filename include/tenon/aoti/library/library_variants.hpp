@@ -11,7 +11,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// One compiled library of a payload. A payload with several has the same model compiled for
 /// several devices, over one table of weights (ExecuTorch: CudaAotiVariant in
@@ -73,4 +73,4 @@ struct LibraryVariant {
                text_of(variants));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

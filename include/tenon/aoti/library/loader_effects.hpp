@@ -17,7 +17,7 @@
 #include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 namespace detail {
 
@@ -382,4 +382,4 @@ class LoaderEffects {
   return detail::LoaderEffects(library).contain();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -21,7 +21,7 @@
 #include "tenon/core/memory_file.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// The library of a compiled model on macOS, loaded from bytes.
 ///
@@ -100,4 +100,4 @@ class ModelLibrary {
   void* handle_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

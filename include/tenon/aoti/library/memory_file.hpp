@@ -17,7 +17,7 @@
 #include "tenon/core/memory_file.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A file without a name, for code to be loaded.
 ///
@@ -28,26 +28,18 @@ class MemoryFile {
   enum class Kind { memory, unlinked };
 
   /// A file with `content`, which is compared with it afterwards: until it is sealed, a process of
-  /// the same user may write to it.
+  /// the same user may write to it. If one does, this fails: a file without seals, in its place,
+  /// could still be written to.
   /// errors: AccessFailed with the system's reason, or when the file was changed.
   [[nodiscard]] static Result<MemoryFile> create(Bytes content) {
-    auto file = create(content, Kind::memory);
-    return file.ok() ? std::move(file) : create(content, Kind::unlinked);
+    MemoryFile file(make(content, Kind::memory));
+    // The system cannot seal a file that another process maps for writing.
+    if (file.descriptor_ < 0 && errno != EBUSY) file = MemoryFile(make(content, Kind::unlinked));
+    return checked(std::move(file), content);
   }
 
   [[nodiscard]] static Result<MemoryFile> create(Bytes content, Kind kind) {
-    MemoryFile file(kind == Kind::memory
-                        ? make_sealed_file("tenon-aoti-model", {&content, 1}, MemoryFileUse::code)
-                        : open_unlinked());
-    if (file.descriptor_ < 0) return refuse("create");
-    if (kind == Kind::unlinked && !write_all(file.descriptor_, content)) return refuse("write");
-    void* data = ::mmap(nullptr, content.size(), PROT_READ, MAP_PRIVATE, file.descriptor_, 0);
-    if (data == MAP_FAILED) return refuse("read");
-    const bool is_same = std::memcmp(data, content.data(), content.size()) == 0;
-    ::munmap(data, content.size());
-    if (is_same) return file;
-    return error(Error::AccessFailed,
-                 "the private file for the model's library was changed before it was sealed");
+    return checked(MemoryFile(make(content, kind)), content);
   }
 
   MemoryFile(MemoryFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -64,6 +56,30 @@ class MemoryFile {
 
  private:
   explicit MemoryFile(int descriptor) noexcept : descriptor_(descriptor) {}
+
+  /// A descriptor of a file with `content`; -1 with `errno` set when the system refuses.
+  static int make(Bytes content, Kind kind) noexcept {
+    if (kind == Kind::memory) {
+      return make_sealed_file("tenon-aoti-model", {&content, 1}, MemoryFileUse::code);
+    }
+    const int descriptor = open_unlinked();
+    if (descriptor < 0 || write_all(descriptor, content)) return descriptor;
+    const int reason = errno;
+    ::close(descriptor);
+    errno = reason;
+    return -1;
+  }
+
+  static Result<MemoryFile> checked(MemoryFile file, Bytes content) {
+    if (file.descriptor_ < 0) return refuse("create");
+    void* data = ::mmap(nullptr, content.size(), PROT_READ, MAP_PRIVATE, file.descriptor_, 0);
+    if (data == MAP_FAILED) return refuse("read");
+    const bool is_same = std::memcmp(data, content.data(), content.size()) == 0;
+    ::munmap(data, content.size());
+    if (is_same) return file;
+    return error(Error::AccessFailed,
+                 "the private file for the model's library was changed before it was sealed");
+  }
 
   static Status refuse(std::string_view what) {
     return error(Error::AccessFailed, "cannot ", what, " a private file for the model's library: ",
@@ -95,4 +111,4 @@ class MemoryFile {
   int descriptor_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

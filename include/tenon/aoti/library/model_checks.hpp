@@ -21,7 +21,7 @@
 /// that arguments that were checked before cost nothing, a model has two images of its library: one
 /// that follows the environment, and one whose checks are on. Both work on the same container:
 /// their code is the same, and the container holds all of the model's state.
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 namespace detail {
 
@@ -75,4 +75,4 @@ struct CheckingImage {
 #endif
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

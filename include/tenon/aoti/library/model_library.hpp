@@ -27,7 +27,7 @@
 #include "tenon/aoti/shims/thread_exit.hpp"
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 namespace detail {
 
@@ -174,6 +174,6 @@ class ModelLibrary {
   std::span<const std::byte> image_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti
 
 #endif

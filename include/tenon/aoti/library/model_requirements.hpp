@@ -22,7 +22,7 @@
 #include "tenon/core/arm64_features.hpp"
 #include "tenon/core/x86_features.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// The operator that a function of PyTorch's C shim computes: "avg_pool3d" of
 /// aoti_torch_cpu_avg_pool3d. Empty for a function that is no operator, and for operators whose
@@ -221,4 +221,4 @@ inline bool library_exists(const std::string& name) noexcept {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -14,7 +14,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Adds the features that a program names for its library (`cpu_features_key`).
 /// errors: InvalidProgram when they are not names with commas between them, of 4096 bytes at most.
@@ -59,4 +59,4 @@ namespace tenon::inline TENON_RELEASE::aoti {
   return features;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

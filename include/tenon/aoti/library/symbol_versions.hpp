@@ -23,7 +23,7 @@
 /// dynamic loader compares them before it relocates anything (glibc: elf/dl-version.c,
 /// `_dl_check_map_versions`), and ends the process at a record of a library that is not loaded: a
 /// record of libcudart must not stay when that library is served and not loaded.
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A version that a library needs of another one.
 struct NeededVersion {
@@ -174,4 +174,4 @@ inline void release_served_versions(ElfEditor& library, const std::vector<Needed
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

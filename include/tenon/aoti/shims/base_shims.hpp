@@ -17,7 +17,7 @@
 /// Shims that every compiled model calls, whatever its device: numbers of dtypes and devices, and
 /// tensors as handles. None of them reads or writes elements. Names, parameters and meaning are
 /// those of torch/csrc/inductor/aoti_torch/c/shim.h; the text of a failure is recorded in the pool.
-namespace tenon::inline TENON_RELEASE::aoti::shims {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti::shims {
 
 // Name and value: functions without parameters that return a number.
 #define TENON_AOTI_NUMBERS(X)                                      \
@@ -313,4 +313,4 @@ inline std::span<const Shim> base() {
   return list;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti::shims
+}}}  // namespace tenon::TENON_RELEASE::aoti::shims

@@ -9,7 +9,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Result of a shim: 0, or 1 for a failure (PyTorch's AOTITorchError). The text of a failure is
 /// recorded in the pool of the calling model.
@@ -65,4 +65,4 @@ template <class Body>
   return shim_failed;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -12,7 +12,7 @@
 /// Shims that read or write elements of tensors on a device with memory of its own, or on the host.
 /// They enqueue on the pool's stream; those that touch the host's memory wait. They replace the
 /// shims of the same names in host_shims.hpp.
-namespace tenon::inline TENON_RELEASE::aoti::shims {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti::shims {
 
 namespace detail {
 
@@ -200,4 +200,4 @@ inline std::span<const Shim> list() {
 
 }  // namespace on_device
 
-}  // namespace tenon::inline TENON_RELEASE::aoti::shims
+}}}  // namespace tenon::TENON_RELEASE::aoti::shims

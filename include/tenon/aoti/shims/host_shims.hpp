@@ -11,7 +11,7 @@
 
 /// Shims that read or write elements, for tensors in the host's memory. Names, parameters and
 /// meaning are those of torch/csrc/inductor/aoti_torch/c/shim.h.
-namespace tenon::inline TENON_RELEASE::aoti::shims {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti::shims {
 
 namespace detail {
 
@@ -169,4 +169,4 @@ inline std::span<const Shim> host() {
   return list;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti::shims
+}}}  // namespace tenon::TENON_RELEASE::aoti::shims

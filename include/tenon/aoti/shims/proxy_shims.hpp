@@ -9,7 +9,7 @@
 #include "tenon/aoti/shims/shim_table.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Runs the operators of one model that have no function in PyTorch's C shim. The model calls them
 /// by number; a description that belongs to the model (AOTInductor's `extern_kernel_nodes.json`)
@@ -75,4 +75,4 @@ inline std::span<const Shim> proxy() {
 }
 
 }  // namespace shims
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

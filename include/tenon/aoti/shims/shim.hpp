@@ -6,7 +6,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// The name of a shim without the private prefix that models may be compiled with, so that libtorch
 /// in the same process cannot provide their functions: "aoti_torch_get_sizes" of
@@ -53,4 +53,4 @@ class FindShim {
   const void* (*call_)(const FindShim& self, std::string_view name) = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -22,7 +22,7 @@
   ::tenon::aoti::Shim{#name, reinterpret_cast<const void*>(&name)},
 #define TENON_AOTI_NAME(name, parameters) #name,
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Shims, found by name. When two lists have a name, the later list wins, so that a device can
 /// replace the common functions.
@@ -67,4 +67,4 @@ class ShimTable {
   std::vector<Shim> shims_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -12,7 +12,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Runs the destructors of the thread-local objects of models.
 ///
@@ -107,4 +107,4 @@ class ThreadExit {
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

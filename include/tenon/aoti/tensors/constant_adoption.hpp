@@ -11,7 +11,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// One constant in a model's blob, and how the model takes it.
 struct ModelConstant {
@@ -134,4 +134,4 @@ class ConstantAdoption {
   std::vector<State> states_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

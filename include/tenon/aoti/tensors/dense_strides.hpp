@@ -11,7 +11,7 @@
 #include "tenon/aoti/tensors/model_tensor.hpp"
 
 /// The layout of a tensor that PyTorch makes like another one. Compiled code relies on its strides.
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// True when the tensor has each element once, in memory without gaps, in some order of the
 /// dimensions.
@@ -81,4 +81,4 @@ namespace tenon::inline TENON_RELEASE::aoti {
   return is_dense(like) ? like.strides : dense_strides(like.shape(), {like.strides.data()});
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

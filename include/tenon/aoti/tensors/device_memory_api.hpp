@@ -12,7 +12,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Direction of a copy.
 enum class CopyKind { to_device, to_host, within_device };
@@ -195,4 +195,4 @@ class DeviceBlock {
   std::size_t nbytes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

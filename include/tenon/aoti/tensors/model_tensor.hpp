@@ -10,7 +10,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 class TensorPool;
 
@@ -97,4 +97,4 @@ inline void contiguous_strides(std::span<const std::int64_t> sizes,
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

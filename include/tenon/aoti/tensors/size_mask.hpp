@@ -12,7 +12,7 @@
 #include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/aoti/tensors/tensor_pool.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A dimension of an input that a model's checks refuse as too small.
 struct SmallDimension {
@@ -112,4 +112,4 @@ class SizeMask {
   bool is_on_ = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

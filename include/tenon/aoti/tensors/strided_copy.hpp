@@ -9,7 +9,7 @@
 
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 namespace detail {
 
@@ -104,4 +104,4 @@ inline bool copy_strided(std::byte* to, std::span<const std::int64_t> to_strides
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -23,7 +23,7 @@
 #include "tenon/backend/cancel_flag.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 class SizeMask;
 
@@ -497,4 +497,4 @@ class TensorPool {
   std::string failure_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

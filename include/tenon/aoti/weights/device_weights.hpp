@@ -21,7 +21,7 @@
 #include "tenon/backend/memory_use.hpp"
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Weights in the memory of devices, each content once on each device, for as long as a model uses
 /// it. Bytes at the same place of a program in use, with the same hash, are the same weight; others
@@ -257,4 +257,4 @@ class DeviceWeights {
   std::shared_ptr<const void> alive_ = std::make_shared<const char>();
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

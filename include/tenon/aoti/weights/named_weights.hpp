@@ -17,7 +17,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// One entry of the table of weights in a payload of generation 3 or 4: a constant of the model as
 /// a view of a storage, and the key of that storage in the named data. Sizes, strides and the
@@ -240,4 +240,4 @@ inline std::optional<std::uint64_t> reach(const NamedWeight& weight) noexcept {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

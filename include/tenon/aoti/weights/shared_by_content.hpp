@@ -13,7 +13,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Objects in use that were made from bytes, so that users of equal bytes share one object.
 ///
@@ -118,4 +118,4 @@ class SharedByContent {
   std::map<std::size_t, std::shared_ptr<Entry>> entries_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -10,7 +10,7 @@
 #include "tenon/aoti/weights/shared_by_content.hpp"
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aoti {
+namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Alignment that models expect of each constant (kAlignment of torch/_inductor: 64 bytes).
 inline constexpr std::size_t weights_alignment = 64;
@@ -66,4 +66,4 @@ class WeightStore {
   SharedByContent<WeightsCopy> copies_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aoti
+}}}  // namespace tenon::TENON_RELEASE::aoti

@@ -6,7 +6,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/backend/mixin.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: a call of `execute` that waits, for a device or for another library, can be ended. The
 /// author adds `void cancel(Delegate&) noexcept`, which is called from another thread while a run
@@ -47,4 +47,4 @@ template <>
 struct MixinOf<tenon_cancel_v1> : Mixin<WithCancel, CancelExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

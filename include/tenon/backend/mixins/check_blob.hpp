@@ -11,7 +11,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// How well a blob fits this backend on this machine.
 enum class Compatibility : std::uint32_t {
@@ -73,4 +73,4 @@ template <>
 struct MixinOf<tenon_check_blob_v1> : Mixin<WithCheckBlob, CheckBlobExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -12,7 +12,7 @@
 #include "tenon/backend/mixins/streams.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin, together with WithDevices: memory on the devices that `devices()` lists. The author adds
 ///
@@ -151,4 +151,4 @@ template <>
 struct MixinOf<tenon_device_memory_v1> : Mixin<WithDeviceMemory, DeviceMemoryExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -14,7 +14,7 @@
 #include "tenon/core/hex.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// One device that a backend can use.
 struct DeviceInfo {
@@ -93,4 +93,4 @@ template <>
 struct MixinOf<tenon_devices_v1> : Mixin<WithDevices, DevicesExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

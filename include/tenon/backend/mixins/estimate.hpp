@@ -11,7 +11,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: the backend says, without its device, how much memory a blob will take. The author adds
 /// `Result<MemoryUses> estimate(InitContext&, Blob, CompileSpecs)`. A backend that can ask its
@@ -76,4 +76,4 @@ template <>
 struct MixinOf<tenon_estimate_v1> : Mixin<WithEstimate, EstimateExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -16,7 +16,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: runs that are started and not waited for, and events that say when they are done. The
 /// author adds
@@ -255,4 +255,4 @@ template <>
 struct MixinOf<tenon_events_v1> : Mixin<WithEvents, EventsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -11,7 +11,7 @@
 #include "tenon/core/application/external_memory.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: memory that something else allocated becomes the bytes of tensors without a copy. The
 /// author adds
@@ -139,4 +139,4 @@ template <>
 struct MixinOf<tenon_external_memory_v1> : Mixin<WithExternalMemory, ExternalMemoryExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -12,7 +12,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: a delegate gives the results of its steps to a host that looks for the layer that is
 /// wrong. The author adds
@@ -99,4 +99,4 @@ template <>
 struct MixinOf<tenon_intermediates_v1> : Mixin<WithIntermediates, IntermediatesExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -17,7 +17,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: kernels for operators that programs call outside of delegates. The author adds
 ///
@@ -195,4 +195,4 @@ template <>
 struct MixinOf<tenon_kernels_v1> : Mixin<WithKernels, KernelsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

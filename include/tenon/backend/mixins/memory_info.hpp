@@ -8,7 +8,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: the backend reports the memory that it holds. The author adds
 /// `MemoryUses memory_info(const Delegate*)`; null asks, on any thread, for what the backend holds
@@ -51,4 +51,4 @@ template <>
 struct MixinOf<tenon_memory_info_v1> : Mixin<WithMemoryInfo, MemoryInfoExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -22,7 +22,7 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Declaration of one option of a backend: its key, its initial value (which also is its type), a
 /// description of one line, and where it may be given. Limits, choices, a unit and deprecation
@@ -382,4 +382,4 @@ Status check_runtime_specs(const Context& context) {
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

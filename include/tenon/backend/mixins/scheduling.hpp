@@ -8,7 +8,7 @@
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Uses of each hint by a backend, for people to read; null for one that it does not follow.
 struct SchedulingUse {
@@ -89,4 +89,4 @@ template <>
 struct MixinOf<tenon_scheduling_v1> : Mixin<WithScheduling, SchedulingExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -13,7 +13,7 @@
 #include "tenon/backend/mixin.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// One part of the state of a delegate.
 struct StatePart {
@@ -129,4 +129,4 @@ template <>
 struct MixinOf<tenon_sequence_v1> : Mixin<WithSequence, SequenceExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

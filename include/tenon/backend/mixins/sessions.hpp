@@ -15,7 +15,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// An application's wishes for one session. Valid until `create_session` returns.
 template <class Delegate>
@@ -135,4 +135,4 @@ template <>
 struct MixinOf<tenon_sessions_v1> : Mixin<WithSessions, SessionsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -10,7 +10,7 @@
 #include "tenon/backend/text_field.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Mixin: delegates run on a stream of the application. The author adds
 ///
@@ -68,4 +68,4 @@ template <>
 struct MixinOf<tenon_streams_v1> : Mixin<WithStreams, StreamsExtension> {};
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

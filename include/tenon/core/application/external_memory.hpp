@@ -9,7 +9,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Kinds of memory that the headers name; a vendor's own is a text like "acme.buffer".
 struct MemoryKind {
@@ -214,4 +214,4 @@ using HandleKinds = std::span<const char* const>;
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

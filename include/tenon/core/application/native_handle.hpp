@@ -7,7 +7,7 @@
 #include "tenon/abi/native_handle.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The kind of a native handle: a text of abi/native_handle.h, or a vendor's own ("acme.queue").
 /// Refers to a NUL-terminated text, usually a literal. Two kinds are equal when their texts are.
@@ -44,4 +44,4 @@ struct NativeStream {
   void* handle = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

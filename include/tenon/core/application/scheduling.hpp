@@ -6,7 +6,7 @@
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/core/struct_size.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Against the other work of the device. `Any` leaves it open.
 enum class Priority : std::uint32_t {
@@ -65,4 +65,4 @@ namespace detail {
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

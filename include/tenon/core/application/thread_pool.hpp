@@ -10,7 +10,7 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// The application's threads, as plugins and applications call them. Small, to be copied.
 class ThreadPool {
@@ -88,4 +88,4 @@ class ThreadPool {
   const tenon_thread_pool* pool_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -5,7 +5,7 @@
 
 #include "tenon/core/file_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// One of the two widths of little-endian ELF files: where things are in its structures. Those of
 /// the 32-bit one have the same members with shorter numbers, and not all in the same order (System
@@ -128,4 +128,4 @@ struct ElfClass {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

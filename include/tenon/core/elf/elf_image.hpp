@@ -16,7 +16,7 @@
 
 /// Reads ELF files: plugins and what they need, libraries of compiled models. Nothing in a file is
 /// trusted: an offset is checked where it is read, and the time is linear in the file.
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// Whether a file begins as every ELF file does.
 [[nodiscard]] inline bool is_elf(FileBytes file) noexcept {
@@ -256,4 +256,4 @@ class ElfImage {
   bool entries_have_end_ = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -12,7 +12,7 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 /// A string table. Texts may share their ends, as "memory" does with "shared_memory", so they can
 /// be longer in sum than the table; in a hostile file each of a million can be all of it. Hence the
@@ -279,4 +279,4 @@ struct ElfNeededVersions {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

@@ -19,7 +19,7 @@
 #include "tenon/executorch/adapter/plugin_tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 using ::executorch::aten::Tensor;
 using OptionalTensor = std::optional<Tensor>;
@@ -396,4 +396,4 @@ class Arguments {
   std::vector<std::unique_ptr<ArgumentList>> all_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

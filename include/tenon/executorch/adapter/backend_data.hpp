@@ -5,7 +5,7 @@
 
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 /// Headers after ExecuTorch 1.5: `BackendInterface` ends with one more virtual function,
 /// `initialize_backend_data`, with which an application has a backend prepare its blobs once and
@@ -44,4 +44,4 @@ class AdaptedInterface<Interface> : public Interface {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

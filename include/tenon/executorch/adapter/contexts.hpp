@@ -19,7 +19,7 @@
 #include "tenon/executorch/error.hpp"
 
 /// Objects that ExecuTorch lends a backend, as a plugin sees them. Their addresses must not change.
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 /// One of ExecuTorch's allocators. One thread at a time, as it is itself.
 struct BorrowedAllocator : tenon_allocator {
@@ -121,4 +121,4 @@ inline Status fill_buffer(et::FreeableBuffer& from, tenon_buffer& out) {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

@@ -23,11 +23,11 @@
 #include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 class PluginAdapter;
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge
 
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 /// One delegate of a plugin in a method of ExecuTorch: the target of a DelegateHandle. Owns
 /// everything that the plugin may keep until `destroy`, at fixed addresses.
@@ -160,4 +160,4 @@ class AdaptedDelegate {
   host::detail::HostExecutionContext context_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

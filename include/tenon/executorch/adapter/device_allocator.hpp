@@ -18,7 +18,7 @@
 #include "tenon/host/plugin/devices.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 /// Headers after ExecuTorch 1.5: an allocator copies from device to device, too, for a runtime that
 /// is handed memory on a device for an input that is planned there.
@@ -160,4 +160,4 @@ class PluginDeviceAllocator final : public AllocatorThatCopies<> {
   std::vector<host::DeviceMemory> memories_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -13,7 +13,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace detail {
 
@@ -65,4 +65,4 @@ inline void log_text(std::int32_t level, std::string_view text) noexcept {
 }
 inline void log_error(std::string_view text) noexcept { log_text(TENON_LOG_ERROR, text); }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -11,7 +11,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/host/async/thread_pool.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 /// ExecuTorch's pool, which is one for the process, as plugins see it. It runs the work of one
 /// caller at a time; what is called from inside of its work, on the calling thread.
@@ -88,4 +88,4 @@ class LentThreads final : public host::ThreadPool {
   Run run_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

@@ -21,7 +21,7 @@
 /// Options, translated. ExecuTorch's are bool, 32-bit int and text of up to 255 bytes; a plugin
 /// declares bool, int64, double, string and bytes. Values that ExecuTorch cannot hold are text:
 /// "0.5" for a double, "5000000000" for an integer beyond 32 bits.
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 /// The key of an option of ExecuTorch, which may lack its terminator.
 ///
@@ -76,4 +76,4 @@ inline OptionValue to_held(const OptionValue& value) {
   return value;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

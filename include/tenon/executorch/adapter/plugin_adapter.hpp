@@ -27,7 +27,7 @@
 #include "tenon/host/registry/backend_ref.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 /// Receives each failure of an adapted backend, on the thread that ExecuTorch called on; the text
 /// names the backend and the stage. Must not throw.
@@ -204,4 +204,4 @@ class PluginAdapter final : public adapter::AdaptedInterface<> {
   AdapterOptions options_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

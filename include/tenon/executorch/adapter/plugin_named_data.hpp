@@ -17,7 +17,7 @@
 #include "tenon/executorch/adapter/contexts.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 /// ExecuTorch's map of named data as a plugin sees it. ExecuTorch returns an object for each
 /// buffer; they are kept here, so that buffers that a plugin never releases are freed with this
@@ -108,4 +108,4 @@ class PluginNamedData : private tenon_named_data_map {
   host::WideSizes sizes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

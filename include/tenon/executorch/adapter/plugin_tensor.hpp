@@ -22,7 +22,7 @@
 #include "tenon/executorch/tensor_members.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::adapter {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
 using detail::TensorImpl;
 
@@ -197,4 +197,4 @@ class PluginTensor {
   std::vector<std::uint8_t> order_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::adapter
+}}}  // namespace tenon::TENON_RELEASE::bridge::adapter

@@ -12,7 +12,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// The host's memory as ExecuTorch's allocator. Its size is unknown: `size` is 0, as for
 /// ExecuTorch's own allocators that call another one, and `reset` frees nothing; the host frees the
@@ -58,4 +58,4 @@ class RuntimeAllocators {
   std::map<tenon_allocator*, std::weak_ptr<HostAllocator>> known_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

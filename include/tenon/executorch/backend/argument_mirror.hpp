@@ -26,7 +26,7 @@
 #include "tenon/executorch/backend/watched.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// The changes of the method that calls one delegate or kernel, or null: the host is asked in the
 /// first call and not again.
@@ -567,4 +567,4 @@ class ArgumentMirror {
   et::EValue guard_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

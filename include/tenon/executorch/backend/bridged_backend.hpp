@@ -29,7 +29,7 @@
 #include "tenon/executorch/layout_probe.hpp"
 #include "tenon/executorch/options.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace detail {
 
@@ -186,4 +186,4 @@ class BridgedBackend final
   et::BackendInterface* backend_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -17,7 +17,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// Thrown through ExecuTorch's code where it would end the process.
 struct Aborted {};
@@ -143,4 +143,4 @@ class BridgedCall {
   std::array<char, 1024> text_;  // Not cleared: a successful call does not read it.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

@@ -27,7 +27,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/options.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// One loaded blob of a backend of ExecuTorch's, with everything that ExecuTorch keeps for as long
 /// as the handle lives: such a backend may have kept the address of any of it.
@@ -147,4 +147,4 @@ class BridgedDelegate {
   HostChanges changes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

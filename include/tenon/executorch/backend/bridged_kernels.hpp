@@ -28,7 +28,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 namespace detail {
 
@@ -289,4 +289,4 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
   std::shared_ptr<detail::SharedMirrors> mirrors_ = std::make_shared<detail::SharedMirrors>();
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

@@ -14,7 +14,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/executorch/backend/argument_mirror.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// The signature of one delegate: the number of its arguments, and the kind, dtype and rank of each
 /// in its first run. A blob is lowered for one signature, and few backends check it.
@@ -101,4 +101,4 @@ class CallSites {
   std::size_t last_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

@@ -13,7 +13,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// The host's tracer as ExecuTorch's: receives the events of a delegate or a kernel. The host's
 /// tracer has no values and no allocations, so these are dropped: logging a value returns `false`.
@@ -146,4 +146,4 @@ class HostEventTracer final : public et::EventTracer {
   std::array<Open, max_open> open_{};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

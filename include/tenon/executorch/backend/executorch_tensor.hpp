@@ -25,7 +25,7 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// Bytes of a line of the cache, of x86-64 and most processors of Arm. It decides about time alone.
 inline constexpr std::size_t cache_line = 64;
@@ -272,4 +272,4 @@ class alignas(cache_line) ExecutorchTensor {
   std::array<Impl::SizesType, max_rank> bounds_{};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

@@ -18,7 +18,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/loaded_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 
 /// A library that registers backends or kernels with ExecuTorch when it is loaded.
 struct RegisteringLibrary {
@@ -118,4 +118,4 @@ template <class About>
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE::bridge
+}}}  // namespace tenon::TENON_RELEASE::bridge

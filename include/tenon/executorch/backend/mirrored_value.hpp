@@ -20,7 +20,7 @@
 #include "tenon/executorch/backend/watched.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 using EtTensor = ::executorch::aten::Tensor;
 
@@ -204,4 +204,4 @@ class SharedMirrors {
   Entries<MirroredTensor> tensors_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

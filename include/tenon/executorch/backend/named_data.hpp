@@ -22,7 +22,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// A buffer of the host's that ExecuTorch frees. `buffer` stays where it is and the host's; it must
 /// outlive the result.
@@ -140,4 +140,4 @@ class HostNamedDataMap final : public et::NamedDataMap {
   mutable std::set<std::vector<std::int32_t>> sizes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

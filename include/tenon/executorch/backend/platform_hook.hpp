@@ -19,7 +19,7 @@
 #include "tenon/abi/plugin.h"
 #include "tenon/executorch/backend/bridged_call.hpp"
 
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// One plugin's part in the hook below. Plugins that were compiled apart share these two structs,
 /// so that their layout belongs to `hub_question`.
@@ -312,4 +312,4 @@ class PlatformUse {
   ~PlatformUse() { PlatformHook::release(); }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

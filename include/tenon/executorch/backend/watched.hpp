@@ -17,7 +17,7 @@
 
 /// Values and tensors as they were when they were mirrored: a call in which nothing changed costs a
 /// few comparisons for each argument, without a branch.
-namespace tenon::inline TENON_RELEASE::bridge::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
 /// A value of the host and its mirror, both as they were when `settle` was called.
 class WatchedValue {
@@ -364,4 +364,4 @@ class Remembered {
   std::vector<Tensor> tensors_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::bridge::detail
+}}}  // namespace tenon::TENON_RELEASE::bridge::detail

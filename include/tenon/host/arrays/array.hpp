@@ -15,7 +15,7 @@
 
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Bytes on a 64-byte boundary, which suits vector code. Movable only; owns its memory.
 class ArrayBytes {
@@ -94,4 +94,4 @@ struct Array {
   [[nodiscard]] ArrayView view() const noexcept { return {type, shape, data.span()}; }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

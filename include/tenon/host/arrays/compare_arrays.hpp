@@ -10,7 +10,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/arrays/array.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// How far a value may be from the expected one: |found - expected| <= atol + rtol * |expected|.
 struct Tolerance {
@@ -77,4 +77,4 @@ namespace detail {
 [[nodiscard]] Comparison compare_arrays(const ArrayView& found, const ArrayView& expected,
                                         const Tolerance& tolerance);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -10,7 +10,7 @@
 
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// An element without loss: every element type fits into one of these exactly.
 using ElementValue = std::variant<std::int64_t, std::uint64_t, double, std::complex<double>>;
@@ -30,4 +30,4 @@ using ElementValue = std::variant<std::int64_t, std::uint64_t, double, std::comp
 [[nodiscard]] std::string element_text(ScalarType type, std::span<const std::byte> data,
                                        std::size_t index);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 /// NumPy's .npy files (format 1.0, 2.0 and 3.0). Read by our own code: Debian packages no C++
 /// library for them, and the small ones that projects copy do not know the void types in which
 /// ml_dtypes saves bfloat16 and float8, the types of most tensors today.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The contents of a .npy file, before it is known which element type the program wants: elements
 /// in C order and in this machine's byte order.
@@ -62,4 +62,4 @@ struct NpyArray {
                                std::span<const std::int64_t> shape,
                                std::span<const std::byte> data);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/arrays/array.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A value as an array in C order. Refers to the value's own bytes when they are in C order, else
 /// to a copy.
@@ -47,4 +47,4 @@ struct ValueArray {
 /// outermost first. Nothing is copied when that is C order as well, or when the ranks differ.
 [[nodiscard]] ArrayBytes to_layout(Array array, std::span<const std::uint8_t> dim_order);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

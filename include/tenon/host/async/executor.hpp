@@ -11,7 +11,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The application's way to run a task: a thread pool, an event loop, a thread of its own. It is
 /// made of one function (`Run`), or of two (and `Park`). With the second one an asynchronous run
@@ -69,4 +69,4 @@ class Executor {
 /// Receives the outcome of one asynchronous run.
 using Completion = std::function<void(Status outcome)>;
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

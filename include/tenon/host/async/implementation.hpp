@@ -8,11 +8,11 @@
 #include "tenon/abi/version.h"
 
 // Before the rest, so that it is the first of what a linker finds twice.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 void include_tenon_host_async_implementation_hpp_in_exactly_one_source() noexcept {}
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host
 
 #include "tenon/host/async.hpp"
 

@@ -15,7 +15,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A fixed number of threads with one queue, for applications that have no executor of their own.
 /// The host makes no threads except in here.
@@ -60,4 +60,4 @@ class ThreadExecutor {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

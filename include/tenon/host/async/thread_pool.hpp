@@ -10,7 +10,7 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/core/application/thread_pool.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The work of one `parallel_for`, as a pool calls it: `task(worker, begin, end)`, from any thread.
 /// `worker` is below the pool's `num_threads`, and differs in calls that run at the same time.
@@ -101,4 +101,4 @@ class ThreadPool {
   Table table_{};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

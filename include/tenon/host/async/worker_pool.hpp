@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/thread_pool.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A fixed number of threads on which the plugins of all its methods compute, for applications that
 /// have no pool of their own.
@@ -53,4 +53,4 @@ class WorkerPool final : public ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -10,7 +10,7 @@
 #include "tenon/host/binary/elf_library.hpp"
 
 /// Judges a plugin's file by what it shows without being loaded.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The result of a check.
 enum class Verdict : std::uint8_t {
@@ -38,4 +38,4 @@ struct LintResult {
 /// there for a library that has a DT_RPATH.
 [[nodiscard]] std::vector<LintResult> lint_plugin(const ElfLibrary& library);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -14,7 +14,7 @@
 
 /// Names the functions of an ELF shared library by what it says of itself: its symbol table, and
 /// where it was stripped, the symbols that it exports.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A place in the code of a library.
 struct FunctionPlace {
@@ -41,4 +41,4 @@ inline constexpr std::size_t max_function_name = 256;
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine = this_platform.machine);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

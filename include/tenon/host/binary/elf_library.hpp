@@ -15,7 +15,7 @@
 
 /// The properties of an ELF shared library that matter before it is loaded, read from the file.
 /// Formats: System V gABI, the GNU extensions of glibc's elf.h.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail::elf {
 
@@ -88,4 +88,4 @@ struct ElfLibrary {
 [[nodiscard]] Result<ElfLibrary> read_elf_library(std::span<const std::byte> file,
                                                   std::uint32_t machine = this_platform.machine);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -19,7 +19,7 @@
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -85,4 +85,4 @@ template <class Use>
 /// Reads the record of the plugin in a file that is open already. Fails as the other two.
 [[nodiscard]] Result<PluginRecord> peek(const OpenedFile& file);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

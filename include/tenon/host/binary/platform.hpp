@@ -9,7 +9,7 @@
 #include "tenon/abi/version.h"
 
 /// The platforms that libraries are for.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The C library that a shared library needs. Those of musl have the symbols of glibc without their
 /// versions: what was linked with the one must not be loaded with the other, even where its loader
@@ -118,4 +118,4 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::thi
 /// arm64", "Windows DLL for x86_64". threads: any.
 [[nodiscard]] std::string library_kind(const Platform& platform);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

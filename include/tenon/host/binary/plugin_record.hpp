@@ -11,7 +11,7 @@
 #include "tenon/abi/plugin.h"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A plugin's description of one backend, read before anything of it is loaded
 /// (`tenon_backend_record`).
@@ -85,4 +85,4 @@ namespace detail {
 
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

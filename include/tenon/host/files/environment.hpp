@@ -10,7 +10,7 @@
 #include "tenon/host/platform/posix/environment.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The value of an environment variable; nothing when it is not set, and for every variable in a
 /// privileged process (`is_privileged`). As `getenv`, not to be called while another thread changes
@@ -20,4 +20,4 @@ namespace tenon::inline TENON_RELEASE::host {
   return platform::variable(name);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

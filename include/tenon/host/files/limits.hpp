@@ -11,7 +11,7 @@
 #include "tenon/core/json_limits.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Limits of the cost of one program, however small its file is. The defaults are above every model
 /// that is known, so only a damaged or hostile file reaches them; docs/hosts/limits.md compares
@@ -96,4 +96,4 @@ namespace detail {
 
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -16,7 +16,7 @@
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A regular file mapped into memory, read-only and private. Nothing is copied: a page is read when
 /// it is first touched.
@@ -138,4 +138,4 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,10 +12,10 @@
 #include "tenon/host/platform/posix/new_file.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Writes `parts`, one after the other, as the file `path` (NewFile).
 [[nodiscard]] Status write_file(const std::filesystem::path& path,
                                 std::initializer_list<Bytes> parts);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// `text` in a form that cannot drive a terminal: characters that it obeys, and bytes that are not
 /// UTF-8, are escapes, as in the text of a Status. Of `text` at most `longest` bytes are shown, in
@@ -27,4 +27,4 @@ struct Quoted {
 /// An object, because quoted(std::string) would choose std::quoted before a function.
 inline constexpr detail::Quoted quoted{};
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

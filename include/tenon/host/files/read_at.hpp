@@ -9,7 +9,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Reads from `offset` of an open file into all of `to`: a read that is interrupted or cut short is
 /// continued. Returns the number of bytes, fewer than `to` has where the file ends; -1, with
@@ -28,4 +28,4 @@ namespace tenon::inline TENON_RELEASE::host {
   return static_cast<std::ptrdiff_t>(done);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,7 +12,7 @@
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// All bytes of a file, also of one that is no regular file (`/dev/stdin`). For the small ones:
 /// a program is mapped (MappedFile). AccessFailed, with the path, when it cannot be opened or a
@@ -42,4 +42,4 @@ namespace tenon::inline TENON_RELEASE::host {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

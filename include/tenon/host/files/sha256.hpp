@@ -7,7 +7,7 @@
 #include "tenon/core/sha256.hpp"
 
 /// SHA-256 of files, and as text.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Reads 64 hexadecimal digits of either case. InvalidArgument says what was found instead.
 [[nodiscard]] Result<Sha256> parse_sha256(std::string_view text);
@@ -16,4 +16,4 @@ namespace tenon::inline TENON_RELEASE::host {
 /// not used. AccessFailed when it cannot be read.
 [[nodiscard]] Result<Sha256> sha256_of_file(int descriptor);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

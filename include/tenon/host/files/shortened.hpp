@@ -8,7 +8,7 @@
 
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Bytes of the longest error text that a host returns. Texts are made of names in files and of
 /// texts of plugins, neither of which the host chooses.
@@ -26,4 +26,4 @@ inline constexpr std::size_t max_error_text = 16384;
   return Status(status.error(), shortened(status.text()));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Writes all of `from` at `offset` of an open file: a write that is interrupted or cut short is
 /// continued. Returns false, with `errno` set, when a write fails.
@@ -25,4 +25,4 @@ namespace tenon::inline TENON_RELEASE::host {
   return true;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -13,7 +13,7 @@
 
 /// Isolated plugins: copies of the template `tenon-isolated.so`, whose exported object is filled
 /// in.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 inline constexpr std::size_t max_isolated_backends = 16;
 inline constexpr std::size_t isolated_path_size = 4096;
@@ -70,4 +70,4 @@ struct IsolatedObject {
                                           const Sha256& sha256, const std::filesystem::path& worker,
                                           const WorkerSettings& settings);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -16,7 +16,7 @@
 #include "tenon/host/plugindir.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The program of workers of this Tenon, `tenon-worker`, as the build that installed the headers
 /// says, or in TENON_WORKERDIR if that is defined. Nothing for headers that were only copied.
@@ -88,4 +88,4 @@ class WorkerIsolation final : public PluginIsolation {
 [[nodiscard]] std::shared_ptr<const PluginIsolation> environment_isolation(
     std::filesystem::path worker = {});
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The privileges that a worker gives up before it opens the plugin
 /// (docs/hosts/isolation-profiles.md). Each one refuses what the one before it refuses, and more.
@@ -54,4 +54,4 @@ struct WorkerSettings {
   bool share_memory = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

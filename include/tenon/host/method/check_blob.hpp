@@ -12,7 +12,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class BackendRegistry;
 class LoadedBackend;
@@ -48,4 +48,4 @@ struct BlobCheck {
     const schema::BackendDelegate& delegate, const MergedDataMap* data,
     const BackendRegistry* registry = nullptr, std::span<const tenon_option> options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/program/variants.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class Program;
 struct MethodOptions;
@@ -68,4 +68,4 @@ enum class AskVariants {
                                                    const MethodOptions& options,
                                                    AskVariants asked = AskVariants::until_optimal);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

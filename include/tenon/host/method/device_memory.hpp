@@ -16,7 +16,7 @@
 #include "tenon/host/plugin/devices.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The name of a device in messages: "CPU", "CUDA device 0".
 [[nodiscard]] std::string device_name(tenon_dl_device device);
@@ -152,4 +152,4 @@ class DeviceMemories {
   std::vector<std::unique_ptr<const DeviceMemory>> all_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

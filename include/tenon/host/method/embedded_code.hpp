@@ -15,7 +15,7 @@
 
 /// Whether native code that a program carries may run in this process
 /// (docs/hosts/embedded-code.md).
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// An application's decision about code in programs. A value; any thread.
 class EmbeddedCodePolicy {
@@ -61,4 +61,4 @@ class EmbeddedCodePolicy {
   std::vector<Sha256> hashes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -10,7 +10,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Memory that something else allocated, imported by a backend (extension
 /// "tenon.external_memory/1"), to be given to `Method::set_input` and `Method::set_output`:
@@ -60,4 +60,4 @@ class ImportedMemory {
   tenon_dl_device device_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,7 +12,7 @@
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/plugin/kernel_lookup_context.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The context of one `init`. It answers the backend's questions about code.
 class HostInitContext : public KernelLookupContext {
@@ -72,4 +72,4 @@ class HostInitContext : public KernelLookupContext {
   bool refused_ = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -8,7 +8,7 @@
 
 // Before the rest, so that it is the first of what a linker finds twice. It calls those of the
 // other parts, so that a linker that lacks one says its name.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 void include_tenon_host_program_implementation_hpp_in_exactly_one_source() noexcept;
 void include_tenon_host_registry_implementation_hpp_in_exactly_one_source() noexcept;
@@ -18,7 +18,7 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {
   include_tenon_host_registry_implementation_hpp_in_exactly_one_source();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host
 
 #include "tenon/host.hpp"
 

@@ -10,7 +10,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A tensor that an application gives to a method. Its elements are dense, in the order that the
 /// program declares for the input (MethodMeta).
@@ -24,4 +24,4 @@ struct InputTensor {
 /// A value that an application gives to a method and that is not a tensor.
 using InputScalar = std::variant<std::int64_t, double, bool, std::string_view>;
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A tensor that a method computes on the way to its outputs, and can give
 /// (`Method::intermediates`).
@@ -40,4 +40,4 @@ struct IntermediateTensor {
   std::vector<std::byte> data;  ///< The elements in the order of the dimensions.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -13,7 +13,7 @@
 #include "tenon/host/registry/backend_ref.hpp"
 
 /// Plugins with code for operators that were left in a program.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class BackendRegistry;
 
@@ -51,4 +51,4 @@ class BackendRegistry;
 [[nodiscard]] Result<BackendRef> find_backend(std::span<const BackendRef> named,
                                               const BackendRegistry* registry, std::string_view id);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Code for one operator that was left in a program. Called like `execute` of a backend: `args` are
 /// the operator's arguments, outputs last; a kernel may also write to integer, real and boolean
@@ -34,4 +34,4 @@ class KernelTable {
   std::map<std::string, Kernel, std::less<>> kernels_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,7 +12,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class LoadedBackend;
 class MergedDataMap;
@@ -110,4 +110,4 @@ struct MethodMemory {
 /// The CPU's.
 [[nodiscard]] Result<std::uint64_t> free_host_memory();
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -23,7 +23,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 class LoadedMethod;
@@ -254,4 +254,4 @@ class Method {
   Method() noexcept = default;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -18,7 +18,7 @@
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class BackendRegistry;
 class DataFile;
@@ -100,4 +100,4 @@ struct MethodOptions {
   std::atomic<std::size_t>* num_loaded_delegates = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -13,7 +13,7 @@
 
 /// The needs of a method besides its backends, and what of them is missing: all of it at once, so
 /// that it can be fixed at once. Plans are those of a program that was verified.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class KernelTable;
 class MergedDataMap;
@@ -45,4 +45,4 @@ struct DeviceBuffer {
 /// the order in which they are asked for memory on a device.
 [[nodiscard]] std::vector<std::string_view> find_backend_ids(const schema::ExecutionPlan& plan);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

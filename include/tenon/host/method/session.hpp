@@ -7,7 +7,7 @@
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/host/method/options.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 class LoadedSession;
@@ -44,4 +44,4 @@ struct SessionOptions {
   bool copies_own_state = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/host/files/limits.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -130,4 +130,4 @@ class Trace {
   std::uint64_t dropped_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

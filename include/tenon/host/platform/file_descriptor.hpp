@@ -6,7 +6,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// An open file descriptor, closed on destruction.
 class FileDescriptor {
@@ -34,4 +34,4 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -6,7 +6,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Identifies a file and one state of its content. Two descriptors with equal identities show the
 /// same content, unless the clock of the file system is too coarse to distinguish two writes.
@@ -47,4 +47,4 @@ struct FileStatus {
 };
 
 }  // namespace platform
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

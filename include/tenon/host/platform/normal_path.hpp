@@ -6,7 +6,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// `path` without ".", without "NAME/.." and without a separator at its end; links are not
 /// followed. "." for what is empty then.
@@ -33,4 +33,4 @@ namespace tenon::inline TENON_RELEASE::host {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -7,7 +7,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Who answers for a path.
 enum class Trust : std::uint8_t {
@@ -25,4 +25,4 @@ struct OpenedFile {
   bool is_admitted = false;     ///< By the host's LibraryPolicy, which is not asked again.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

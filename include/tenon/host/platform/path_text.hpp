@@ -10,7 +10,7 @@
 #include "tenon/host/platform/posix/path_text.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Checks that `path` holds no NUL, at which the functions of the system would end it.
 ///
@@ -31,4 +31,4 @@ namespace tenon::inline TENON_RELEASE::host {
                absolute_path);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 
 /// Opens files so that what was checked is what is used: everything later uses the descriptor, and
 /// no path is resolved twice.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Opens the regular file at an absolute path.
 ///
@@ -57,4 +57,4 @@ class Directory {
   std::filesystem::path path_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

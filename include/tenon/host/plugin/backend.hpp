@@ -15,7 +15,7 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// One option that a backend declares.
 struct OptionDeclaration {
@@ -33,7 +33,7 @@ struct OptionDeclaration {
   /// "1 to 16", "0.5 or more", "one of cpu, gpu"; empty: any value.
   [[nodiscard]] std::string range() const { return option_range(minimum, maximum, choices); }
 
-  /// Judges a value before the backend gets it.
+  /// Judges the type and the place of a value before the backend gets it; limits are the backend's.
   /// errors: those of `check_use`.
   [[nodiscard]] Status check(OptionUse given) const {
     std::uint32_t places = 0;
@@ -111,4 +111,4 @@ class LoadedBackend {
   bool owned_ = true;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

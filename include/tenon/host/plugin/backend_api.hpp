@@ -9,7 +9,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -39,4 +39,4 @@ template <class Table>
   return full;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

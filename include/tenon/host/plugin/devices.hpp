@@ -9,7 +9,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A device that a backend can use on this machine.
 struct BackendDevice {
@@ -26,4 +26,4 @@ struct BackendDevice {
 /// threads: any. errors: the backend's own; MemoryAllocationFailed.
 [[nodiscard]] Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

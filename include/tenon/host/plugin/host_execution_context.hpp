@@ -10,7 +10,7 @@
 #include "tenon/abi/private/changes.h"
 #include "tenon/host/plugin/kernel_lookup_context.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The context of all calls of one delegate or kernel. Its address must not change: it answers what
 /// the plugin asks about the call (abi/extensions/cancel.h, changes.h and threads.h).
@@ -67,4 +67,4 @@ class HostExecutionContext : public tenon_execution_context {
   const tenon_thread_pool* threads_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

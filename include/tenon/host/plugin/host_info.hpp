@@ -9,7 +9,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Receives log lines of plugins: level (TENON_LOG_...), path of the plugin, text. The text is one
 /// line that can be printed: what a terminal obeys is an escape in it (`\x1b`, `\n`). Called from
@@ -31,4 +31,4 @@ struct HostInfo {
   std::shared_ptr<const PluginIsolation> isolation{};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -6,7 +6,7 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/host/plugin/prepared_store.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 class KernelLookup;  // tenon/host/impl/plugin/kernel_lookup.hpp
 
@@ -55,4 +55,4 @@ class KernelLookupContext : public tenon_init_context {
   const tenon_thread_pool* threads_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -8,7 +8,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -42,4 +42,4 @@ inline LastError& last_error() noexcept {
   return tenon::error(error == Error::Ok ? Error::Internal : error, text);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -7,7 +7,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Decides which libraries a host loads (`HostInfo::library_policy`): plugins in files, and the
 /// libraries next to them that are loaded with them ($ORIGIN in a run path). Under a policy no
@@ -30,4 +30,4 @@ class LibraryPolicy {
                                                  std::string_view signature) const = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -5,7 +5,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// An address that no other thread has.
 [[nodiscard]] inline const void* thread_token() noexcept {
@@ -74,4 +74,4 @@ class ScopedLoadLock {
   std::string_view refusal_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

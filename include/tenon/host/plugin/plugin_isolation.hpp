@@ -8,7 +8,7 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Decides which plugins run in a process of their own (`HostInfo::isolation`,
 /// `MethodOptions::isolation`). `WorkerIsolation` of <tenon/host/isolation.hpp> does it by names.
@@ -38,4 +38,4 @@ class PluginIsolation {
                                                    const PluginRecord& record) const = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The key of prepared bytes.
 struct PreparedKey {
@@ -50,4 +50,4 @@ class PreparedOpener {
 };
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -10,7 +10,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Writes the strides, in elements, that `sizes` have when dimensions are stored in `dim_order`,
 /// outermost first. A size of 0 counts as 1, so that strides stay distinct (ExecuTorch:
@@ -65,4 +65,4 @@ inline void fill_strides(std::span<const std::int64_t> sizes, const std::uint8_t
   return Error::Ok;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/prepared_store.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The directory of `PreparedCache` where an application names none: that of the variable
 /// TENON_PREPARED_DIR; otherwise `tenon/prepared` in XDG_CACHE_HOME, in `~/.cache`, on macOS in
@@ -82,4 +82,4 @@ class PreparedCache final : public PreparedStore {
   std::uint64_t max_bytes_ = default_max_bytes;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

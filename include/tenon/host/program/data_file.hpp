@@ -17,7 +17,7 @@
 #include "tenon/host/program/tensor_layout.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Data by name: the contents of one `.ptd` file ("FT01", ExecuTorch's extension/flat_tensor).
 ///
@@ -89,4 +89,4 @@ class DataFile {
   detail::KeyIndex keys_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

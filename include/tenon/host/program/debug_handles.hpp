@@ -5,7 +5,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The debug handles of a method, as a program may have them: the ahead-of-time compiler writes
 /// them
@@ -22,4 +22,4 @@ namespace tenon::inline TENON_RELEASE::host {
 inline constexpr std::string_view debug_handles_key = "tenon.debug_handles/";
 inline constexpr std::string_view debug_handles_format = "tenon.debug_handles/1";
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 static_assert(std::endian::native == std::endian::little,
               "programs are little-endian and are read in place");
@@ -167,4 +167,4 @@ inline std::string_view file_identifier(FileBytes file) {
   return parts;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

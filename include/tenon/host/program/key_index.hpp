@@ -10,7 +10,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/program/variants.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A list of keys that is stored elsewhere: any callable that returns the key at an index. Refers
 /// to it; for arguments.
@@ -81,4 +81,4 @@ struct ProgramNames {
   std::vector<ProgramVariant> variants;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -16,7 +16,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The named data of a program and of data files as one map (ExecuTorch: MergedDataMap). Plugins
 /// see it as `tenon_named_data_map`.
@@ -102,4 +102,4 @@ class MergedDataMap final : private tenon_named_data_map {
   mutable WideSizes sizes_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

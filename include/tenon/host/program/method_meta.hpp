@@ -15,7 +15,7 @@
 #include "tenon/host/program/tensor_layout.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The DLPack device for a device of a verified program: the two count types differently.
 [[nodiscard]] tenon_dl_device dl_device(schema::DeviceType type, std::int8_t index) noexcept;
@@ -110,4 +110,4 @@ class MethodMeta {
   std::vector<tenon_dl_device> buffer_devices_;  // Of the first buffers; the CPU for the others.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

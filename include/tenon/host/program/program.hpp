@@ -23,7 +23,7 @@
 #include "tenon/host/program/variants.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A program: the contents of one `.pte` file that ExecuTorch 1.x wrote ("ET12").
 ///
@@ -138,4 +138,4 @@ class Program {
   detail::ProgramNames names_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -8,7 +8,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The parts of a program in memory: the flatbuffer and the segments behind it. A view: it owns
 /// nothing and is as small as three pointers. Immutable; any thread may use it.
@@ -66,4 +66,4 @@ class ProgramView {
   const schema::Program* program_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 
 #include "tenon/core/scalar_type.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Shape of a tensor as a file states it. The spans point into the file.
 struct StoredTensorLayout {
@@ -40,4 +40,4 @@ class WideSizes {
   std::set<std::vector<std::int64_t>> kept_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

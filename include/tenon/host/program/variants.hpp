@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The variants of a program's methods: the same method compiled for several backends, or for
 /// several targets of one (docs/hosts/variants.md). Each is an execution plan of its own, of which
@@ -45,4 +45,4 @@ struct ProgramVariant {
   std::vector<VariantNeed> needs;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

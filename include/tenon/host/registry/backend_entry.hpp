@@ -14,12 +14,12 @@
 #include "tenon/host/registry/backend_ref.hpp"
 #include "tenon/host/registry/plugin_source.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 class CpuFeatures;
-}
+}}}  // namespace tenon::TENON_RELEASE::host
 
 /// The parts of a BackendRegistry: which backends provide an id, and which of them is chosen.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// One backend of one source.
 struct Provider {
@@ -88,4 +88,4 @@ void check_cpu(Provider& provider, const CpuFeatures* cpu);
 /// State and reason of `provider` among all providers of its id.
 BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider);
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -12,7 +12,7 @@
 #include "tenon/host/registry/plugin_source.hpp"
 
 /// Reports of a registry about its backends. Nothing is loaded for it.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The state of one backend of a source.
 enum class BackendState : std::uint8_t {
@@ -65,4 +65,4 @@ struct InvalidBackend {
   [[nodiscard]] Status status() const;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

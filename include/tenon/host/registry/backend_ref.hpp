@@ -11,7 +11,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -136,4 +136,4 @@ class BackendRef {
   detail::BackendSlot* slot_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

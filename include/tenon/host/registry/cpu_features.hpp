@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The features of a CPU, by name. Plugins name those that they need in their record
 /// (`cpu_features`).
@@ -38,4 +38,4 @@ class CpuFeatures {
   std::vector<std::string> names_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

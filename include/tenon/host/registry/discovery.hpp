@@ -15,7 +15,7 @@
 #endif
 
 /// Searches for plugins. Files are read; no library is loaded and no code of one runs.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The directory where plugins of this Tenon are installed (`pkg-config --variable=plugindir
 /// tenon`), as the build that installed the headers says, or TENON_PLUGINDIR if that is defined.
@@ -63,4 +63,4 @@ struct DiscoveryOptions {
 /// The search in the form that `BackendRegistry::add_search` takes.
 [[nodiscard]] std::function<SearchReport()> discovery(DiscoveryOptions options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

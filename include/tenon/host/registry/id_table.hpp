@@ -11,7 +11,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Finds entries by their id without a lock. Entries are added and never taken out; `Entry` has
 /// `std::string_view id() const`, which must not change.
@@ -78,4 +78,4 @@ class IdTable {
   std::size_t count_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -22,7 +22,7 @@
 #include "tenon/host/plugin/host_info.hpp"
 
 /// Where a host finds backends: the paths that it searches and the sources that it finds there.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Makes a backend when it is first looked up. May be called again after the last reference to the
 /// backend it made was released; never by two threads at once. Null is a failure, and so is
@@ -127,4 +127,4 @@ struct SearchReport {
   std::vector<std::shared_ptr<PluginSource>> sources;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

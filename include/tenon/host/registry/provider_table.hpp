@@ -12,7 +12,7 @@
 #include "tenon/host/registry/backend_info.hpp"
 #include "tenon/host/registry/id_table.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// All ids of a registry with their providers. `find` takes no lock; for everything else the
 /// registry's mutex is held. Addresses of entries stay valid.
@@ -46,4 +46,4 @@ class ProviderTable {
   IdTable<BackendEntry> ids_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

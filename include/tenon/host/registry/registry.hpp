@@ -25,7 +25,7 @@
 #include "tenon/host/registry/plugin_source.hpp"
 #include "tenon/host/registry/provider_table.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The application's additions to a backend that it registers.
 struct Registration {
@@ -213,4 +213,4 @@ class BackendRegistry {
   mutable detail::ProviderTable table_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class Method;
 
@@ -113,4 +113,4 @@ class Sequence {
   Sequence() noexcept = default;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,7 +12,7 @@
 
 /// The files of minisign (https://jedisct1.github.io/minisign/): Ed25519 over a file, or over its
 /// BLAKE2b-512.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The number of a key, as minisign stores it.
 using MinisignKeyId = std::array<std::uint8_t, 8>;
@@ -55,4 +55,4 @@ inline constexpr std::size_t max_signature_size = 16 * 1024;
 [[nodiscard]] Status verify_minisign(std::span<const std::byte> bytes,
                                      const MinisignSignature& signature, const MinisignKey& key);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

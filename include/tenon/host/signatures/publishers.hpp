@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/signatures/minisign.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// One key of a publisher.
 struct PublisherKey {
@@ -45,4 +45,4 @@ struct Publishers {
 /// threads: any. errors: as `open_file` with `Trust::checked`, and `parse_publishers`.
 [[nodiscard]] Result<Publishers> read_publishers(const std::filesystem::path& path);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/signatures/publishers.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The outcome of a check of the signature of a file.
 enum class SignatureState : std::uint8_t {
@@ -128,4 +128,4 @@ class SignaturePolicy final : public LibraryPolicy {
 /// than `max_signature_size`.
 [[nodiscard]] Result<std::string> read_signature_of(const OpenedFile& file);
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -7,7 +7,7 @@
 
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::vector<std::vector<ArgumentRole>> find_roles(const schema::ExecutionPlan& p
   return RoleFinder(plan).find(backend_id);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 
 /// The roles of the arguments of a delegate's calls. Neither the boundary ("inputs, then outputs")
 /// nor the program states them, but the order of the program's instructions shows most of them.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 enum class Role : std::uint8_t {
   input,   ///< Has a value before the call: from the caller, the program or an earlier instruction.
@@ -29,4 +29,4 @@ struct ArgumentRole {
 [[nodiscard]] std::vector<std::vector<ArgumentRole>> find_roles(const schema::ExecutionPlan& plan,
                                                                 std::string_view backend_id);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -9,7 +9,7 @@
 #include "kit/process/crash_reporter.hpp"
 #include "kit/process/guarded_memory.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The hidden members of a boundary: the plugin's side, and the functions of the table for a host.
 struct Boundary::Parts final : WatchedBackend {
@@ -187,4 +187,4 @@ tenon_status WatchedExecute::forward(tenon_value* const* other, std::uint32_t nu
   return boundary.parts_->forward_execute(delegate, other, num_other);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -9,7 +9,7 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 /// The sink of a host behind one that judges each use of memory by `rule`.
 struct SeenUses {
@@ -23,12 +23,12 @@ struct SeenUses {
     const OutsidePlugin outside;
     const auto& seen = *static_cast<const SeenUses*>(self);
     if (!use) return seen.watch.violated(seen.rule, seen.function, " gave its sink NULL");
-    const char* const kind = host::complete_table<tenon_memory_use>(use).kind;
-    if (!kind || *kind == '\0') {
-      seen.watch.violated(seen.rule, seen.function, " gave its sink a use of ", use->nbytes,
+    const auto whole = host::complete_table<tenon_memory_use>(use);
+    if (!whole.kind || *whole.kind == '\0') {
+      seen.watch.violated(seen.rule, seen.function, " gave its sink a use of ", whole.nbytes,
                           " bytes without a kind");
-    } else if (const Status text = host::detail::check_text(kind, "its kind"); !text.ok()) {
-      seen.watch.violated(seen.rule, seen.function, " gave its sink a use of ", use->nbytes,
+    } else if (const Status text = host::detail::check_text(whole.kind, "its kind"); !text.ok()) {
+      seen.watch.violated(seen.rule, seen.function, " gave its sink a use of ", whole.nbytes,
                           " bytes: ", text.text());
     }
     seen.sink(seen.context, use);
@@ -278,4 +278,4 @@ const void* WatchedExtensions::wrap(WatchedBackend& backend, std::string_view id
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

@@ -5,7 +5,7 @@
 
 #include "kit/boundary/watched_backend.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 /// A backend's extensions as `Boundary` shows them to a host: the same abilities, with each call
 /// watched. An extension that is not in the headers is not shown, because its functions would get
@@ -20,4 +20,4 @@ class WatchedExtensions {
   ExtensionTables shown_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

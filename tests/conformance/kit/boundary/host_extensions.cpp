@@ -17,7 +17,7 @@
 /// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
 /// which are copies, and the host gets its own. What the host, and the plugins that it asks,
 /// allocate and write inside of a call is not the plugin's.
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 /// The host's table of an extension, or null unless it has the function `last`, which is the last
 /// one.
@@ -207,4 +207,4 @@ const void* GuardedHost::extension_of(const tenon_host* original, const char* id
   return original->get_extension(original, id);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

@@ -20,11 +20,9 @@
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-/// The host as the plugin sees it: copies of the host's objects, which can have the shape of an
-/// older or newer host, can fail, and fault on access out of bounds.
-namespace tenon::inline TENON_RELEASE::conformance {
-
-namespace detail {
+/// The host as the plugin sees it: copies of the host's objects, which can have the shape of a
+/// newer host, can fail, and fault on access out of bounds.
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance { namespace detail {
 
 /// A struct of the boundary with `unknown` bytes more, before a forbidden page, with a pointer to
 /// `Owner` in front of it.
@@ -259,5 +257,4 @@ class GuardedHost {
   HostStruct seen_;
 };
 
-}  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}}  // namespace tenon::TENON_RELEASE::conformance::detail

@@ -11,7 +11,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Determines which arguments of a delegate are its inputs by comparing their bytes before and
 /// after each `execute`. The boundary does not define where inputs end and outputs begin.
@@ -144,4 +144,4 @@ class ObservedRoles {
   std::size_t end_of_inputs_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -18,7 +18,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Where the elements of tensors are placed.
 enum class Placement : std::uint8_t {
@@ -237,4 +237,4 @@ class ShadowTensor {
   Role role_ = Role::either;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

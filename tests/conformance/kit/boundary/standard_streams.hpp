@@ -13,7 +13,7 @@
 #include "tenon/host/platform/file.hpp"
 
 /// Text on the standard streams of a process, where they are files.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Bytes in the files behind the two streams; 0 for streams that are not files.
 [[nodiscard]] inline std::int64_t bytes_in_standard_streams() noexcept {
@@ -72,4 +72,4 @@ struct UndeclaredText {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -31,7 +31,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 // Thread-local objects here have no destructor: it would keep a plugin that watches another one in
 // memory until the thread ends.
@@ -307,4 +307,4 @@ class Watch {
   CallsAtOnce* calls_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kit/boundary/watched_backend.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -58,4 +58,4 @@ void WatchedBackend::forbid_context(WatchedDelegate& delegate) noexcept {
   delegate.shown_context.forbid({"TN-INI-3", "of the context of init, which has ended"});
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -15,7 +15,7 @@
 #include "tenon/core/extensions.hpp"
 
 /// The plugin's side of a `Boundary`: its tables, its delegates, and what they see of the host.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 class WatchedBackend;
 
@@ -155,4 +155,4 @@ class WatchedBackend {
   detail::ExtensionTables extensions_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -8,7 +8,7 @@
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 Result<host::Array> read_array(const CaseValue& value, ScalarType wanted) {
   const auto scalar = [](ScalarType type, const auto& number) {
@@ -40,4 +40,4 @@ Result<host::Array> read_array(const CaseValue& value, ScalarType wanted) {
                found);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

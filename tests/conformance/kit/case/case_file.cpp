@@ -18,7 +18,7 @@
 #include "tenon/host/impl/registry/hand_written_json.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -287,4 +287,4 @@ Result<std::vector<Case>> read_cases(const std::filesystem::path& place) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

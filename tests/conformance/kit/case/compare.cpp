@@ -16,7 +16,7 @@
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -156,4 +156,4 @@ Result<OutputComparison> compare_output(std::size_t index, const tenon_value& fo
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

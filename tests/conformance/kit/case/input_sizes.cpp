@@ -9,7 +9,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 LargestInputs::LargestInputs(host::Method& method, std::size_t most) : method_(method) {
   std::size_t sum = 0;
@@ -49,4 +49,4 @@ void LargestInputs::add(std::size_t index, const tenon_tensor& tensor, std::size
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -13,7 +13,7 @@
 #include "tenon/host/method/method.hpp"
 
 /// Sizes of the inputs of a method whose shapes are dynamic.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Inputs of dynamic shape at their bounds. All of them at once, because sizes may depend on each
 /// other; only the author of the program knows which smaller sizes are valid.
@@ -42,4 +42,4 @@ class LargestInputs {
   std::list<Input> inputs_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

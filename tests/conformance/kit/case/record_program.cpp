@@ -8,7 +8,7 @@
 
 #include "tenon/host/schema/program_objects_generated.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -194,4 +194,4 @@ std::vector<std::byte> write_program(const RecordedProgram& recorded) {
   return ProgramWriter(recorded).write();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -11,7 +11,7 @@
 #include "tenon/host/impl/registry/hand_written_json.hpp"
 #include "tenon/host/impl/registry/near_names.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 namespace {
 
@@ -131,4 +131,4 @@ Result<std::vector<std::pair<std::string, OptionValue>>> read_options(const Json
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

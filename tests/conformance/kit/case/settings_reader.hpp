@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 
 /// The common parts of case.json and subject files: tolerances, options, paths.
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 /// Largest case.json or subject file that is read, in bytes.
 inline constexpr std::uint64_t max_settings_size = 4 << 20;
@@ -42,4 +42,4 @@ inline constexpr std::uint64_t max_settings_size = 4 << 20;
 [[nodiscard]] Result<std::vector<std::pair<std::string, OptionValue>>> read_options(
     const JsonAt& at);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

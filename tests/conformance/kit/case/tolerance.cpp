@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/conformance/case.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 CaseTolerance default_tolerance(ScalarType type) noexcept {
   const auto limits = [](double nmse, double peak) {
@@ -48,4 +48,4 @@ Tolerances Tolerances::overridden_by(const Tolerances& closer) const {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

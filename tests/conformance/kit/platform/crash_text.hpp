@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Builds a line without allocating, which a handler of crashes must not do. What has no room is
 /// left out.
@@ -55,4 +55,4 @@ struct CrashFacts {
 /// the unwinder may take the lock of the dynamic loader.
 using OnCrash = void (*)(const CrashFacts&) noexcept;
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

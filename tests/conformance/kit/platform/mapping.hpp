@@ -11,7 +11,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Pages of a process that belong together, with the same rights.
 struct Mapping {
@@ -52,4 +52,4 @@ struct Mapping {
   return one;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -19,7 +19,7 @@
 
 /// Memory and fences as another owner would give them: files in memory, and counters of events.
 /// Systems other than Linux have none, and the descriptors are invalid.
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 #if defined(__linux__)
 
@@ -77,4 +77,4 @@ inline void signal_event(int) {}
 
 #endif
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

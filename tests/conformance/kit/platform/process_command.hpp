@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Variables of the runner that a test must not have: they would choose other tests.
 inline constexpr std::string_view variables_of_runner = "TENON_CONFORMANCE_";
@@ -40,4 +40,4 @@ struct GivenProcess {
   std::vector<int> numbers;  ///< Of its files, in their order.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

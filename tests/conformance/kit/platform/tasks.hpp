@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// How many threads and children the process has.
 struct TaskCounts {
@@ -21,4 +21,4 @@ struct Tasks {
   std::map<int, std::string> processes;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -15,7 +15,7 @@
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -121,4 +121,4 @@ std::vector<std::string> name_frames(std::span<const std::string> frames,
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 
 /// Names of the frames of a process that ended: what its signal handler could write are addresses
 /// and the mappings around them.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The frames of a backtrace for a report: "execute+0x1c in /opt/acme/libacme.so+0x18a0", with the
 /// offset in the function and the one in the file. A frame without a symbol is the file and the
@@ -32,4 +32,4 @@ namespace tenon::inline TENON_RELEASE::conformance {
                                                    const std::filesystem::path& plugin,
                                                    const SourceLineOptions& lines = {});
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

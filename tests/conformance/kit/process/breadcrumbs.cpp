@@ -10,7 +10,7 @@
 #include "tenon/core/error.hpp"
 #include "tenon/host/files/read_at.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -119,4 +119,4 @@ std::vector<const Crumb*> Breadcrumbs::in_order() const {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

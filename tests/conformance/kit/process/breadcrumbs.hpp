@@ -16,7 +16,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The name of `destroy` of a null delegate in reports: a crash in it breaks a rule of its own.
 inline constexpr char destroy_of_null[] = "destroy of a null delegate";
@@ -88,4 +88,4 @@ class Breadcrumbs {
   host::FileDescriptor descriptor_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 #include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/write_at.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -160,4 +160,4 @@ ChannelContent read_channel(std::string_view text, std::string_view secret) {
   return content;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

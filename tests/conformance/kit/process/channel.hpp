@@ -20,7 +20,7 @@
 /// a secret of the run, and the last one has the number of lines: a line that the plugin adds,
 /// changes or removes is noticed. That a plugin searches the memory of its process for the secret
 /// is not prevented.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Length of a channel's secret, in characters.
 inline constexpr std::size_t channel_secret_size = 32;
@@ -80,4 +80,4 @@ struct ChannelContent {
 /// or whose members have other types than the kit writes are left out.
 [[nodiscard]] ChannelContent read_channel(std::string_view text, std::string_view secret);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -6,7 +6,7 @@
 
 #include "kit/process/guarded_memory.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -55,4 +55,4 @@ CrashReporter::Target::Target(const Channel& channel) {
 
 CrashReporter::Target::~Target() { crash_descriptor() = -1; }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

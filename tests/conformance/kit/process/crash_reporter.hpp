@@ -9,7 +9,7 @@
 /// Reports why a process ends: the signal or exception, the address, the owner of the memory, and
 /// the stack. The runner names the functions (backtrace.hpp), from the files: a handler must not
 /// look up much, and names under which the process had libraries open end with it.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The number of backends that are open behind a `Boundary`.
 inline std::atomic<int>& open_backends() noexcept {
@@ -40,4 +40,4 @@ class CrashReporter {
   platform::CrashHandlers handlers_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

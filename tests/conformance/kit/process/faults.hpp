@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// A service of the host that can fail.
 enum class Service : std::uint8_t {
@@ -59,4 +59,4 @@ class Faults {
   std::array<One, num_services> services_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

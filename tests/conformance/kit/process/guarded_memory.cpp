@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 const ForbiddenPages* find_forbidden(std::uintptr_t address) noexcept {
   for (const ForbiddenPages& pages : forbidden_pages()) {
@@ -78,4 +78,4 @@ void GuardedMemory::close(host::platform::PageAccess access, Forbidden why) noex
   host::platform::protect_pages(inner, inner_, access);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -12,7 +12,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/impl/platform/pages.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Pages that must not be touched, and the rule that an access breaks.
 struct ForbiddenPages {
@@ -113,4 +113,4 @@ class GuardedMemory {
   std::optional<NamedPages> before_, behind_, closed_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 #define TENON_INTERPOSE 0
 #include "tenon/conformance/interpose.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 void count_taken(void* block, std::size_t size) noexcept {
   ++interposition.live_blocks;
@@ -58,4 +58,4 @@ bool mark_interposed() noexcept {
   return true;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

@@ -10,7 +10,7 @@
 
 /// The state and the counts of the functions that a program defines in place of those of the C
 /// library (interpose.hpp). Constant-initialised: they are called before `main`.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The depth of calls of the plugin on this thread; 0 while it runs functions of the host,
 /// including those that the plugin calls, and on threads that the plugin started.
@@ -88,4 +88,4 @@ struct Interposition {
 };
 inline constinit Interposition interposition;
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -8,7 +8,7 @@
 #include "kit/platform/system.hpp"
 #include "tenon/conformance/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The state that all parts of a process share, and that a plugin must not change (TN-PRC-1 to 4).
 /// Taken before a call and compared after it, which takes some microseconds. Reading the mask for
@@ -41,4 +41,4 @@ class ProcessState {
   bool with_mask_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

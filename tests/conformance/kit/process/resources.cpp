@@ -15,7 +15,7 @@
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 std::vector<Mapping> mappings() { return platform::mappings(); }
 
@@ -140,4 +140,4 @@ std::string join_with_and(const std::vector<std::string>& texts) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

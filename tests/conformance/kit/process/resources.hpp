@@ -11,7 +11,7 @@
 
 /// The resources of this process, as far as the system reports them: on Linux and Windows all of
 /// them, elsewhere memory and descriptors. Descriptors are handles on Windows.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// All mappings of this process, in the order of their addresses; none where the system does not
 /// report them.
@@ -99,4 +99,4 @@ template <class Round>
 /// "a, b and c".
 [[nodiscard]] std::string join_with_and(const std::vector<std::string>& texts);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

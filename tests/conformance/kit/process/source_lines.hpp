@@ -13,7 +13,7 @@
 /// Source lines of addresses in a library, from its debug information. A program of the machine
 /// reads it, binutils' addr2line or LLVM's: a plugin chooses what its file says, and readers of
 /// DWARF are large. That program is a process of its own, with limits of time, memory and output.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// One place in the sources. Both members come from the file and may hold anything.
 struct SourceLine {
@@ -39,4 +39,4 @@ struct SourceLineOptions {
                                                    std::span<const std::uint64_t> addresses,
                                                    const SourceLineOptions& options);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 #include "tenon/abi/version.h"
 
 /// The processes in which isolated plugins (docs/hosts/isolation.md) of this process run.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace detail {
 
@@ -79,4 +79,4 @@ inline std::int64_t number_in(const std::filesystem::path& path, std::string_vie
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

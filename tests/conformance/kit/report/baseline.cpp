@@ -13,7 +13,7 @@
 #include "kit/verdict/verdict.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -229,4 +229,4 @@ std::string to_text(const BaselineComparison& comparison, bool color) {
   return out + "\n";
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -10,7 +10,7 @@
 
 /// Compares a run with an older one: a gate that accepts what was bad before, and nothing that
 /// became worse.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The factor from which on a measurement counts as worse; `--baseline-factor` sets another.
 inline constexpr double default_baseline_factor = 2;
@@ -51,4 +51,4 @@ struct BaselineComparison {
 /// `comparison` for a terminal; its last line says whether anything is worse.
 [[nodiscard]] std::string to_text(const BaselineComparison& comparison, bool color);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 
 /// Reports as certificates: whether a report vouches for a plugin's file. Who wrote the report is
 /// not its subject: signatures are left to minisign or sigstore (docs/tools/certificates.md).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The conditions of a reader of a certificate.
 struct CertificateTerms {
@@ -50,4 +50,4 @@ struct Certificate {
 [[nodiscard]] Result<Certificate> certificate_of(const Report& report,
                                                  const CertificateTerms& terms);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

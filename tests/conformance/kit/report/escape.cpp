@@ -5,7 +5,7 @@
 
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::escape {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::escape {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::string cut(std::string_view text, std::size_t longest) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::escape
+}}}  // namespace tenon::TENON_RELEASE::conformance::escape

@@ -13,7 +13,7 @@
 ///
 /// Characters that cannot be shown are written as `\x1b` or `\u202e`, so that a reader still sees
 /// them.
-namespace tenon::inline TENON_RELEASE::conformance::escape {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::escape {
 
 /// `text` with each byte that is not UTF-8 as `\xff`. Valid UTF-8 is not changed.
 [[nodiscard]] std::string utf8(std::string_view text);
@@ -47,4 +47,4 @@ using Escape = std::string (*)(std::string_view);
 /// of bytes that were left out.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t longest);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::escape
+}}}  // namespace tenon::TENON_RELEASE::conformance::escape

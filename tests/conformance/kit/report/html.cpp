@@ -14,7 +14,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -290,4 +290,4 @@ std::string to_html(const Report& report, const ReportOptions& options) {
   return HtmlReport(ready, options).take();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

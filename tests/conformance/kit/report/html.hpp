@@ -6,7 +6,7 @@
 #include "kit/report/options.hpp"
 #include "tenon/conformance/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// `report` as one HTML file: the plugins, the verdict, each broken rule with its findings, and
 /// tables of all rules and all tests with filters. The file refers to nothing outside of itself and
@@ -14,4 +14,4 @@ namespace tenon::inline TENON_RELEASE::conformance {
 /// escaped could do no harm.
 [[nodiscard]] std::string to_html(const Report& report, const ReportOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

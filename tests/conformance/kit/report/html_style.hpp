@@ -5,7 +5,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 /// The looks of the HTML report: for light and dark screens, for wide and narrow ones, for paper.
 /// Its filters are radio buttons that hide rows of the tables behind them; no script is needed.
@@ -123,4 +123,4 @@ td.rules { width: 18%; font-size: .875rem; color: var(--weak); }
 }
 )css";
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::detail
+}}}  // namespace tenon::TENON_RELEASE::conformance::detail

@@ -9,7 +9,7 @@
 #include "kit/report/escape.hpp"
 #include "kit/report/view.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::string to_json(const Report& report, const ReportOptions& options) {
   return out.dump(2, ' ', true) + "\n";
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -7,7 +7,7 @@
 #include "tenon/conformance/result.hpp"
 
 /// Reports as JSON; docs/schemas/tenon-conformance.schema.json describes it.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Grows when a reader of older reports would misread newer ones.
 inline constexpr int report_format = 1;
@@ -21,4 +21,4 @@ inline constexpr int report_format = 1;
 /// leave out.
 [[nodiscard]] std::string to_json(const Report& report, const ReportOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -12,7 +12,7 @@
 #include "tenon/core/json.hpp"
 #include "tenon/core/json_limits.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -178,4 +178,4 @@ Result<Report> report_from_json(std::string_view text) { return read_text<Report
 
 Result<TestResult> test_from_json(std::string_view text) { return read_text<TestResult>(text); }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

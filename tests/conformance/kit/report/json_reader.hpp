@@ -8,7 +8,7 @@
 #include "tenon/core/result.hpp"
 
 /// Reads what json.hpp writes.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Most bytes of a report that is read. A run of all levels has a few MiB.
 inline constexpr std::uint64_t max_report_size = std::uint64_t{256} << 20;
@@ -20,4 +20,4 @@ inline constexpr std::uint64_t max_report_size = std::uint64_t{256} << 20;
 /// The test that `to_json` wrote as `text`.
 [[nodiscard]] Result<TestResult> test_from_json(std::string_view text);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

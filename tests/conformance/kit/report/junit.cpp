@@ -15,7 +15,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -208,4 +208,4 @@ std::string to_junit(const Report& report, const ReportOptions& options) {
   return JunitReport(ready, options).take();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

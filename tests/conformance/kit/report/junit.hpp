@@ -19,9 +19,9 @@
 ///
 /// A JUnit suite is one suite of one plugin. GitLab drops a test with the name of another; names
 /// of tests are their paths, which differ within one plugin, and `classname` names the plugin.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// `report` as JUnit XML.
 [[nodiscard]] std::string to_junit(const Report& report, const ReportOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

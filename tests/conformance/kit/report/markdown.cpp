@@ -11,7 +11,7 @@
 #include "kit/report/view.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -141,4 +141,4 @@ std::string to_markdown(const Report& report, const ReportOptions& options) {
   return MarkdownReport(ready, options).take();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

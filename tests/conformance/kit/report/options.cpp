@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -126,4 +126,4 @@ Report prepared(Report report, const ReportOptions& options) {
   return report;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

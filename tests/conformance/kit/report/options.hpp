@@ -7,7 +7,7 @@
 #include "tenon/conformance/result.hpp"
 
 /// Options of reports. Without times, two runs with the same seed give the same bytes.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// Options of everything that writes a report.
 struct ReportOptions {
@@ -25,4 +25,4 @@ struct ReportOptions {
 /// call, may still differ.
 [[nodiscard]] Report prepared(Report report, const ReportOptions& options);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

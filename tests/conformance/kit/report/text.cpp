@@ -13,7 +13,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace detail {
 
@@ -247,4 +247,4 @@ std::string to_text(const Report& report, bool color, bool verbose, const Report
   return TextReport(ready, color, verbose, options).take();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -9,7 +9,7 @@
 #include "tenon/conformance/result.hpp"
 
 /// Reports for a terminal.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// "[ 37/212] arguments/leaves-inputs-unchanged/ZooBackend/add ... failed (TN-EXE-2)":
 /// one line of progress, without a line feed. `number` counts from 1.
@@ -32,4 +32,4 @@ enum class TextStyle { plain, title, good, bad, odd, weak };
 
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

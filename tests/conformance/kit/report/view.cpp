@@ -12,7 +12,7 @@
 #include "kit/verdict/verdict.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 std::string in_words(std::string_view name) {
   std::string out(name);
@@ -184,4 +184,4 @@ ReportView view_of(const Report& report) {
   return view;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -12,7 +12,7 @@
 #include "tenon/conformance/result.hpp"
 
 /// The part that all reports share: the state of each rule, and the verdict in words.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The state of one rule after a run.
 enum class RuleState : std::uint8_t {
@@ -120,4 +120,4 @@ inline constexpr std::string_view expected_failures_title = "Expected failures";
 
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -12,7 +12,7 @@
 
 /// How often tests repeat what a slow `init` makes long. A subject that declares `init_ms` gets
 /// fewer rounds, so that each test fits its budget (`seconds_per_test`).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The calls of `init` of one test: `once`, and `per_round` in each round.
 struct RepeatedLoads {
@@ -74,4 +74,4 @@ inline constexpr std::array<RepeatedLoads, 11> repeated_loads = {{
   return count * static_cast<double>(*test.backend->init_ms) / 1000;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

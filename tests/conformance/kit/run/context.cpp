@@ -6,7 +6,7 @@
 
 #include "kit/process/channel.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -63,4 +63,4 @@ void Context::blocked_by(const Status& status, std::string_view what) {
   stop(Outcome::blocked, concat(what, ": ", describe(status)));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -9,7 +9,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/conformance/test.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -89,4 +89,4 @@ Status set_subject(Subject subject) {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

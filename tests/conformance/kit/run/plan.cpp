@@ -15,7 +15,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TestResult PlannedTest::blank() const {
   TestResult result;
@@ -116,4 +116,4 @@ Stop run_test(const PlannedTest& test, Context& kit) {
   return {Outcome::passed, {}};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

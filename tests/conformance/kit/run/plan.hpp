@@ -10,7 +10,7 @@
 #include "tenon/core/status.hpp"
 
 /// Which tests are run for a subject, and how one of them is run.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// One test for one backend and one case.
 struct PlannedTest {
@@ -45,4 +45,4 @@ struct PlannedTest {
 /// the test of it.
 [[nodiscard]] Stop run_test(const PlannedTest& test, Context& kit);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -3,7 +3,7 @@
 
 #include <random>
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 struct Random::Generator {
   std::mt19937_64 numbers;
@@ -14,4 +14,4 @@ Random::Random(std::uint64_t seed)
 Random::~Random() = default;
 std::uint64_t Random::operator()() { return generator_->numbers(); }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -6,7 +6,7 @@
 
 #include "tenon/host/impl/registry/glob.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::vector<const Declaration*> Subject::unmatched(std::span<const TestResult> t
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -14,7 +14,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/hand_written_json.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
@@ -237,4 +237,4 @@ Result<Subject> parse_subject(std::string_view text, std::string_view name,
   return SubjectReader(directory).read(JsonAt(json, name, Error::InvalidArgument));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -16,7 +16,7 @@
 
 /// Suite "arguments": how `execute` treats its memory, and arguments that the program was not
 /// lowered for.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(arguments)
 
@@ -223,4 +223,4 @@ TENON_CONFORMANCE_TEST("arguments/recovers-after-refusal",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

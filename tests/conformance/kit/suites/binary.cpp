@@ -19,7 +19,7 @@
 #include "tenon/host/platform/trusted_path.hpp"
 
 /// Suite "binary": the file, before any of its code runs and after it is loaded.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(binary)
 
@@ -118,4 +118,4 @@ TENON_CONFORMANCE_TEST("binary/table-per-backend",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -25,7 +25,7 @@
 /// Suite "blobs": how `init` and `check_blob` treat blobs that were made for the backend, for
 /// another one, or for none. Each ends at a forbidden page. Crashes and hangs are detected by the
 /// runner.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(blobs)
 
@@ -207,4 +207,4 @@ TENON_CONFORMANCE_TEST(
              "after damaged programs, the good one is refused");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -19,7 +19,7 @@
 /// Suite "code": native code in a program is mapped only when the application permits it. Code is
 /// recognised by its bytes: executable memory whose bytes are in the blob came from there. Packed
 /// code is recognised by the bytes that the plugin asks for.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(code)
 
@@ -245,4 +245,4 @@ TENON_CONFORMANCE_TEST("code/check-blob-maps-nothing", "looking at a blob maps n
   if (!method.ok()) kit.blocked("the case is not loaded: ", method.text());
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

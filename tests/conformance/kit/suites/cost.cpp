@@ -18,7 +18,7 @@
 
 /// Suite "cost": figures, to be compared with an older report. Only one is judged: the allocations
 /// in a run, by the author's declaration.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(cost)
 
@@ -102,4 +102,4 @@ TENON_CONFORMANCE_TEST("cost/load-and-run", "what loading and running costs",
              " blocks of memory; the author states ", *stated, " a run");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -20,7 +20,7 @@
 
 /// Suite "device": a backend reports its devices correctly, also where there is none, and their
 /// memory works.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(device)
 
@@ -351,4 +351,4 @@ TENON_CONFORMANCE_TEST("device/keeps-own-stream",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -18,7 +18,7 @@
 
 /// Suite "errors": the texts of failures. Each call of each test judges that there is a text and
 /// that the number is a known status.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(errors)
 
@@ -143,4 +143,4 @@ TENON_CONFORMANCE_TEST("errors/reason-of-unavailability",
   judge_text(kit, "is_available", said_error().text);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

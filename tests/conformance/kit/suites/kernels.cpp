@@ -18,7 +18,7 @@
 
 /// Suite "kernels": code for operators that were left in programs (extension "tenon.kernels/1").
 /// The kit knows no operator: what a kernel computes is judged by cases, suite "numerics".
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(kernels)
 
@@ -241,4 +241,4 @@ TENON_CONFORMANCE_TEST("kernels/runs-concurrently",
   complaints.report(kit, "TN-BCK-9");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

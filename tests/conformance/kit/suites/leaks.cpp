@@ -32,7 +32,7 @@
 
 /// Suite "leaks": resources that a plugin holds longer than it may. Growth from round to round is a
 /// leak; a resource that is taken once is not.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(leaks)
 
@@ -351,4 +351,4 @@ TENON_CONFORMANCE_TEST("leaks/destroy-after-failure",
   if (failed == 0) kit.not_applicable("no run can be made to fail");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

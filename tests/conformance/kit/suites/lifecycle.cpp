@@ -20,7 +20,7 @@
 #include "tenon/conformance/test.hpp"
 
 /// Suite "lifecycle": open, init, execute, destroy and close, in every permitted order.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(lifecycle)
 
@@ -258,4 +258,4 @@ TENON_CONFORMANCE_TEST("lifecycle/keeps-no-context", "init keeps nothing of its 
   kit.expect("TN-INI-3", found.empty(), "after the context of init has ended: ", found);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -21,7 +21,7 @@
 
 /// Suite "negotiation": the plugin in newer hosts, whose structs have more bytes, without a meaning
 /// yet; behind the structs of each host is a forbidden page.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(negotiation)
 
@@ -196,4 +196,4 @@ TENON_CONFORMANCE_TEST("negotiation/runs-in-minimal-hosts",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -22,7 +22,7 @@
 
 /// Suite "numerics": the outputs are those that a case expects. Only this suite reports programs
 /// that cannot be loaded or do not run; tests of other suites are blocked then.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(numerics)
 
@@ -254,4 +254,4 @@ TENON_CONFORMANCE_TEST("numerics/same-after-other-sizes",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

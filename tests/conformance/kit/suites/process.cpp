@@ -21,7 +21,7 @@
 /// Suite "process": a plugin is a guest in the process of an application. `Watch` compares the
 /// process around every call of every test, and the runner detects crashes and hangs; the tests
 /// here call everything once and judge nothing else.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(process)
 
@@ -78,4 +78,4 @@ TENON_CONFORMANCE_TEST("process/frees-nothing-of-host", "the plugin frees nothin
   static_cast<void>(live.run(*live.load()));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

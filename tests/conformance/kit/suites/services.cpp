@@ -18,7 +18,7 @@
 
 /// Suite "services": each request of the plugin for memory, data and files fails once, one after
 /// the other.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(services)
 
@@ -231,4 +231,4 @@ TENON_CONFORMANCE_TEST(
   FailingService(kit, Service::file).judge();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -23,7 +23,7 @@
 
 /// Suite "threads": calls that the boundary allows at the same time. The process is not compared
 /// around them, as threads would see each other's calls.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(threads)
 
@@ -204,4 +204,4 @@ TENON_CONFORMANCE_TEST("threads/set-options-concurrently",
   complaints.report(kit, "TN-BCK-9");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

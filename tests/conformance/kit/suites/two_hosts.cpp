@@ -12,7 +12,7 @@
 /// Part of suite "lifecycle": programs of two hosts of one process, of which one closes the
 /// backend. What a runtime has once in a process, such as a logger or an environment, must not
 /// belong to the host that made it.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(two_hosts)
 
@@ -97,4 +97,4 @@ TENON_CONFORMANCE_TEST("lifecycle/outlives-second-host",
   close_one_of_two_hosts(kit, false);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

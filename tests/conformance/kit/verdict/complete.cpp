@@ -10,7 +10,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 namespace {
 
 using Names = std::set<std::string_view>;
@@ -103,4 +103,4 @@ Status check_complete(const SubjectReport& subject, int level,
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

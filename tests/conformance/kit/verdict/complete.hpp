@@ -11,7 +11,7 @@
 #include "tenon/core/status.hpp"
 
 /// Whether a report has the tests that its run must have had.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// One test of the kit, for readers of reports, who have no suites.
 struct KitTest {
@@ -39,4 +39,4 @@ inline constexpr int highest_level = 10;
                                     std::span<const std::string> backends,
                                     std::span<const KitTest> tests = kit_tests());
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -8,7 +8,7 @@
 #include "tenon/core/result.hpp"
 
 /// Merges the reports of the shards of one run, which different machines may have made.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// A report and the name of its file, for messages.
 struct NamedReport {
@@ -27,4 +27,4 @@ struct NamedReport {
 ///         test is there that is not planned.
 [[nodiscard]] Result<Report> merge(std::vector<NamedReport> parts);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// One numbered rule of the boundary.
 struct Rule {
@@ -26,4 +26,4 @@ struct Rule {
   return found == rules().end() ? nullptr : &*found;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -20,6 +20,7 @@ ABI = "tenon/abi"
 SUITES = "tests/conformance/kit/suites"
 
 MUST = re.compile(r"(?<!\w)MUST(?!\w)", re.ASCII)
+LEVEL = re.compile(r"level-(?:[1-9]|10)")
 TAG = re.compile(r"\[(TN-[^\] \n]*)\]")
 TOKEN = re.compile(r"""
     (?P<skipped> \s+ | //[^\n]* | /\*.*?(?:\*/|\Z) | '(?:[^'\\]|\\.)*\\?(?:'|\Z) )
@@ -70,7 +71,7 @@ class ConformanceTest:
 
     @property
     def level(self):
-        return next((int(tag[len("level-"):]) for tag in self.tags if tag.startswith("level-")), 1)
+        return next((int(tag[len("level-"):]) for tag in reversed(self.tags) if tag.startswith("level-")), 1)
 
     @property
     def scope(self):
@@ -246,7 +247,10 @@ def read_suite(file, text):
         line = text.count("\n", 0, place) + 1
         parts = _read_test(tokens, at + 1)
         tags = split_tags(parts[2]) if parts else []
-        if tags:
+        wrong_level = next((tag for tag in tags if tag.startswith("level-") and not LEVEL.fullmatch(tag)), None)
+        if wrong_level:
+            problems.append(Problem(file, line, f"expected a tag from [level-1] to [level-10], found [{wrong_level}]"))
+        elif tags:
             tests.append(ConformanceTest(parts[0], parts[1], tags, file, line))
         else:
             problems.append(Problem(file, line, 'expected TENON_CONFORMANCE_TEST("suite/id", "name", "[suite][tag]")'))
@@ -309,6 +313,8 @@ def main():
     tests, wrong_suites = read_suites(read_files(suites, SUITES, {".cpp"}))
     for problem in wrong_headers:
         problem.file = f"include/{problem.file}" if problem.line else problem.file
+    if not tests and not wrong_suites:  # Compilers take an empty table, by which every report is complete.
+        wrong_suites.append(Problem(SUITES, 0, "found no test"))
     if wrong_headers or wrong_suites:
         sys.exit("\n".join(str(problem) for problem in wrong_headers + wrong_suites))
     text = template.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 void decide_outcome(TestResult& result, const Declaration* expected) {
   if (!result.findings.empty()) result.outcome = Outcome::failed;
@@ -42,4 +42,4 @@ Verdict verdict_of(const Report& report) {
                                                                        : Verdict::pass;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -9,7 +9,7 @@
 
 /// Whether a test and a run pass. Nothing else in the kit decides it: runners collect how tests
 /// ended, and exit codes, reports and certificates ask here.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 struct Declaration;
 
@@ -55,4 +55,4 @@ enum class Verdict : std::uint8_t {
 /// The verdict of a run, from the results of its tests alone.
 [[nodiscard]] Verdict verdict_of(const Report& report);
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

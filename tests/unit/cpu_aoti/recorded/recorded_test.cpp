@@ -136,12 +136,12 @@ TEST_CASE("each kernel has a case, or a test of its own", "[cpu_aoti]") {
 TEST_CASE("a case that lacks an argument, or has one too many, is refused", "[cpu_aoti]") {
   const Fixture fixture;
   const Kernel add = in_order(&aoti_torch_cpu_add_Tensor);
-  for (const auto& [lines, problem] : std::map<std::string, std::string>{
-           {"in Float 1 1 2\nin Float 1 1 3\n", "the case lacks a number"},
-           {"in Float 1 1 2\nnumber 1\n", "the case lacks a tensor"},
-           {"in Float 1 1 2\nin Float 1 1 3\nnumber 1\nlist 2\n",
+  for (const auto& [parts, problem] : std::map<std::string, std::string>{
+           {"in Float 1 1 2; in Float 1 1 3", "the case lacks a number"},
+           {"in Float 1 1 2; number 1", "the case lacks a tensor"},
+           {"in Float 1 1 2; in Float 1 1 3; number 1; list 2",
             "the case has arguments that the kernel does not take"}}) {
-    std::istringstream file("case add_Tensor\n" + lines + "out Float 1 1 5\n");
+    std::istringstream file("add_Tensor; " + parts + "; out Float 1 1 5\n");
     const std::vector<Case> cases = read_cases(file);
     REQUIRE(cases.size() == 1);
     Call call(cases[0]);

@@ -9,8 +9,7 @@
 
 namespace ours = tenon::cuda_aoti::kernels;
 
-namespace tenon::cuda_aoti::kernels {
-namespace {
+namespace tenon::cuda_aoti::kernels { namespace {
 
 using header_checks::is_called_alike;
 
@@ -19,8 +18,7 @@ using header_checks::is_called_alike;
                 #name " has another result or parameters in cublasLt.h");
 TENON_CUBLASLT_FUNCTIONS(TENON_CHECK_FUNCTION)
 
-}  // namespace
-}  // namespace tenon::cuda_aoti::kernels
+}}  // namespace tenon::cuda_aoti::kernels
 
 TENON_CHECK_NUMBER(CUBLAS_STATUS_SUCCESS);
 TENON_CHECK_NUMBER(CUBLAS_STATUS_ALLOC_FAILED);

@@ -29,8 +29,7 @@
 
 namespace ours = tenon::cuda_aoti;
 
-namespace tenon::cuda_aoti {
-namespace {
+namespace tenon::cuda_aoti { namespace {
 
 using header_checks::is_called_alike;
 
@@ -39,8 +38,7 @@ using header_checks::is_called_alike;
                 #symbol " has other parameters in cuda.h");
 TENON_CUDA_DRIVER_FUNCTIONS(TENON_CHECK_FUNCTION)
 
-}  // namespace
-}  // namespace tenon::cuda_aoti
+}}  // namespace tenon::cuda_aoti
 
 TENON_CHECK_NUMBER(CUDA_SUCCESS);
 TENON_CHECK_NUMBER(CUDA_ERROR_INVALID_VALUE);

@@ -2,6 +2,7 @@
 //
 // Asynchronous runs of methods whose backends have no events: all of a run is the executor's.
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -179,6 +180,20 @@ TEST_CASE("a completion may destroy the method", "[async]") {
   queue.run_all();
   CHECK(called);
   CHECK(method == nullptr);
+}
+
+TEST_CASE("an executor that runs a task at once is there until it returns", "[async]") {
+  bool is_there = false;
+  auto method = scaling([&is_there, mine = std::make_shared<int>()](const auto& task) {
+    const std::weak_ptr<int> seen = mine;
+    bool& out = is_there;
+    task();
+    out = !seen.expired();
+    return ok();
+  });
+  CHECK(method->execute_async([&](const Status&) { method.reset(); }).ok());
+  CHECK(method == nullptr);
+  CHECK(is_there);
 }
 
 TEST_CASE("an exception of a completion is the executor's, and the method remains usable",

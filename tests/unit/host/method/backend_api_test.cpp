@@ -124,6 +124,8 @@ TEST_CASE("a host shows the limits of options, and ignores those of another type
   CHECK(found[1].is_deprecated);
   CHECK(found[2].range() == "one of cpu, gpu");
   CHECK(found[2].choices == std::vector<std::string>{"cpu", "gpu"});
+  static const tenon_options_v1 hollow = {sizeof hollow, 2, nullptr, nullptr, nullptr};
+  CHECK(options_of(hollow).empty());
 }
 
 TEST_CASE("a static plugin that is null is refused by name") {

@@ -14,8 +14,7 @@ using namespace tenon;
 using namespace tenon::test;
 using tenon::host::DataFile;
 
-namespace data_file_test {
-namespace {
+namespace data_file_test { namespace {
 
 DataFileBuilder two_entries() {
   DataFileBuilder builder;
@@ -185,6 +184,4 @@ TEST_CASE("data at an odd address is refused") {
   CHECK(opened.error() == Error::InvalidArgument);
 }
 
-}  // namespace
-
-}  // namespace data_file_test
+}}  // namespace data_file_test

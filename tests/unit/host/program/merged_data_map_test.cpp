@@ -14,8 +14,7 @@ using tenon::host::DataFile;
 using tenon::host::MergedDataMap;
 using tenon::host::Program;
 
-namespace merged_data_map_test {
-namespace {
+namespace merged_data_map_test { namespace {
 
 /// Opens what a builder makes; the result owns its bytes.
 template <class File, class Builder>
@@ -195,6 +194,4 @@ TEST_CASE("a released buffer of a mapped file can be asked for again") {
   CHECK(text_of(get(*map, "large")) == std::string(100'000, 'l'));
 }
 
-}  // namespace
-
-}  // namespace merged_data_map_test
+}}  // namespace merged_data_map_test

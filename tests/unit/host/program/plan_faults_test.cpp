@@ -4,8 +4,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace plan_faults_test {
-namespace {
+namespace plan_faults_test { namespace {
 
 constexpr auto invalid = Error::InvalidProgram;
 
@@ -333,6 +332,4 @@ TEST_CASE("a fault in a later plan names that plan") {
                  [](ProgramBuilder& builder) { builder.program.execution_plan[1]->inputs = {0}; }});
 }
 
-}  // namespace
-
-}  // namespace plan_faults_test
+}}  // namespace plan_faults_test

@@ -7,8 +7,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace program_faults_test {
-namespace {
+namespace program_faults_test { namespace {
 
 constexpr auto invalid = Error::InvalidProgram;
 
@@ -252,6 +251,4 @@ TEST_CASE("moderate sharing of lists is valid") {
   CHECK(program.ok());
 }
 
-}  // namespace
-
-}  // namespace program_faults_test
+}}  // namespace program_faults_test

@@ -10,8 +10,7 @@ using namespace tenon;
 using namespace tenon::test;
 using tenon::host::Program;
 
-namespace program_test {
-namespace {
+namespace program_test { namespace {
 
 std::filesystem::path write(const TemporaryDirectory& directory, const AlignedBytes& file) {
   return directory.write("rich.pte", text_of(file.bytes()));
@@ -198,6 +197,4 @@ TEST_CASE("threads may share a program") {
   CHECK(found == std::vector<std::uint64_t>(4, expected));
 }
 
-}  // namespace
-
-}  // namespace program_test
+}}  // namespace program_test

@@ -4,8 +4,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace value_faults_test {
-namespace {
+namespace value_faults_test { namespace {
 
 constexpr auto invalid = Error::InvalidProgram;
 
@@ -318,6 +317,4 @@ TEST_CASE("a value without its table is refused") {
   }
 }
 
-}  // namespace
-
-}  // namespace value_faults_test
+}}  // namespace value_faults_test

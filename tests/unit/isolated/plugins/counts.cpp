@@ -3,7 +3,7 @@
 // Adds two float32 tensors, and to each element of the sum 100 for each earlier run: a state of two
 // parts, one of which has no address. Ends its process when it meets 666. With the option "refuses"
 // it refuses a state that is written. A session may have a value of that option of its own, and
-// hints: a high priority adds 10000.
+// hints: a high priority adds 10000, also to a load.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -46,6 +46,7 @@ class Counts final : public tenon::Backend<Counts>,
     TENON_TRY(auto values, option_values(context));
     Delegate out;
     TENON_TRY(out.refuses, values.get<bool>("refuses"));
+    TENON_RETURN_IF_ERROR(follow(context.scheduling(), context.runtime_allocator(), out));
     return out;
   }
   Result<Delegate> create_session(const Delegate& of,
@@ -56,12 +57,9 @@ class Counts final : public tenon::Backend<Counts>,
       out.refuses = context.runtime_spec(i).as.boolean != 0;
     }
     if (const Delegate* const from = context.state()) *out.state = *from->state;
-    const auto hints = context.scheduling();
-    out.is_urgent = hints && hints->priority == tenon::Priority::High;
-    // Bytes of the host, for as long as the session.
-    out.mark = context.runtime_allocator().allocate_list<float>(1);
-    if (!out.mark) return tenon::error(tenon::Error::MemoryAllocationFailed, "no mark");
-    *out.mark = 10000;
+    const tenon::Scheduling none{};
+    TENON_RETURN_IF_ERROR(
+        follow(context.scheduling().value_or(none), context.runtime_allocator(), out));
     return out;
   }
 
@@ -101,6 +99,15 @@ class Counts final : public tenon::Backend<Counts>,
   }
 
  private:
+  static Status follow(const tenon::Scheduling& hints, const tenon::Allocator& memory,
+                       Delegate& out) {
+    out.is_urgent = hints.priority == tenon::Priority::High;
+    // Bytes of the host, for as long as the delegate.
+    out.mark = memory.allocate_list<float>(1);
+    if (!out.mark) return tenon::error(tenon::Error::MemoryAllocationFailed, "no mark");
+    *out.mark = 10000;
+    return tenon::ok();
+  }
   static std::byte* bytes_of(Delegate& delegate, std::size_t part) {
     State& state = *delegate.state;
     return reinterpret_cast<std::byte*>(part == 0 ? &state.tens : &state.ones);

@@ -22,8 +22,7 @@
 using namespace test;
 using tenon::test::TemporaryDirectory;
 
-namespace hostile_certificate_test {
-namespace {
+namespace hostile_certificate_test { namespace {
 
 namespace fs = std::filesystem;
 using test::certificate::good_report;
@@ -316,5 +315,4 @@ TEST_CASE("signatures and lists of publishers that are hostile do not make a rep
   }
 }
 
-}  // namespace
-}  // namespace hostile_certificate_test
+}}  // namespace hostile_certificate_test

@@ -19,8 +19,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace create_test {
-namespace {
+namespace create_test { namespace {
 
 namespace fs = std::filesystem;
 using tenon::make_new::create;
@@ -222,5 +221,4 @@ TEST_CASE("a parent that cannot be written to is an error with its path", "[teno
   CHECK_THAT(std::string(made.text()), ContainsSubstring(acme.snake));
 }
 
-}  // namespace
-}  // namespace create_test
+}}  // namespace create_test

@@ -6,8 +6,7 @@
 
 #include "support/catch.hpp"
 
-namespace names_test {
-namespace {
+namespace names_test { namespace {
 
 using tenon::make_new::names_of;
 using tenon::make_new::placeholder;
@@ -90,5 +89,4 @@ TEST_CASE("a name is refused when its id would be too long for a record", "[teno
   CHECK_THAT(refusal(std::string(57, 'a')), ContainsSubstring("has 64 bytes, expected at most 63"));
 }
 
-}  // namespace
-}  // namespace names_test
+}}  // namespace names_test

@@ -16,8 +16,7 @@
 #include "support/file_content.hpp"
 #include "tenon/abi/version.h"
 
-namespace program_test {
-namespace {
+namespace program_test { namespace {
 
 namespace fs = std::filesystem;
 using test::Outcome;
@@ -196,5 +195,4 @@ TEST_CASE("a full disk leaves nothing", "[tenon-new]") {
   CHECK(fs::is_empty(directory.path()));
 }
 
-}  // namespace
-}  // namespace program_test
+}}  // namespace program_test

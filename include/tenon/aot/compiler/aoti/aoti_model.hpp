@@ -9,7 +9,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// One model that PyTorch's AOTInductor compiled.
 struct AotiModel {
@@ -48,4 +48,4 @@ struct AotiModel {
     const std::filesystem::path& library,
     const std::optional<std::filesystem::path>& weights = std::nullopt);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -8,7 +8,7 @@
 #include "tenon/aot/compiler/pt2/limits.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Reads the compiled models of an archive that torch._inductor.aoti_compile_and_package or
 /// torch.export.pt2_archive wrote (`data/aotinductor/NAME/`), sorted by their names there; "model",
@@ -22,4 +22,4 @@ namespace tenon::inline TENON_RELEASE::aot {
 [[nodiscard]] Result<std::vector<AotiModel>> read_aoti_package(const std::filesystem::path& path,
                                                                const Pt2Limits& limits = {});
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

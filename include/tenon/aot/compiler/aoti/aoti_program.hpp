@@ -13,7 +13,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// How a delegate of AOTInductor names its library and weights among the program's named data.
 enum class AotiKeys {
@@ -60,4 +60,4 @@ struct AotiOptions {
 [[nodiscard]] Result<ProgramData> make_aoti_program(std::span<const AotiMethod> methods,
                                                     const AotiOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -4,7 +4,7 @@
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// `library` without its symbol table and debug information, which only debuggers read, as `strip`
 /// leaves it: sections that are loaded keep their bytes, places and headers, those behind them are
@@ -16,4 +16,4 @@ namespace tenon::inline TENON_RELEASE::aot {
 ///         a loaded section behind one that is not.
 [[nodiscard]] Result<SharedBytes> strip_library(const SharedBytes& library);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

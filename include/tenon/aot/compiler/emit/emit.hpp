@@ -13,7 +13,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A method whose partitions were compiled.
 struct CompiledMethod {
@@ -54,4 +54,4 @@ struct EmitOptions {
 [[nodiscard]] Result<ProgramData> emit(const std::vector<CompiledMethod>& methods,
                                        const EmitOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

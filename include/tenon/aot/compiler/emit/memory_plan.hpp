@@ -8,7 +8,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Bytes that are needed from one time to another, both included. Two requests may share bytes when
 /// no time belongs to both.
@@ -48,4 +48,4 @@ struct MemoryPlan {
 [[nodiscard]] Status check_memory_plan(std::span<const MemoryRequest> requests,
                                        const MemoryPlan& plan, std::uint64_t alignment = 16);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

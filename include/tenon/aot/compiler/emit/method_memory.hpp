@@ -8,7 +8,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// When the memory of a value is needed. Time 0 is when inputs are set, instruction i runs at time
 /// i + 1, and outputs are read one time after the last instruction.
@@ -53,4 +53,4 @@ Status plan_method_memory(MethodData& method, const MethodMemoryOptions& options
 ///         wrong index or layout.
 [[nodiscard]] Status check_method_memory(const MethodData& method);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -14,7 +14,7 @@
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/registry/discovery.hpp"
 
-namespace tenon::inline TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE {
 
 namespace detail {
 
@@ -110,4 +110,4 @@ Result<CompiledFunction> compile_and_load(const aot::EdgeProgram& exported,
   return function;
 }
 
-}  // namespace tenon::inline TENON_RELEASE
+}}  // namespace tenon::TENON_RELEASE

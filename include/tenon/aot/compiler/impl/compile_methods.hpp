@@ -12,7 +12,7 @@
 #include "tenon/aot/preprocess_result.hpp"
 #include "tenon/host/files/shortened.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 Result<std::vector<CompiledMethod>> compile_methods(std::span<const EdgeProgram> methods,
                                                     std::span<const BackendToUse> backends) {
@@ -47,4 +47,4 @@ Result<std::vector<CompiledMethod>> compile_methods(std::span<const EdgeProgram>
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -9,7 +9,7 @@
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods, std::string name) {
   const auto keep = [](const FileImage& image) {
@@ -29,4 +29,4 @@ Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods,
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -3,7 +3,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Defined by <tenon/aot/compiler/implementation.hpp>, and so by the library tenon-compiler. A
 /// linker that does not find it, or finds two, says with its name what to do.
@@ -14,4 +14,4 @@ namespace detail {
     &include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source;
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -5,7 +5,7 @@
 #include "tenon/aot/partition_result.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 struct LowerOptions {
   /// True: a parameter, constant or unchanged buffer that a partition keeps may also be read
@@ -25,4 +25,4 @@ struct LowerOptions {
 [[nodiscard]] Status check_partition(const EdgeProgram& program, const PartitionResult& partitions,
                                      const LowerOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

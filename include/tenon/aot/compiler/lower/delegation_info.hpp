@@ -8,7 +8,7 @@
 
 #include "tenon/aot/compiler/lower/lowered_program.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// How often an operator was given to a backend, and how often it was left to kernels.
 struct DelegationBreakdown {
@@ -30,4 +30,4 @@ struct DelegationInfo {
 
 [[nodiscard]] DelegationInfo get_delegation_info(const LoweredProgram& lowered);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

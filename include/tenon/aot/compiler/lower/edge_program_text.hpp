@@ -5,7 +5,7 @@
 
 #include "tenon/aot/edge_program.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The program for people: a line for each input, parameter, buffer and constant, each node in the
 /// order in which they run, and each output.
@@ -22,4 +22,4 @@ namespace tenon::inline TENON_RELEASE::aot {
 /// cut after 200 bytes.
 [[nodiscard]] std::string to_text(const EdgeProgram& program);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

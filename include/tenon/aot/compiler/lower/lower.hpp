@@ -7,7 +7,7 @@
 #include "tenon/aot/partition_result.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Takes the partitions out of a program (ExecuTorch: exir/backend/backend_api.py, `to_backend`
 /// with a partitioner). The program stays as it is and must outlive what is returned, which refers
@@ -27,4 +27,4 @@ namespace tenon::inline TENON_RELEASE::aot {
 [[nodiscard]] PartitionResult partition_whole_program(const EdgeProgram& program,
                                                       DelegationSpec spec);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -10,7 +10,7 @@
 #include "tenon/aot/owned_edge_program.hpp"
 #include "tenon/aot/program_data.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A partition that was taken out of a program, and how the program calls it (ExecuTorch: a
 /// LoweredBackendModule and its node executorch_call_delegate).
@@ -62,4 +62,4 @@ struct LoweredProgram {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

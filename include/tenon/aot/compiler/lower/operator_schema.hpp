@@ -9,7 +9,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The type of an operator's parameter, without "optional" and "list". SymInt is Int: at run time
 /// both are integers.
@@ -52,4 +52,4 @@ struct OperatorSchema {
 /// errors: InvalidArgument with the place.
 [[nodiscard]] Result<OperatorSchema> parse_operator_schema(std::string_view text);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -9,7 +9,7 @@
 #include "tenon/aot/compiler/lower/operator_schema.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Which kernel runs an operator that is left to kernels: a table from operators as exported
 /// programs name them to the schemas of kernels. Kernels write to tensors that they are given
@@ -43,4 +43,4 @@ class OperatorSchemas {
   std::map<std::string, std::string, std::less<>> kernels_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -10,7 +10,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A backend that may take nodes of a program, and its compile specs.
 struct BackendToUse {
@@ -29,4 +29,4 @@ struct BackendToUse {
 [[nodiscard]] Result<PartitionResult> partition_by_backends(const EdgeProgram& program,
                                                             std::span<const BackendToUse> backends);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

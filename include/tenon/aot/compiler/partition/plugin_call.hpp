@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Elements of a weight that a plugin may read and not write, while it is called.
 struct GivenWeight {
@@ -77,4 +77,4 @@ class CurrentCall {
   return here ? here : detail::latest_plugin_call().load();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -18,11 +18,11 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 class BackendRegistry;
-}
+}}}  // namespace tenon::TENON_RELEASE::host
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 class GivenPrograms;
@@ -107,4 +107,4 @@ class PluginPreprocess {
   PreprocessOptions options_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -5,7 +5,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// How a plugin gets the elements of weights.
 enum class WeightAccess : std::uint8_t {
@@ -24,4 +24,4 @@ enum class WeightAccess : std::uint8_t {
   in_place,
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -5,7 +5,7 @@
 
 #include "tenon/host/files/limits.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// Limits of the cost of reading one archive, beyond what its file holds. The defaults are above
 /// every model that is known. A refusal names the limit, its value and what was found.
@@ -23,4 +23,4 @@ struct Pt2Limits {
   std::uint64_t copied_bytes = std::uint64_t{256} << 20;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

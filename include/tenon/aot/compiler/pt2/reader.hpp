@@ -9,7 +9,7 @@
 #include "tenon/aot/owned_edge_program.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// One exported program of an archive.
 struct Pt2Method {
@@ -58,4 +58,4 @@ namespace detail {
     &include_tenon_aot_compiler_pt2_implementation_hpp_in_exactly_one_source;
 }  // namespace detail
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

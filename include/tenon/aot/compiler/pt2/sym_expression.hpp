@@ -16,7 +16,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Ranges of symbols, by their names; of other expressions by their text.
 using SymRanges = std::map<std::string, SymRange, std::less<>>;
@@ -302,4 +302,4 @@ inline void SymExpression::write_text() {
   text_ = separator == ", " ? concat(name_, "(", joined, ")") : joined;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// All integers from `min` to `max`. The ends of the type mean infinity, and what would
 /// overflow becomes infinite: a range holds at least what it should.
@@ -89,4 +89,4 @@ struct SymRange {
   return {std::min(a.min, b.min), std::min(a.max, b.max)};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -8,7 +8,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The description of a program that was opened, as `make_pte` takes it: to write it again with a
 /// change. Blobs, constants, states and named data stay where they are: what is returned keeps
@@ -21,4 +21,4 @@ namespace tenon::inline TENON_RELEASE::aot {
 /// errors: NotSupported: a method of several chains, of which writers make one.
 [[nodiscard]] Result<ProgramData> read_program(std::shared_ptr<const host::Program> program);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

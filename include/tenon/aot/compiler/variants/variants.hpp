@@ -14,7 +14,7 @@
 #include "tenon/host/program/program.hpp"
 
 /// Programs whose methods have several variants (docs/hosts/variants.md).
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The needs of a backend's delegates in a variant, by which hosts choose without its plugin.
 struct VariantNeeds {
@@ -70,4 +70,4 @@ struct VariantToMerge {
     std::shared_ptr<const host::Program> program,
     const std::map<std::string, std::string, std::less<>>& keep);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

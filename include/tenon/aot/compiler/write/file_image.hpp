@@ -13,7 +13,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// A `.pte` or `.ptd` file that is laid out and not written yet: a head, and pieces behind it that
 /// it shares with their makers. Large data is copied only into the file. Immutable; any thread
@@ -71,4 +71,4 @@ class FileImage {
   std::vector<Piece> pieces_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

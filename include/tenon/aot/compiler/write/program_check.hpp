@@ -8,7 +8,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -38,9 +38,9 @@ namespace detail {
 ///         instruction, what was expected and what was found.
 [[nodiscard]] Status check_program(const ProgramData& program);
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The kind of a value: "None", "Int", ...
 [[nodiscard]] inline std::string_view kind_of(const Value& value) noexcept {
@@ -58,4 +58,4 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
   return names[value.index()];
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -10,7 +10,7 @@
 #include "tenon/aot/named_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 struct PtdOptions {
   /// Each segment begins at a multiple of this and of the alignment that its keys asked for. A
@@ -41,4 +41,4 @@ Status write_ptd(const std::vector<SharedBytes>& buffers, const std::vector<Name
     const NamedDataStoreOutput& data, const std::filesystem::path& directory,
     const PtdOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

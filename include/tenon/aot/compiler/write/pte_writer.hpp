@@ -9,7 +9,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// How a program is laid out. Alignments are powers of two, at least 16, and hold from the start of
 /// the file.
@@ -42,4 +42,4 @@ struct PteOptions {
 Status write_pte(const ProgramData& program, const std::filesystem::path& path,
                  const PteOptions& options = {});
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

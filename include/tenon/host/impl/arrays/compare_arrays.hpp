@@ -16,7 +16,7 @@
 #include "tenon/host/arrays/element.hpp"
 #include "tenon/host/impl/arrays/number_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -232,4 +232,4 @@ Comparison compare_arrays(const ArrayView& found, const ArrayView& expected,
   return result;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

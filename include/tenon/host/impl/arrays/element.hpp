@@ -10,7 +10,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/impl/arrays/number_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -125,4 +125,4 @@ std::string element_text(ScalarType type, std::span<const std::byte> data, std::
   return concat(part(number.real()), imaginary.starts_with('-') ? "" : "+", imaginary, "j");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -143,4 +143,4 @@ Status write_npy(const std::string& path, ScalarType type, std::span<const std::
   return write_file(path_of(path), {std::as_bytes(std::span(header)), data});
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The dictionary at the front of a .npy file.
 struct NpyHeader {
@@ -266,4 +266,4 @@ inline Status count_npy_elements(NpyHeader& header) {
   return header;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

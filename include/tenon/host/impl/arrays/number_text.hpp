@@ -6,7 +6,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// "nan", "inf", "-inf" or the shortest decimal number that reads back as `value`.
 inline std::string number_text(double value) {
@@ -15,4 +15,4 @@ inline std::string number_text(double value) {
   return concat(value);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -13,7 +13,7 @@
 #include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -122,4 +122,4 @@ ArrayBytes to_layout(Array array, std::span<const std::uint8_t> dim_order) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

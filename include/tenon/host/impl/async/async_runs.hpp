@@ -3,7 +3,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The asynchronous runs of one method, from its first one on. Only programs that include
 /// <tenon/host/async.hpp> compile what is behind it.
@@ -23,4 +23,4 @@ class AsyncRuns {
   virtual ~AsyncRuns() = default;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -12,7 +12,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The events of one backend (extension "tenon.events/1"): its functions, and the events that are
 /// not in use. One thread at a time. The backend must outlive it.
@@ -99,4 +99,4 @@ class EventSource {
   std::vector<tenon_event*> free_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -9,7 +9,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Calls `visit` with `value`, or, for a list of tensors, with those of its elements that are
 /// there.
@@ -99,4 +99,4 @@ class MemoryUse {
   std::vector<Range> written_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

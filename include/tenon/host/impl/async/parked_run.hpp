@@ -11,7 +11,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/host/async/executor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A run that no thread waits for. Plugins call a function for each of its events (`on_complete` of
 /// "tenon.events/1"); the last call wakes the executor, which ends the run.
@@ -151,4 +151,4 @@ class ParkedRun {
   Executor::Wake wake_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

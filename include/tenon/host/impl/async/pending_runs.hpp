@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/executor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The object that runs asynchronously: a method.
 class AsyncOwner {
@@ -145,8 +145,9 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
 
     /// Null when the executor does not keep the task.
     [[nodiscard]] Executor::Wake keep() noexcept {
+      const Executor executor = executor_;  // A task that is run at once may destroy the owner.
       try {
-        Result<Executor::Wake> kept = executor_.park([self = shared_from_this()] { self->run(); });
+        Result<Executor::Wake> kept = executor.park([self = shared_from_this()] { self->run(); });
         return kept.ok() ? *std::move(kept) : Executor::Wake();
       } catch (...) {  // Whatever the reason: a thread waits instead.
         return {};
@@ -160,7 +161,8 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
     std::atomic<bool> claimed_ = false;
   };
 
-  static Status hand_over(const Executor& executor, const std::shared_ptr<Task>& task) {
+  static Status hand_over(const Executor& of_owner, const std::shared_ptr<Task>& task) {
+    const Executor executor = of_owner;  // A task that is run at once may destroy the owner.
     try {
       return executor.run([task] { task->run(); }).with_context("the executor refused the run");
     } catch (const std::bad_alloc&) {
@@ -185,4 +187,4 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
   int pending_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

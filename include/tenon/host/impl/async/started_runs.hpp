@@ -15,7 +15,7 @@
 #include "tenon/host/impl/async/memory_use.hpp"
 #include "tenon/host/impl/async/parked_run.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The delegate calls of one asynchronous run that were started and not waited for. A later call
 /// that needs their bytes is ordered behind them by their events, or by waiting.
@@ -177,4 +177,4 @@ class StartedRuns {
   Status failure_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

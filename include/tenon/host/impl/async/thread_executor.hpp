@@ -6,7 +6,7 @@
 #include <new>
 #include <system_error>
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<std::unique_ptr<ThreadExecutor>> ThreadExecutor::create(std::size_t num_threads,
                                                                std::size_t max_waiting) {
@@ -77,4 +77,4 @@ void ThreadExecutor::run_tasks() {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

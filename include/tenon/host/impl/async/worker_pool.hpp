@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// One `parallel_for`, on the stack of its caller. All members are guarded by the pool's mutex.
 struct WorkerPool::Job {
@@ -188,4 +188,4 @@ void WorkerPool::free_place() noexcept {
   workers_wake_.notify_one();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

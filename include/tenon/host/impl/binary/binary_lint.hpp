@@ -15,7 +15,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -241,4 +241,4 @@ std::vector<LintResult> lint_plugin(const ElfLibrary& library) {
   return detail::BinaryLint(library).run();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -22,7 +22,7 @@
 ///
 /// The way is that of the dynamic loader: program headers, dynamic section, hash table, symbol. So
 /// it works without section headers, and what is found here is what `dlsym` finds.
-namespace tenon::inline TENON_RELEASE::host::detail::elf {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail::elf {
 
 using tenon::detail::Piece;
 
@@ -88,7 +88,7 @@ struct OpenedLibrary {
   ElfSymbols symbols;
 };
 
-/// One with symbols that others may use.
+/// A shared library for `machine` whose symbols other libraries may use.
 inline Result<OpenedLibrary> open_library(FileBytes file, std::uint32_t machine) {
   TENON_TRY(ElfImage image, open_image(file, machine));
   constexpr std::uint64_t position_independent_executable = 0x08000000;  // DF_1_PIE
@@ -118,7 +118,7 @@ inline Result<Dependencies> dependencies_of(const OpenedLibrary& library) {
   return out;
 }
 
-/// The same of a shared library for `machine`. Any bytes may be given.
+/// `dependencies_of` a shared library for `machine`. Any bytes may be given.
 inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t machine) {
   TENON_TRY(const OpenedLibrary library, open_library(file, machine));
   return dependencies_of(library);
@@ -176,4 +176,4 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   return found.part(0, symbol.size).bytes();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail::elf
+}}}  // namespace tenon::TENON_RELEASE::host::detail::elf

@@ -18,7 +18,7 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail::elf {
 
@@ -116,4 +116,4 @@ Result<std::vector<std::optional<FunctionPlace>>> functions_at(
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -21,7 +21,7 @@
 #include "tenon/core/hex.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail::elf {
 
@@ -194,4 +194,4 @@ Result<ElfLibrary> read_elf_library(std::span<const std::byte> file, std::uint32
   return library;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

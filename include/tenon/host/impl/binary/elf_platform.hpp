@@ -9,7 +9,7 @@
 #include "tenon/core/elf/elf_class.hpp"
 
 /// The platform of an ELF file: machine, width and system.
-namespace tenon::inline TENON_RELEASE::host::detail::elf {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail::elf {
 
 /// Name of an ELF machine number (`e_machine`).
 inline std::string machine_name(std::uint32_t machine) {
@@ -53,4 +53,4 @@ inline std::string system_name(unsigned os_abi) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail::elf
+}}}  // namespace tenon::TENON_RELEASE::host::detail::elf

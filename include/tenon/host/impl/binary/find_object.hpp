@@ -21,7 +21,7 @@
 #include "tenon/host/impl/binary/macho.hpp"
 #include "tenon/host/impl/binary/pe.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// With the article of the name that follows it.
 constexpr std::string_view article_of(BinaryFormat format) {
@@ -110,4 +110,4 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -18,7 +18,7 @@
 ///
 /// Layouts are those of Apple's <mach-o/loader.h>, <mach-o/fat.h> and <mach-o/nlist.h>. The export
 /// trie is asked, as dyld does; the symbol table only in a library that has no trie.
-namespace tenon::inline TENON_RELEASE::host::detail::macho {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail::macho {
 
 inline constexpr std::uint32_t thin_magic = 0xfeedfacf;    // MH_MAGIC_64, little endian
 inline constexpr std::uint32_t fat_magic = 0xcafebabe;     // FAT_MAGIC, big endian
@@ -370,4 +370,4 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   return found.bytes();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail::macho
+}}}  // namespace tenon::TENON_RELEASE::host::detail::macho

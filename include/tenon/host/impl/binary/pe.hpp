@@ -17,7 +17,7 @@
 ///
 /// The way is that of GetProcAddress: headers, export directory, a binary search among the sorted
 /// names, the address. Layouts are those of Microsoft's "PE Format" and of <winnt.h>.
-namespace tenon::inline TENON_RELEASE::host::detail::pe {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail::pe {
 
 inline constexpr std::uint16_t dos_magic = 0x5a4d;      // "MZ"
 inline constexpr std::uint32_t signature = 0x00004550;  // "PE\0\0"
@@ -224,4 +224,4 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   return found.bytes();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail::pe
+}}}  // namespace tenon::TENON_RELEASE::host::detail::pe

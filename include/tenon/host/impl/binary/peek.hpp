@@ -17,7 +17,7 @@
 #include "tenon/host/impl/binary/pe.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -110,4 +110,4 @@ Result<PluginRecord> peek(const OpenedFile& file) {
       file, [&](std::span<const std::byte> bytes) { return peek(bytes, path_text(file.path)); });
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

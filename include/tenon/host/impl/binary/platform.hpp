@@ -8,7 +8,7 @@
 #include "tenon/host/impl/binary/macho.hpp"
 #include "tenon/host/impl/binary/pe.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::string machine_name(const Platform& platform) {
   switch (platform.format) {
@@ -39,4 +39,4 @@ std::string library_kind(const Platform& platform) {
   return concat(kinds[static_cast<std::size_t>(platform.format)], machine_name(platform));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Status check_abi(const PluginRecord& record, AbiVersion host) {
   if (record.abi_major != host.abi_major) {
@@ -282,4 +282,4 @@ Result<PluginRecord> read_record(std::span<const std::byte> object, std::string_
   return record;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -21,7 +21,7 @@
 /// Plugins that wrap another plugin are copies of a template, whose exported object is filled in:
 /// proxies and isolated plugins. An `Object` of theirs has the members `head`, `records`, `mark`,
 /// `wrapped_path` and `body`.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// How texts call plugins of one template, and the mark in their objects.
 struct TemplateNames {
@@ -118,4 +118,4 @@ template <class Object, class Fill>
   return bytes;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

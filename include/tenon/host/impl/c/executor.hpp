@@ -18,7 +18,7 @@ struct tenon_task {
   tenon::host::Executor::Task task;
 };
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// An executor as methods hold it.
 class SharedExecutor : public std::enable_shared_from_this<SharedExecutor> {
@@ -113,7 +113,7 @@ class CustomExecutor final : public SharedExecutor {
   void* data_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 struct tenon_executor {
   std::shared_ptr<tenon::host::detail::SharedExecutor> executor;

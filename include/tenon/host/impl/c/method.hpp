@@ -28,7 +28,7 @@
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/program/data_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 struct ManagedDeleter {
   void operator()(tenon_dl_managed_tensor* tensor) const noexcept {
@@ -43,7 +43,7 @@ struct KeptInput {
   std::span<const std::byte> bytes;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 struct tenon_session {
   tenon_method* method;
@@ -94,7 +94,7 @@ struct tenon_method {
   }
 };
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Keeps a method for the duration of a call.
 class HeldMethod {
@@ -203,7 +203,7 @@ class HeldMethod {
   return to;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 tenon_status TENON_CALL tenon_method_load(const tenon_program* program, const char* name,
                                           const tenon_method_options* options, tenon_method** out,

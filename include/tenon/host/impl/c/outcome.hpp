@@ -22,7 +22,7 @@ struct tenon_error {
 };
 
 /// Failures of functions of the C interface, and structs that state their size.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 inline constexpr tenon_error no_memory{TENON_STATUS_MEMORY_ALLOCATION_FAILED,
                                        "MemoryAllocationFailed: there is no memory left"};
@@ -112,7 +112,7 @@ template <class Struct>
   return text ? std::string_view(text) : other;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 uint32_t TENON_CALL tenon_c_version(void) { return TENON_C_VERSION; }
 

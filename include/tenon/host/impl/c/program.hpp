@@ -33,7 +33,7 @@ struct tenon_method_meta {
   mutable tenon::host::WideSizes sizes{};
 };
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Sets those of `limits` that `texts` name.
 [[nodiscard]] inline Status read_limits(std::string_view function, const char* const* texts,
@@ -122,7 +122,7 @@ template <class Tag, class TensorOf>
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 tenon_status TENON_CALL tenon_program_open(const char* path, const tenon_program_options* options,
                                            tenon_program** out, tenon_error** error) {

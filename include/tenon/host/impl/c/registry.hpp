@@ -20,7 +20,7 @@ struct tenon_registry {
   std::shared_ptr<tenon::host::BackendRegistry> registry;  // Methods hold it as well.
 };
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Copies of all texts of one backend.
 struct ListedBackend {
@@ -113,7 +113,7 @@ static_assert(static_cast<int>(BackendState::refused) == TENON_BACKEND_STATE_REF
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 struct tenon_backend_list {
   std::vector<tenon::host::detail::ListedBackend> backends;

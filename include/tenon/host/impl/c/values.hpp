@@ -18,7 +18,7 @@
 #include "tenon/host/impl/c/outcome.hpp"
 
 /// Inputs and outputs of a method, as the C interface has them.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 inline constexpr std::size_t max_dlpack_rank = 16;
 inline constexpr std::uint64_t dlpack_read_only = 1;  // DLPACK_FLAG_BITMASK_READ_ONLY
@@ -206,7 +206,7 @@ struct ExportedOutput {
   return &out.release()->managed;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
 tenon_status TENON_CALL tenon_method_set_input(tenon_method* method, uint64_t index,
                                                const tenon_dl_tensor* tensor, tenon_error** error) {

@@ -9,7 +9,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The plan of a method that is loaded, which may be that of a variant.
 [[nodiscard]] inline Result<const schema::ExecutionPlan*> loaded_plan(const Method& method) {
@@ -43,4 +43,4 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -8,7 +8,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/sha256.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Hashes several fields, texts and bytes with their sizes, so that no two lists look alike.
 class FieldHasher {
@@ -26,4 +26,4 @@ class FieldHasher {
   Sha256Hasher hasher_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -10,7 +10,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Status set_limit(std::span<const NamedLimit> limits, std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -53,4 +53,4 @@ Status set_limit(std::span<const NamedLimit> limits, std::string_view text) {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

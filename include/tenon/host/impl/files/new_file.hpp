@@ -9,7 +9,7 @@
 #include "tenon/host/impl/platform/posix/new_file.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Status write_file(const std::filesystem::path& path, std::initializer_list<Bytes> parts) {
   TENON_TRY(NewFile file, NewFile::create(path));
@@ -17,4 +17,4 @@ Status write_file(const std::filesystem::path& path, std::initializer_list<Bytes
   return file.commit();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

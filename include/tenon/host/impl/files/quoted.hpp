@@ -5,7 +5,7 @@
 
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::string printable(std::string_view text, std::size_t longest) {
   return tenon::detail::visible_part(text, longest);
@@ -19,4 +19,4 @@ std::string detail::Quoted::operator()(std::string_view text) const {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

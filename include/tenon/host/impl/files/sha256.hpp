@@ -12,7 +12,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<Sha256> parse_sha256(std::string_view text) {
   const auto value = [](char digit) {
@@ -53,4 +53,4 @@ Result<Sha256> sha256_of_file(int descriptor) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

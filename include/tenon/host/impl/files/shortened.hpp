@@ -7,7 +7,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -36,4 +36,4 @@ std::string shortened(std::string_view text, std::size_t longest) {
   return concat(text.substr(0, front), " ... (", back - front, " bytes) ... ", text.substr(back));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -23,7 +23,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -186,4 +186,4 @@ std::shared_ptr<const PluginIsolation> environment_isolation(std::filesystem::pa
   return std::make_shared<WorkerIsolation>(*std::move(rules), std::move(worker));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

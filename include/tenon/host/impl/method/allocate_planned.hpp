@@ -13,7 +13,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// In which pages the backend works on memory of the host where it is.
 [[nodiscard]] inline PlannedBuffers::Pages pages_for(const LoadedBackend& backend) {
@@ -59,4 +59,4 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -24,7 +24,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// Setting the inputs and outputs of a method, and reading its values.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// One input of a method.
 struct MethodInput {
@@ -288,4 +288,4 @@ enum class Condition {
                ", which no backend of the method serves");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -14,7 +14,7 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The context of a call that asks a backend about a blob and loads nothing: `check_blob` and
 /// `estimate`. What it lends is freed with it.
@@ -58,4 +58,4 @@ class BlobContext {
   HostInitContext context_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -18,7 +18,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -128,4 +128,4 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   return std::optional<BlobCheck>(std::move(out));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

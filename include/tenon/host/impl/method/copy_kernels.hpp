@@ -12,7 +12,7 @@
 #include "tenon/host/method/kernels.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Operators that ExecuTorch's exporter writes around a delegate whose tensors are on a device
 /// (exir/passes/propagate_device_pass.py). A host needs no KernelTable for them.
@@ -123,4 +123,4 @@ class CopyKernels {
 };
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -17,7 +17,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// The part of loading and running a method that is about devices.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Devices of inputs and outputs whose memory the application gives.
 [[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unplanned(
@@ -117,4 +117,4 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return last->use_fence(raw, waits).with_context(concat("delegate ", last - delegates.data()));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -7,7 +7,7 @@
 
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<EmbeddedCodePolicy> EmbeddedCodePolicy::parse(std::string_view text) {
   if (text == "allow") return allow();
@@ -63,4 +63,4 @@ Status EmbeddedCodePolicy::check_backend(std::string_view id) const {
                "(sha256: without a hash reports the one to give)");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -23,7 +23,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// Instructions in messages of failures and in traces.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Messages for failures while a method runs. They name the method, the chain, and the
 /// instruction in it.
@@ -133,4 +133,4 @@ inline void trace_instruction(Trace& trace, const MethodErrors& method, const In
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

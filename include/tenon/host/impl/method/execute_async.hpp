@@ -30,7 +30,7 @@
 #include "tenon/host/impl/run/run_budget.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -373,4 +373,4 @@ Status Method::execute_async(Completion completion) {
   return detail::MethodAsyncRuns::start(detail::loaded(*this), std::move(completion));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -23,7 +23,7 @@
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Counts the changes of a method's values and tensors for its plugins (tenon_changes). The address
 /// of `table` must not change.
@@ -267,4 +267,4 @@ class InstructionBuilder {
   std::vector<std::string> missing_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

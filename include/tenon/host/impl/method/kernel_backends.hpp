@@ -10,7 +10,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
                                               const BackendRegistry* registry) {
@@ -103,4 +103,4 @@ Result<BackendRef> find_backend(std::span<const BackendRef> named, const Backend
   return registry->lookup_backend(id);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -20,7 +20,7 @@
 #include "tenon/host/registry/registry.hpp"
 
 /// Kernels of plugins for delegates, which call operators that they have no code for.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -117,9 +117,9 @@ class PluginKernelLookup final : public detail::KernelLookup {
   detail::KernelProviders providers_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find(
     const std::string& op, std::span<tenon_value* const> args) {
@@ -140,4 +140,4 @@ inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find
                answers.empty() ? ": none that is known offers kernels" : answers);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,7 +12,7 @@
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A plugin that offers kernels.
 struct KernelProvider {
@@ -82,4 +82,4 @@ class KernelProviders {
   std::vector<KernelProvider> providers_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

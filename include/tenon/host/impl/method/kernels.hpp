@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Status KernelTable::add(std::string op, Kernel kernel) {
   const auto [at, added] = kernels_.try_emplace(std::move(op), kernel);
@@ -19,4 +19,4 @@ const Kernel* KernelTable::find(std::string_view op) const {
   return at == kernels_.end() ? nullptr : &at->second;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

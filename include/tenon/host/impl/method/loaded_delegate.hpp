@@ -35,7 +35,7 @@
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
@@ -373,4 +373,4 @@ struct DelegateLoader {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -38,7 +38,7 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The state of a method. `Method` shows it to applications without its types.
 class LoadedMethod final : public Method {
@@ -584,4 +584,4 @@ class LoadedMethod final : public Method {
   return static_cast<const LoadedMethod&>(method);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

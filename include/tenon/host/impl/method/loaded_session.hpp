@@ -18,7 +18,7 @@
 #include "tenon/host/impl/method/memory/arena.hpp"
 #include "tenon/host/impl/method/memory/method_budget.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The states of a session. `Session` shows it to applications without its types.
 class LoadedSession final : public Session {
@@ -103,4 +103,4 @@ class LoadedSession final : public Session {
   return static_cast<const LoadedSession&>(session);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

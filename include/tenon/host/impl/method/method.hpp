@@ -17,7 +17,7 @@
 #include "tenon/host/method/choose_variant.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -206,4 +206,4 @@ Status Method::set_scheduling(const Scheduling& scheduling) {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

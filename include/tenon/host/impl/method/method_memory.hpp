@@ -23,7 +23,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The memory that a backend reports for `delegate`, or for null (extension
 /// "tenon.memory_info/1"); nothing without the extension. errors: the backend's own.
@@ -104,4 +104,4 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return std::min(bytes, most);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

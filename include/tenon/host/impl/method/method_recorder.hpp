@@ -31,7 +31,7 @@
 #include "tenon/host/plugin/tensor_storage.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Why a plugin's `tensor` cannot be copied; ok when it can.
 [[nodiscard]] inline Status check_intermediate(const tenon_tensor& tensor) {
@@ -330,4 +330,4 @@ class MethodRecorder {
   Status failure_;  ///< Of this run, to take a tensor.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -19,7 +19,7 @@
 #include "tenon/host/method/kernels.hpp"
 
 /// Kernels of plugins, for operators that neither the application nor the host has code for.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A kernel that a plugin made for one instruction. Destroyed with this object, whose address is
 /// fixed. What a call reads begins it and is in one line of most processors' caches.
@@ -132,4 +132,4 @@ class PluginKernels {
   std::vector<std::unique_ptr<PluginKernel>> kernels_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -13,7 +13,7 @@
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::map<std::string, std::string> find_missing_operators(const schema::ExecutionPlan& plan,
                                                           const KernelTable* kernels) {
@@ -75,4 +75,4 @@ std::string DeviceBuffer::text() const {
   return concat("planned buffer ", index, " of ", nbytes, " bytes on ", device_name(device));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

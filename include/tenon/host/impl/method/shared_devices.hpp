@@ -14,7 +14,7 @@
 #include "tenon/host/impl/method/plugin_kernels.hpp"
 #include "tenon/host/method/device_memory.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Checks that each plugin may have the addresses in planned memory of devices that its calls get
 /// (abi/extensions/devices.h).
@@ -74,4 +74,4 @@ class SharedDevices {
   std::set<std::pair<const LoadedBackend*, const DeviceMemory*>> checked_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

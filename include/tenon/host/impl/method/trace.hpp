@@ -15,7 +15,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -210,4 +210,4 @@ void Trace::append_event(std::string& out, const Event& event) {
   out += "}}";
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

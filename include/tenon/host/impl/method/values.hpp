@@ -21,7 +21,7 @@
 #include "tenon/host/program/tensor_layout.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Builds the values of one method in an arena: once, at load. Relies on what was verified when the
 /// program was opened, and checks only what depends on this load: memory and external data.
@@ -263,4 +263,4 @@ class ValueBuilder {
   std::span<tenon_value> values_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -18,7 +18,7 @@
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 inline constexpr bool has_sealed_copies = false;
 
@@ -32,5 +32,5 @@ inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view p
 }
 inline Result<OpenedFile> same_copy(const OpenedFile& copy) { return sealed_copy(copy, {}); }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 #endif

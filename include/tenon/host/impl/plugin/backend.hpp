@@ -11,7 +11,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -48,7 +48,7 @@ std::vector<OptionDeclaration> LoadedBackend::options() const {
   const auto table = extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
   if (!table) return out;
   const tenon::detail::StridedArray<tenon_option_spec> specs(table->specs, table->num_specs);
-  for (std::uint32_t i = 0; i < table->num_specs; ++i) {
+  for (std::uint32_t i = 0; i < specs.size(); ++i) {
     const auto spec = complete_table<tenon_option_spec>(&specs[i]);
     if (!spec.initial || !spec.initial->key) continue;
     auto initial = read_option(*spec.initial);
@@ -115,4 +115,4 @@ Status LoadedBackend::no_options(std::string_view key) const {
   return unknown_option(key).with_context(concat("backend ", id()));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -3,7 +3,7 @@
 
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -39,4 +39,4 @@ Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs, std::str
   return full;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/host/plugin/backend_api.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
   std::vector<BackendDevice> devices;
@@ -49,4 +49,4 @@ Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
   return devices;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

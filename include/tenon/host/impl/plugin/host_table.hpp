@@ -23,7 +23,7 @@
 #include "tenon/host/plugin/library_policy.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The services that one plugin gets (abi/host.h). Its address must not change: the plugin keeps
 /// it.
@@ -131,4 +131,4 @@ class HostTable {
   return table.get();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

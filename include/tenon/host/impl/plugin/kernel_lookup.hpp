@@ -14,7 +14,7 @@
 #include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 /// The host's side of kernels that delegates ask for (abi/draft/kernel_lookup.h).
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The host's side of a `FoundKernel`: a kernel that a delegate asked for and owns.
 class HostFoundKernel {
@@ -132,4 +132,4 @@ class KernelLookupTable {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -28,7 +28,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -278,4 +278,4 @@ class Library {
   std::vector<detail::LibraryHandle> handles_;  // What it needs first; itself last.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -12,7 +12,7 @@
 #include "tenon/host/impl/platform/posix/process_number.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A thread in `lock`, on its stack.
 struct LoadLock::Waiter {
@@ -78,4 +78,4 @@ void LoadLock::unlock() noexcept {
   all.released.notify_all();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -21,7 +21,7 @@
 #include "tenon/host/plugin/load_lock.hpp"
 #include "tenon/host/plugin/plugin_isolation.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -215,4 +215,4 @@ Result<std::shared_ptr<const LoadedBackend>> Plugin::backend(std::string_view id
                "'; the plugin has: ", join(records, ", ", id_of));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

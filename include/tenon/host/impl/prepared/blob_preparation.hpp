@@ -18,7 +18,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/prepared_store.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Opens what is kept of one blob, in the store that the application gave.
 class BlobPreparation final : public PreparedOpener {
@@ -80,4 +80,4 @@ class BlobPreparation final : public PreparedOpener {
   const LoadedBackend& backend_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -17,7 +17,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 inline constexpr std::string_view prepared_suffix = ".prepared";
@@ -253,4 +253,4 @@ Result<std::size_t> PreparedCache::prune(std::uint64_t max_bytes) const {
   return removed;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

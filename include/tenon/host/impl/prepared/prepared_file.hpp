@@ -24,7 +24,7 @@
 #include "tenon/host/plugin/prepared_store.hpp"
 
 /// A file of a PreparedCache: a page with the facts, and the bytes.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Pages of memory, read-only once they are `seal`ed.
 class SealedBytes {
@@ -185,4 +185,4 @@ inline Status write_prepared(const std::filesystem::path& path, PreparedHead hea
   return file.commit();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

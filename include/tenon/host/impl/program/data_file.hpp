@@ -11,7 +11,7 @@
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -146,4 +146,4 @@ Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes,
   return Verified{root, segments, std::move(keys)};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -20,7 +20,7 @@
 #include "tenon/host/impl/program/verify_offsets.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A failure with its location ("value 3").
 [[nodiscard, gnu::cold]] inline Status failure_with_location(
@@ -248,4 +248,4 @@ template <class Table>
                        code);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

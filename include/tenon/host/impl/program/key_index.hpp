@@ -7,7 +7,7 @@
 
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 [[nodiscard]] inline std::uint64_t hash_of_key(std::string_view key) noexcept {
   return std::hash<std::string_view>{}(key);
@@ -66,4 +66,4 @@ std::optional<std::uint32_t> KeyIndex::find(std::string_view key, KeyList keys) 
   return std::nullopt;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -11,7 +11,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<std::shared_ptr<const MergedDataMap>> MergedDataMap::create(
     std::shared_ptr<const Program> program,
@@ -166,4 +166,4 @@ tenon_status MergedDataMap::get_key_entry(const tenon_named_data_map* map, std::
   return TENON_STATUS_OK;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

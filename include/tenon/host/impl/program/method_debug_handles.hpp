@@ -14,7 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/program/debug_handles.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The debug handles that a program has of one method (host/program/debug_handles.hpp).
 class DebugHandles {
@@ -127,4 +127,4 @@ class DebugHandles {
   std::map<std::pair<std::size_t, std::string>, Handles> named_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -9,7 +9,7 @@
 #include "tenon/host/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -231,4 +231,4 @@ Result<const schema::EValue*> MethodMeta::output_at(std::size_t index) const {
   return detail::value_at(*plan_, *plan_->outputs(), index);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

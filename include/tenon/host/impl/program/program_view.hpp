@@ -5,7 +5,7 @@
 
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 [[nodiscard]] inline std::span<const std::byte> bytes_of(
@@ -91,4 +91,4 @@ Result<std::span<const std::byte>> ProgramView::subsegment(const schema::Subsegm
   return bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(nbytes));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

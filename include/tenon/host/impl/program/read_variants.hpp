@@ -24,7 +24,7 @@
 #include "tenon/host/program/variants.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Whether the last named data of a program is the table of variants, as this compiler writes it:
 /// the key is right behind its entry. For a copy of the first bytes of a file, which need not hold
@@ -300,4 +300,4 @@ void for_each_key_of_variants(std::string_view text, const Each& each) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -19,7 +19,7 @@
 #include "tenon/host/schema/program_generated.h"
 
 /// Checks of a program, from the parts to the whole: values, then plans, then the program.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The subject of the checks of one plan. Segments and planned buffers have been checked when
 /// values are.
@@ -588,4 +588,4 @@ template <class Element>
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

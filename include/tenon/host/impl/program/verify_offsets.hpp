@@ -22,7 +22,7 @@
 ///
 /// It only ever accepts: what it does not accept is given to flatbuffers' own verifier
 /// (`verify_flatbuffer`), so no file is refused by it.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 template <class... Tables>
 struct TableList {};
@@ -291,4 +291,4 @@ class OffsetCheck {
   std::uint32_t tables_left_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -8,7 +8,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/cpu_features.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 int Provider::compare_precedence(const Provider& other) const noexcept {
   if (by_application() != other.by_application()) return by_application() ? 1 : -1;
@@ -103,4 +103,4 @@ BackendInfo describe_provider(const BackendEntry& entry, const Provider& provide
   return info;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

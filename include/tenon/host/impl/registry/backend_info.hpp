@@ -8,7 +8,7 @@
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 [[gnu::cold]] Status InvalidBackend::status() const {
   bool duplicate = false;
@@ -37,4 +37,4 @@ namespace tenon::inline TENON_RELEASE::host {
                 std::move(text));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -19,7 +19,7 @@
 #include "tenon/host/impl/platform/posix/cpuinfo.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -142,4 +142,4 @@ inline void append_x86_levels(std::vector<std::string>& names) {
   return CpuFeatures(detail::arm_names(hwcap, hwcap2));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

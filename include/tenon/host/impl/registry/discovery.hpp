@@ -28,7 +28,7 @@
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -326,4 +326,4 @@ std::function<SearchReport()> discovery(DiscoveryOptions options) {
   return [options = std::move(options)] { return discover(options); };
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -7,7 +7,7 @@
 #include "tenon/host/impl/registry/near_names.hpp"
 
 /// Names of files as file systems compare them.
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Whether file systems of this system take "Acme.DLL" and "acme.dll" for one file, as a rule.
 #if defined(_WIN32) || defined(__APPLE__)
@@ -32,4 +32,4 @@ inline constexpr bool names_ignore_case = false;
   return ignores_case ? to_lower(ending) == extension : ending == extension;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -13,7 +13,7 @@
 #include "tenon/host/impl/platform/posix/glob.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Whether `name` as a whole matches `pattern`, which has the meaning of fnmatch(3): `*`, `?`,
 /// `[a-z]`, and a backslash before a literal character. Upper and lower case differ.
@@ -51,4 +51,4 @@ class GlobList {
   std::vector<std::string> patterns_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/near_names.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A member of `object` with another key than `allowed` is an error: none is ignored because its
 /// key is misspelt.
@@ -59,4 +59,4 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return at.size() > 0 ? ok() : at.wrong_type(expected);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

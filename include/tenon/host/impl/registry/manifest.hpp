@@ -25,7 +25,7 @@
 
 /// Manifests: small JSON files that name a plugin, in any directory, and add what a packager wants.
 /// docs/hosts/discovery.md describes the format.
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Largest file that is read as a manifest, in bytes.
 inline constexpr std::uint64_t max_manifest_size = 1 << 20;
@@ -210,4 +210,4 @@ class ManifestReader {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

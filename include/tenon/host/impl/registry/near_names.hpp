@@ -11,7 +11,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -87,4 +87,4 @@ namespace detail {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

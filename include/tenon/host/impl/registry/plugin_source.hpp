@@ -14,7 +14,7 @@
 #include "tenon/host/plugin/load_lock.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::string SearchPath::name() const {
   return path.empty() ? std::string(search_path_name(kind))
@@ -127,4 +127,4 @@ BackendOpener file_opener(Trust trust) {
   });
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

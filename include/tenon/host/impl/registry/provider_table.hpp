@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The entry of `id`, a new one if there is none.
 BackendEntry& ProviderTable::entry_of(const std::string& id) {
@@ -92,4 +92,4 @@ std::vector<BackendInfo> ProviderTable::describe() const {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -17,7 +17,7 @@
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/plugin/plugin_isolation.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 CpuFeatures::CpuFeatures(std::vector<std::string> names) : names_(std::move(names)) {
   std::sort(names_.begin(), names_.end());
@@ -410,4 +410,4 @@ std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,7 +9,7 @@
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/impl/run/run_control.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Where a run is: the instruction that it runs next.
 struct RunPosition {
@@ -81,4 +81,4 @@ class RunBudget {
   bool is_cancelled_ = false;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -13,7 +13,7 @@
 
 #include "tenon/host/files/limits.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Calls a function once a time has passed, on a thread of its own, unless it is stopped before.
 class RunTimer {
@@ -161,4 +161,4 @@ class RunControl {
   std::unique_ptr<RunTimer> timer_;  // The last member: its thread uses the others.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

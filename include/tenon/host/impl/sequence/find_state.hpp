@@ -12,7 +12,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Bytes of planned memory that a run may read before it has written them.
 struct StateRange {
@@ -201,4 +201,4 @@ class StateFinder {
   bool is_certain_ = true;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -13,7 +13,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The bytes of an image that one run changed, as they were before it.
 struct JournalStep {
@@ -99,4 +99,4 @@ class Journal {
   std::uint64_t nbytes_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -24,7 +24,7 @@
 #include "tenon/host/impl/sequence/state_memory.hpp"
 #include "tenon/host/method/inputs.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The sequences of one method have this in common.
 struct MethodSequences {
@@ -288,9 +288,9 @@ template <class Act>
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<std::unique_ptr<Sequence>> Sequence::create(Method& method, SequenceOptions options) {
   return detail::with_memory([&]() -> Result<std::unique_ptr<Sequence>> {
@@ -337,4 +337,4 @@ Status Sequence::restore(std::span<const std::byte> saved) {
   return detail::with_memory([&] { return detail::loaded(*this).from_bytes(saved); });
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -15,7 +15,7 @@
 #include "tenon/host/impl/method/loaded_method.hpp"
 #include "tenon/host/impl/sequence/state_memory.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Of the program, its weights and the plugins, as far as they decide what a state means.
 [[nodiscard]] inline Sha256 fingerprint_of(LoadedMethod& method, const StateMemory& memory) {
@@ -119,4 +119,4 @@ struct StateFile {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

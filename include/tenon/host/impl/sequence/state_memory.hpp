@@ -18,7 +18,7 @@
 #include "tenon/host/impl/sequence/find_state.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The memory of a method and its delegates in which one run leaves what later ones read. An image
 /// is all its bytes, one part after the other.
@@ -193,4 +193,4 @@ class StateMemory {
   std::vector<std::pair<const LoadedDelegate*, decltype(tenon_sequence_v1::written)>> told_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -12,7 +12,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/signatures/sodium.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -174,4 +174,4 @@ Status verify_minisign(std::span<const std::byte> bytes, const MinisignSignature
   return error(Error::AccessFailed, "the trusted comment is not what was signed");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/platform/system_library.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The functions of libsodium that are used, found at first use. Its versions 1.0.12 and later have
 /// them with these parameters.
@@ -66,4 +66,4 @@ class Sodium {
                const void* key, std::size_t key_size) = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

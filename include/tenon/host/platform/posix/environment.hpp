@@ -13,7 +13,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Whether the process has more rights than the user who started it: setuid, setgid, or file
 /// capabilities. Variables must not choose the code that such a process loads.
@@ -37,4 +37,4 @@ namespace platform {
 }
 
 }  // namespace platform
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

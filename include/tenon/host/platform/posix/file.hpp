@@ -13,7 +13,7 @@
 
 #include "tenon/host/platform/file_identity.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// O_NONBLOCK: opening a FIFO must not wait for a writer. It changes nothing for regular files.
 inline constexpr int read_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -105,4 +105,4 @@ inline void read_pages_ahead(std::uintptr_t begin, std::uintptr_t end) noexcept 
   if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_WILLNEED);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -5,7 +5,7 @@
 
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// A directory that was walked to.
 struct HeldDirectory {
@@ -13,4 +13,4 @@ struct HeldDirectory {
   struct stat status{};  ///< At the time of opening.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -14,7 +14,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -50,4 +50,4 @@ using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
   return detail::read_names(directory, path);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A file that appears at its path only when it is complete, where it replaces what was there.
 /// Until then, and when anything fails, the file at the path does not change.
@@ -88,4 +88,4 @@ class NewFile {
   FileDescriptor file_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Between the paths of a variable.
 inline constexpr char path_separator = ':';
@@ -23,4 +23,4 @@ inline constexpr std::string_view absolute_path = "one that begins with /";
 /// The path that a text names.
 [[nodiscard]] inline std::filesystem::path path_of(std::string_view text) { return {text}; }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -5,7 +5,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Keeps signals from this thread while it is in scope, for steps of which the last one removes the
 /// traces of the others. They arrive afterwards. For a short time only: the process cannot be
@@ -25,4 +25,4 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

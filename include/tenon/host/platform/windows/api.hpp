@@ -20,7 +20,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// The number of `errno` that says the same as one of GetLastError, so that both have one text.
 [[nodiscard]] inline int errno_of(::DWORD failure) noexcept {
@@ -119,4 +119,4 @@ class Handle {
   ::HANDLE handle_ = INVALID_HANDLE_VALUE;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

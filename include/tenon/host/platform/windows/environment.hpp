@@ -6,7 +6,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Whether the process has more rights than the user who started it: it was elevated by User
 /// Account Control (TokenElevationTypeFull). Variables must not choose the code that it loads.
@@ -38,4 +38,4 @@ namespace platform {
 }
 
 }  // namespace platform
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

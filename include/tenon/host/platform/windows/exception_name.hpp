@@ -5,7 +5,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// An exception code in the words of Windows' documentation.
 [[nodiscard]] constexpr std::string_view exception_name(::DWORD code) noexcept {
@@ -48,4 +48,4 @@ namespace tenon::inline TENON_RELEASE::host::platform {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -12,7 +12,7 @@
 #include "tenon/host/platform/file_identity.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 [[nodiscard]] inline ::HANDLE handle_of(int descriptor) noexcept {
   return reinterpret_cast<::HANDLE>(::_get_osfhandle(descriptor));
@@ -134,4 +134,4 @@ inline void read_pages_alone(std::uintptr_t /*begin*/, std::uintptr_t /*end*/,
                              bool /*alone*/) noexcept {}
 inline void read_pages_ahead(std::uintptr_t /*begin*/, std::uintptr_t /*end*/) noexcept {}
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -10,7 +10,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The names in the directory `path` in UTF-8, sorted, without "." and "..". AccessFailed when it
 /// is none or cannot be read.
@@ -35,4 +35,4 @@ namespace tenon::inline TENON_RELEASE::host {
   return names;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// A file that appears at its path only when it is complete, where it replaces what was there.
 /// Until then, and when anything fails, the file at the path does not change.
@@ -65,4 +65,4 @@ class NewFile {
   platform::Handle file_;         ///< Removed when it is closed, unless it got its name.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

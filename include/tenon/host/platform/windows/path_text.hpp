@@ -9,7 +9,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Between the paths of a variable.
 inline constexpr char path_separator = ';';
@@ -33,4 +33,4 @@ inline constexpr std::string_view absolute_path = "one that begins with a drive 
   return wide;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -3,7 +3,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Keeps Ctrl+C and Ctrl+Break from this process while it is in scope, for steps of which the last
 /// one removes the traces of the others. Unlike signals of POSIX they do not arrive afterwards. For
@@ -24,4 +24,4 @@ class SignalsBlocked {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

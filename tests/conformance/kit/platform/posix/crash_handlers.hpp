@@ -24,7 +24,7 @@
 #include "kit/platform/crash_text.hpp"
 #include "kit/platform/posix/shared_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 [[nodiscard]] inline std::string_view signal_name(int number) noexcept {
   switch (number) {
@@ -191,4 +191,4 @@ class CrashHandlers {
   std::array<struct sigaction, signals.size()> old_{};
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

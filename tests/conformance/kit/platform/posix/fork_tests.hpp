@@ -20,7 +20,7 @@
 #include "kit/platform/posix/test_messages.hpp"
 #include "kit/platform/process_command.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The kernel ends this process when the one that started it has ended, so that no test is left
 /// when the runner is killed.
@@ -98,4 +98,4 @@ inline void end_with_parent() noexcept {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

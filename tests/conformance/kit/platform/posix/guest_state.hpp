@@ -18,7 +18,7 @@ extern "C" char** environ;
 
 /// State that all parts of a process share, and that a plugin must not change. Texts are read into
 /// strings of the caller, which allocates only when they grew.
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The handlers of signals, and the signals that are blocked.
 class SignalState {
@@ -106,4 +106,4 @@ inline void read_environment(std::string& to) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -12,7 +12,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The paths of the libraries in this process; none where the system does not report them.
 [[nodiscard]] inline std::vector<std::string> loaded_libraries() {
@@ -38,4 +38,4 @@ namespace tenon::inline TENON_RELEASE::conformance::platform {
 
 inline void release_library(void* library) noexcept { ::dlclose(library); }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

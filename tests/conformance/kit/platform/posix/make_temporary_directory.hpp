@@ -10,7 +10,7 @@
 
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// A new directory that only this user can look into.
 /// errors: AccessFailed.
@@ -21,4 +21,4 @@ namespace tenon::inline TENON_RELEASE::conformance::platform {
   return error(Error::AccessFailed, "no directory for files of tests: ", name);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

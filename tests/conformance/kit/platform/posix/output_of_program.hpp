@@ -19,7 +19,7 @@
 
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The program `name` of a directory; empty when there is none.
 [[nodiscard]] inline std::filesystem::path find_program(const std::filesystem::path& directory,
@@ -103,4 +103,4 @@ class OutputOfProgram {
   pid_t pid_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -30,7 +30,7 @@
 
 /// The resources of this process: on Linux all of them, elsewhere memory and descriptors. Counting
 /// leaves nothing allocated.
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Calls `each` with the name of each entry of a directory of numbers, such as "/proc/self/fd".
 template <class Each>
@@ -141,4 +141,4 @@ inline constexpr const char* descriptors_directory = "/proc/self/fd";
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

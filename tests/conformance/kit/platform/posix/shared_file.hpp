@@ -15,7 +15,7 @@
 #include "tenon/host/impl/platform/pages.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// A file without a name, for two processes, which is not inherited unless the runner says so. With
 /// a `fixed_size` it has that size, which nothing can change. Invalid when the system refuses.
@@ -76,4 +76,4 @@ inline std::ptrdiff_t write(int descriptor, const void* from, std::size_t size) 
   return number;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

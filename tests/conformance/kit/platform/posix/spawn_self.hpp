@@ -17,7 +17,7 @@
 
 extern "C" char** environ;
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The number of the first file that a process gets from the runner: above the descriptors that the
 /// runner has open, and those that a plugin will open.
@@ -61,4 +61,4 @@ struct InheritedFile {
                "no process for a test: ", std::generic_category().message(failed));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

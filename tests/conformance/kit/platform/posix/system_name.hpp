@@ -8,7 +8,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// "Linux x86_64".
 [[nodiscard]] inline std::string system_name() {
@@ -17,4 +17,4 @@ namespace tenon::inline TENON_RELEASE::conformance::platform {
   return concat(std::string_view(names.sysname), " ", std::string_view(names.machine));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -18,7 +18,7 @@
 /// Messages between the runner and a server that forks tests, by a pair of sockets. The runner asks
 /// for a process (a `RequestHead`), gets its id, gets how it ended, asks for the end of its group
 /// (one byte), and gets whether that had other processes: in this order, unless something ends.
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The channel, the breadcrumbs and the output.
 inline constexpr std::size_t num_given = 3;
@@ -131,4 +131,4 @@ class HeadMessage {
   return true;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -26,7 +26,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 class TestServer;
 
@@ -208,4 +208,4 @@ inline bool ProcessGroup::end() noexcept {
   return ended_ && !was_lost;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

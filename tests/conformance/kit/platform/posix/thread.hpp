@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Runs `work` in a thread with a stack of `size` bytes, and waits. False when the thread cannot be
 /// created.
@@ -29,4 +29,4 @@ inline bool run_with_stack(std::size_t size, const std::function<void()>& work) 
   return true;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -14,7 +14,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The words as one command line, which CommandLineToArgvW and the C library take apart again:
 /// quotes are escaped by a backslash, and so are backslashes in front of a quote.
@@ -149,4 +149,4 @@ class ChildProcess {
   host::platform::Handle process_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

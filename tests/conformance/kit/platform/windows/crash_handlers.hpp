@@ -14,7 +14,7 @@
 #include "tenon/host/platform/windows/api.hpp"
 #include "tenon/host/platform/windows/exception_name.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Writes the libraries and the program that `addresses` are in as lines of /proc/PID/maps, each
 /// after "!map " and once. Offsets in them are from the begin of the library in memory.
@@ -139,4 +139,4 @@ class CrashHandlers {
   void (*old_abort_)(int) = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -16,7 +16,7 @@
 #include "tenon/host/platform/windows/api.hpp"
 
 /// State that all parts of a process share, and that a plugin must not change.
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The handlers of exceptions and of signals of the C library, and which failures the system shows
 /// to a person. Reading the handlers sets them for a moment.
@@ -100,4 +100,4 @@ inline void read_environment(std::string& to) {
   ::FreeEnvironmentStringsW(block);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -11,7 +11,7 @@
 // After <windows.h>.
 #include <psapi.h>
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The path of a library or program in memory; empty when `module` is none.
 [[nodiscard]] inline std::string module_path(::HMODULE module) {
@@ -44,4 +44,4 @@ inline void release_library(void* library) noexcept {
   ::FreeLibrary(static_cast<::HMODULE>(library));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -11,7 +11,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// A new directory in that of the user for temporary files, which others cannot look into.
 /// errors: AccessFailed.
@@ -26,4 +26,4 @@ namespace tenon::inline TENON_RELEASE::conformance::platform {
   return error(Error::AccessFailed, "no directory for files of tests: ", host::path_text(parent));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

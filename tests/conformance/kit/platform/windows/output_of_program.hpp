@@ -16,7 +16,7 @@
 #include "kit/platform/windows/child_process.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The program `name` of a directory; empty when there is none.
 [[nodiscard]] inline std::filesystem::path find_program(const std::filesystem::path& directory,
@@ -73,4 +73,4 @@ class OutputOfProgram {
   std::optional<ChildProcess> process_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -20,7 +20,7 @@
 
 /// The resources of this process. Descriptors are handles of files, pipes and devices; others
 /// belong to locks of the C++ library as well, which makes them when they are first waited for.
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Calls `each` with each handle of a file that is open, and its type. Handles are multiples of
 /// four; where there is none over a long stretch, there are no more.
@@ -148,4 +148,4 @@ void for_each_task(const OnThread& on_thread, const OnChild& on_child) {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -13,7 +13,7 @@
 // After <windows.h>.
 #include <ntsecapi.h>
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// A file for two processes, in the directory for temporary files. It is removed when the last
 /// process closes it, and is not inherited unless the runner says so. With a `fixed_size` it has
@@ -94,4 +94,4 @@ inline std::ptrdiff_t write(int descriptor, const void* from, std::size_t size) 
   return host::platform::descriptor_of(host::platform::Handle(handle), _O_RDWR);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

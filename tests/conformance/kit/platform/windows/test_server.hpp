@@ -23,7 +23,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/exception_name.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// The processes of one test: a process and all that it starts. Any thread.
 class ProcessGroup {
@@ -128,4 +128,4 @@ class TestServer {
 /// Windows cannot fork a process.
 [[nodiscard]] inline std::optional<GivenProcess> fork_tests(int /*socket*/) { return std::nullopt; }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -6,7 +6,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::conformance::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
 /// Runs `work` in a thread with a stack of `size` bytes, and waits. False when the thread cannot be
 /// created.
@@ -23,4 +23,4 @@ inline bool run_with_stack(std::size_t size, const std::function<void()>& work) 
   return true;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance::platform
+}}}  // namespace tenon::TENON_RELEASE::conformance::platform

@@ -18,7 +18,7 @@
 
 /// Suite "aoti": what a backend for AOTInductor models says to exporters (extension
 /// "tenon.aoti_export/1").
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(aoti_export)
 
@@ -146,4 +146,4 @@ TENON_CONFORMANCE_TEST("aoti/export-table-complete", "what exporters read is com
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

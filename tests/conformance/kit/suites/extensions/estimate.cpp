@@ -31,7 +31,7 @@
 
 /// Suite "estimate": what a backend states about the memory of a blob (abi/extensions/estimate.h),
 /// against what its delegates hold.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(estimate)
 
@@ -292,4 +292,4 @@ TENON_CONFORMANCE_TEST("estimate/reports-what-there-is",
              " bytes on the CPU, and the process has mapped ", mapped);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

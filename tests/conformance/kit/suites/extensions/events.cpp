@@ -23,7 +23,7 @@
 
 /// Suite "events": runs that are started and waited for by events (extension "tenon.events/1") are
 /// like those of `execute`.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(events)
 
@@ -496,4 +496,4 @@ TENON_CONFORMANCE_TEST("events/imports-handle", "an event is imported by its han
   kit.need(method->execute(method->runs().front()), "a run of the case");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

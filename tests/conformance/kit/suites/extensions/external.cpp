@@ -29,7 +29,7 @@
 
 /// Suite "external": memory and fences of another owner (abi/draft/external_memory.h).
 /// Of the kinds, a process can make files in memory and counters of events by itself.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(external)
 
@@ -363,4 +363,4 @@ TENON_CONFORMANCE_TEST("external/fences", "runs begin after a fence, and signal 
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -21,7 +21,7 @@
 #include "tenon/core/tensor.hpp"
 
 /// Suite "intermediates": what a delegate gives of its steps (abi/draft/intermediates.h).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(intermediates)
 
@@ -296,4 +296,4 @@ TENON_CONFORMANCE_TEST("intermediates/unknown", "a handle that is not listed is 
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -20,7 +20,7 @@
 #include "tenon/core/options.hpp"
 
 /// Suite "options": extension "tenon.options/1", and the look-up of extensions.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(options)
 
@@ -305,4 +305,4 @@ TENON_CONFORMANCE_TEST("options/unknown-load-option",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

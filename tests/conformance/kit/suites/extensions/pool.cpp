@@ -20,7 +20,7 @@
 #include "tenon/host/async/thread_pool.hpp"
 
 /// Suite "pool": backends that compute on the application's threads (abi/extensions/threads.h).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(pool)
 
@@ -218,4 +218,4 @@ TENON_CONFORMANCE_TEST("pool/after", "a pool is used after the call that got it"
              " times outside of the calls that got the pool");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -22,7 +22,7 @@
 #include "tenon/host/plugin/prepared_store.hpp"
 
 /// Suite "prepare": backends that keep what they prepared from a blob (abi/extensions/prepare.h).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(prepare)
 
@@ -197,4 +197,4 @@ TENON_CONFORMANCE_TEST("prepare/failure", "what was prepared can be neither foun
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

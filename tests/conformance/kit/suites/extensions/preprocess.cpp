@@ -24,7 +24,7 @@
 
 /// Suite "preprocess": extension "tenon.preprocess/1", the ahead-of-time half, with programs
 /// of the kit. A backend is not judged by programs that it does not take.
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(preprocess)
 
@@ -270,4 +270,4 @@ TENON_CONFORMANCE_TEST("preprocess/leaves-programs-unchanged",
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

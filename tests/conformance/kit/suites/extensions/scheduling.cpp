@@ -14,7 +14,7 @@
 #include "tenon/core/application/scheduling.hpp"
 
 /// Suite "scheduling": hints of the application (abi/extensions/scheduling.h).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(scheduling)
 
@@ -107,4 +107,4 @@ TENON_CONFORMANCE_TEST("scheduling/change", "the hints of a loaded method change
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

@@ -19,7 +19,7 @@
 
 /// Suite "sequence": the state of delegates, as bytes that a host keeps and puts back
 /// (abi/draft/sequence.h).
-namespace tenon::inline TENON_RELEASE::conformance {
+namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(sequence)
 
@@ -270,4 +270,4 @@ TENON_CONFORMANCE_TEST("sequence/separate", "only its own runs change the state 
              "runs of another delegate change the bytes of a state");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::conformance
+}}}  // namespace tenon::TENON_RELEASE::conformance

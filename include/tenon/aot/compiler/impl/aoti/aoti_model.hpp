@@ -16,7 +16,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -74,4 +74,4 @@ Result<AotiModel> read_aoti_library(const std::filesystem::path& library,
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

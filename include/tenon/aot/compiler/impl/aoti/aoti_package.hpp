@@ -18,7 +18,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/shortened.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -157,4 +157,4 @@ Result<std::vector<AotiModel>> read_aoti_package(const std::filesystem::path& pa
   return models;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

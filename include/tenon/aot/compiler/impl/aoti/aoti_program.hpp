@@ -19,7 +19,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/sha256.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -204,4 +204,4 @@ Result<ProgramData> make_aoti_program(std::span<const AotiMethod> methods,
   return program;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

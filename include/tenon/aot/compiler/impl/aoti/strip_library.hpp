@@ -16,7 +16,7 @@
 #include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/file_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -155,4 +155,4 @@ Result<SharedBytes> strip_library(const SharedBytes& library) {
   return stripped.empty() ? library : SharedBytes(std::move(stripped));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -14,7 +14,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/program/debug_handles.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Whether `name` is one line: others are left out, as the format has no way to write them.
 [[nodiscard]] inline bool is_one_line(std::string_view name) noexcept {
@@ -51,4 +51,4 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -12,7 +12,7 @@
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/host/program/debug_handles.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 Result<ProgramData> emit(const std::vector<CompiledMethod>& methods, const EmitOptions& options) {
   if (methods.empty()) return error(Error::InvalidArgument, "a program needs a method");
@@ -62,4 +62,4 @@ Result<ProgramData> emit(const std::vector<CompiledMethod>& methods, const EmitO
   return program;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -20,7 +20,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Reads the default of a parameter: "None", "1", "1e-05", "True", "[0, 0]", "'mean'". Nothing when
 /// it is not of the parameter's type.
@@ -245,4 +245,4 @@ class ArgumentEmitter {
   Values& values_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -28,7 +28,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Turns one lowered program into a method of a program. What ExecuTorch's _TopLevelEmitter does
 /// (exir/emit/_emitter.py), with what its passes prepare: views become copies, operators become
@@ -369,4 +369,4 @@ class MethodEmitter {
   ScalarType last_output_dtype_;     ///< Of the node that is emitted.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -15,7 +15,7 @@
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -316,4 +316,4 @@ Status check_memory_plan(std::span<const MemoryRequest> requests, const MemoryPl
                             [](std::size_t i) { return concat("request ", i); });
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

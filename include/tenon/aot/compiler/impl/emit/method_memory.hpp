@@ -12,7 +12,7 @@
 #include "tenon/aot/compiler/emit/memory_plan.hpp"
 #include "tenon/aot/compiler/impl/emit/memory_plan.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -258,4 +258,4 @@ Status check_method_memory(const MethodData& method) {
   });
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -16,7 +16,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// At least the bytes that a method takes in the flatbuffer.
 [[nodiscard]] inline std::uint64_t size_of_method(const MethodData& method) {
@@ -270,4 +270,4 @@ class MethodTables {
   std::span<const Blob> blobs_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

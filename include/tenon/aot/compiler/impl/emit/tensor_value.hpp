@@ -9,7 +9,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The tensor of a program for a value of an exported one: its layout at the largest sizes, without
 /// a place for its data.
@@ -37,4 +37,4 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
   return tensor;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -12,7 +12,7 @@
 #include "tenon/aot/edge_uses.hpp"
 #include "tenon/aot/tag_data.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -123,4 +123,4 @@ Status check_partition(const EdgeProgram& program, const PartitionResult& partit
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -9,7 +9,7 @@
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The namespace of operators that copy to another order of dimensions.
 inline constexpr std::string_view dim_order_operators = "dim_order_ops.";
@@ -47,4 +47,4 @@ inline std::string choose_kernel(const EdgeProgram& program, const EdgeNode& nod
   return target;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -13,7 +13,7 @@
 #include "tenon/aot/edge_value.hpp"
 
 /// From views of one program to descriptions for the builder of another.
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 inline EdgeTensor::Size copy_size(const EdgeSize& size) {
   return {size.min, size.max, std::string(size.expression)};
@@ -77,4 +77,4 @@ EdgeArgumentValue copy_argument(const EdgeArgument& argument, const Map& map) {
   return std::monostate{};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -8,7 +8,7 @@
 
 #include "tenon/aot/edge_program.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 DelegationInfo get_delegation_info(const LoweredProgram& lowered) {
   DelegationInfo info;
@@ -29,4 +29,4 @@ DelegationInfo get_delegation_info(const LoweredProgram& lowered) {
   return info;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -18,7 +18,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -236,4 +236,4 @@ class EdgeProgramText {
 
 std::string to_text(const EdgeProgram& program) { return detail::EdgeProgramText(program).write(); }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

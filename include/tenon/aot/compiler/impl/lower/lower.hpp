@@ -22,7 +22,7 @@
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/aot/tag_data.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -199,4 +199,4 @@ PartitionResult partition_whole_program(const EdgeProgram& program, DelegationSp
   return result;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

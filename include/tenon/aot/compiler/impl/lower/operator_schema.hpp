@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -139,4 +139,4 @@ Result<OperatorSchema> parse_operator_schema(std::string_view text) {
   return detail::SchemaParser(text).parse();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

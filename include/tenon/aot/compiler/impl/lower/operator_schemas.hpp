@@ -7,7 +7,7 @@
 
 #include "tenon/aot/compiler/impl/lower/portable_operators.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -81,4 +81,4 @@ void OperatorSchemas::add_lines(std::string_view lines) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -18,7 +18,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The graph that is left when each partition has become one node: units are partitions and live
 /// nodes without a tag.
@@ -147,4 +147,4 @@ class PartitionOrder {
   std::vector<std::size_t> first_edge_;            ///< By unit.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

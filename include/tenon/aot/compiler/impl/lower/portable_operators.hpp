@@ -7,7 +7,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// A line for each operator of an exported graph that a kernel of ExecuTorch's portable library
 /// serves, or of its quantized library: the operator, a space, the schema of the kernel.
@@ -262,4 +262,4 @@ quantized_decomposed.quantize_per_token.default quantized_decomposed::quantize_p
 )",
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -20,7 +20,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Programs as one call of a plugin gets them: descriptions of its own, compared afterwards with
 /// those that it was given, and weights as `WeightAccess` says. A plugin that writes where it may
@@ -96,14 +96,14 @@ class GivenPrograms {
   const tenon_partition* partitions_ = nullptr;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail
 
 #include <algorithm>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 inline Result<std::unique_ptr<GivenPrograms>> GivenPrograms::make(
     std::span<const EdgeProgram> programs, std::span<const std::span<const CompileSpecData>> specs,
@@ -235,4 +235,4 @@ inline Status GivenPrograms::check_unchanged() const {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -19,7 +19,7 @@
 #include "tenon/aot/edge_uses.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -166,4 +166,4 @@ Result<PartitionResult> partition_by_backends(const EdgeProgram& program,
   return all;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

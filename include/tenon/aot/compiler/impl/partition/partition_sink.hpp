@@ -13,7 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Takes and checks what a plugin's `partition` decides. For one call.
 class PartitionSink : public SinkCalls, private tenon_partition_sink {
@@ -109,4 +109,4 @@ class PartitionSink : public SinkCalls, private tenon_partition_sink {
   PartitionResult result_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -16,7 +16,7 @@
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -148,4 +148,4 @@ Result<std::vector<PreprocessResult>> PluginPreprocess::preprocess(
   return std::move(results).status().with_context(detail::where(*backend_, "preprocess"));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -25,7 +25,7 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Takes and checks what a plugin's `preprocess` makes. For one call.
 class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
@@ -219,4 +219,4 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
   std::map<std::string, SharedBytes, std::less<>> known_;  ///< Named data by key.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

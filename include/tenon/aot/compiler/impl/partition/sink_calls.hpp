@@ -17,7 +17,7 @@
 #include "tenon/core/struct_size.hpp"
 
 /// Code that both sinks of the ahead-of-time extension share.
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The outcome of the calls that a plugin made to a sink. The first error is kept and returned,
 /// even when the plugin continues or returns another status.
@@ -82,4 +82,4 @@ class SinkCalls {
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -17,7 +17,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/platform/pages.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The memory of this process with this access (`host::platform::for_each_range`), sorted,
 /// neighbours joined. Empty where the system does not say so (it is read from /proc/self/maps).
@@ -158,4 +158,4 @@ inline bool WeightCopies::is_unchanged(Bytes weight) const noexcept {
          std::memcmp(copy.data(), weight.data(), weight.size()) == 0;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

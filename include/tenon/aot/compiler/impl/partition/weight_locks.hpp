@@ -13,7 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/platform/pages.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Memory of this process, from `begin` to before `end`.
 struct AddressRange {
@@ -120,4 +120,4 @@ inline void WeightLocks::unlock() noexcept {
   ends_.clear();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

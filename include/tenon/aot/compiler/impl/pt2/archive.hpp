@@ -14,7 +14,7 @@
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/result.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// The ZIP file in which PyTorch keeps exported programs (torch.export.save; facts from PyTorch's
 /// torch/export/pt2_archive). All entries are in one directory, whose name is left out here.
@@ -82,7 +82,7 @@ class Pt2Archive {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot
 
 #include <zip.h>
 
@@ -97,7 +97,7 @@ class Pt2Archive {
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -336,4 +336,4 @@ inline Result<SharedBytes> Pt2Archive::unpack(std::string_view name, const Entry
       state_);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -18,7 +18,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Values of a graph by their names, as far as it has been read.
 class Pt2Names {
@@ -185,4 +185,4 @@ class Pt2Names {
   return at.not_supported("is given as ", host::quoted(kind), ", which programs do not support");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

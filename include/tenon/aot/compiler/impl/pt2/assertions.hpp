@@ -10,7 +10,7 @@
 
 #include "tenon/aot/compiler/impl/pt2/operator.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Calls `visit(name)` for each value that a part of an archive's graph names.
 template <class Visit>
@@ -74,4 +74,4 @@ void for_each_name(const nlohmann::json& part, Visit&& visit) {
   return left_out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -26,7 +26,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Builds an edge program from one exported program of an archive (schema.py: ExportedProgram).
 /// Used once.
@@ -369,4 +369,4 @@ class Pt2GraphReader {
   std::vector<std::string> left_out_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

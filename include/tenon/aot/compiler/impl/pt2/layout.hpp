@@ -11,7 +11,7 @@
 
 #include "tenon/aot/compiler/pt2/sym_range.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 using DimOrder = std::vector<std::uint8_t>;
 
@@ -49,4 +49,4 @@ using DimOrder = std::vector<std::uint8_t>;
   return std::nullopt;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

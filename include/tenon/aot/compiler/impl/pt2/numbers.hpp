@@ -17,7 +17,7 @@
 
 /// PyTorch's archive has numbers of its own for enumerations (torch/_export/serde/schema.py);
 /// programs have those of c10 (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// A number, or a text with which PyTorch writes infinity and NaN.
 [[nodiscard]] inline Result<double> read_real(const JsonAt& at) {
@@ -99,4 +99,4 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
   return at.not_supported("device is ", host::quoted(type), ", expected 'cpu', 'cuda' or 'mps'");
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -13,7 +13,7 @@
 #include "tenon/host/files/quoted.hpp"
 
 /// Properties of an archive's operators, by their names.
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Whether an operator ("aten.permute.default") gives another view of its input's memory. In a
 /// program each value has memory of its own: there it is a copy, with elements in the plain order
@@ -127,4 +127,4 @@ namespace tenon::inline TENON_RELEASE::aot::detail {
   return std::string(last);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

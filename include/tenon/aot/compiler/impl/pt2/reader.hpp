@@ -16,7 +16,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/shortened.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -69,4 +69,4 @@ Result<Pt2Program> read_pt2(const std::filesystem::path& path, const Pt2Limits& 
   return program;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -27,7 +27,7 @@
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// The name of an entry in front of an error text.
 [[nodiscard]] inline std::string entry_text(std::string_view entry) {
@@ -214,4 +214,4 @@ class Pt2Weights {
   std::map<std::string, SharedBytes> storages_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

@@ -11,7 +11,7 @@
 
 #include "tenon/core/bytes.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// Lets libzip read a file that is in memory, and records where in it libzip reads: libzip does not
 /// report the offset of an entry's data, which is needed to use it in place. Outlives the archive
@@ -93,4 +93,4 @@ class ZipWindow {
   zip_error_t error_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::aot::detail
+}}}  // namespace tenon::TENON_RELEASE::aot::detail

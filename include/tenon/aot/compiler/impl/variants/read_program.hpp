@@ -14,7 +14,7 @@
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -220,4 +220,4 @@ Result<ProgramData> read_program(std::shared_ptr<const host::Program> program) {
   return detail::ProgramReader(std::move(program)).read();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -26,7 +26,7 @@
 #include "tenon/host/program/debug_handles.hpp"
 #include "tenon/host/program/variants.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -405,4 +405,4 @@ Result<ProgramData> strip_variants(std::shared_ptr<const host::Program> program,
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -10,7 +10,7 @@
 
 #include "tenon/host/files/new_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 std::vector<std::byte> FileImage::bytes() const {
   std::vector<std::byte> out(static_cast<std::size_t>(size_));
@@ -122,4 +122,4 @@ void put(std::span<std::byte> bytes, std::size_t offset, Number number) noexcept
 }
 
 }  // namespace detail
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

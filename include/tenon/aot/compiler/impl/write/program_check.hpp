@@ -17,7 +17,7 @@
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/visible.hpp"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -333,4 +333,4 @@ Status check_program(const ProgramData& program) {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

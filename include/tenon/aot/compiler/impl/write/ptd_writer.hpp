@@ -21,7 +21,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -134,4 +134,4 @@ Result<std::vector<std::filesystem::path>> write_external_data(
   return paths;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -20,7 +20,7 @@
 #include "tenon/host/program/variants.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::aot {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 namespace detail {
 
@@ -199,4 +199,4 @@ Status write_pte(const ProgramData& program, const std::filesystem::path& path,
   return image.write(path);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::aot
+}}}  // namespace tenon::TENON_RELEASE::aot

@@ -29,7 +29,7 @@
 #include "tenon/host/impl/platform/posix/free_memory.hpp"
 #endif
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::vector<DeviceBytes> MethodEstimate::totals() const {
   std::vector<DeviceBytes> out = planned;
@@ -124,4 +124,4 @@ std::uint64_t MethodMemory::host_bytes() const noexcept {
   return sum;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/impl/method/memory/planned_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Bytes that loading a method takes from its arena, at most, besides small planned buffers and the
 /// memory that is lent to delegates: each list as ValueBuilder, InstructionBuilder and the others
@@ -81,4 +81,4 @@ class TableBytes {
   std::uint64_t sum_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -13,7 +13,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/host/impl/method/memory/memory_meter.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Memory that is handed out piece by piece and given back at once. Also the allocator that a
 /// plugin sees: `table()`.
@@ -162,4 +162,4 @@ class Arena {
   std::uint64_t metered_ = 0;  ///< Bytes of blocks at the latest count.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

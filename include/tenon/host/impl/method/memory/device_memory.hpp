@@ -13,7 +13,7 @@
 #include "tenon/host/plugin/devices.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::string device_name(tenon_dl_device device) {
   switch (device.device_type) {
@@ -185,4 +185,4 @@ Result<DeviceMemory> find_device_memory(tenon_dl_device device,
   return error(Error::NotFound, "no backend serves ", device_name(device), ": ", reasons);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -5,7 +5,7 @@
 
 #include "tenon/host/plugin/last_error.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<ImportedMemory> ImportedMemory::import(BackendRef backend, const ExternalMemory& memory) {
   TENON_RETURN_IF_ERROR(backend->is_available());
@@ -40,4 +40,4 @@ ImportedMemory::~ImportedMemory() {
   if (backend_) release_(backend_->raw(), memory_);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -10,7 +10,7 @@
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/device_memory.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Counts memory of one device against a budget.
 class MemoryMeter {
@@ -58,4 +58,4 @@ class MemoryMeter {
   std::uint64_t refused_ = 0;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

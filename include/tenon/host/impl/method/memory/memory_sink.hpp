@@ -13,7 +13,7 @@
 #include "tenon/host/method/memory.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Collects the memory that a backend passes to its sink, by device.
 struct MemorySink {
@@ -54,4 +54,4 @@ struct MemorySink {
   }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -17,7 +17,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/memory.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The budget of one method, by device. Exists only for methods that have one.
 class MethodBudget {
@@ -209,4 +209,4 @@ class MethodBudget {
   std::uint64_t used_before_session_ = 0;  // While one is created.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -23,7 +23,7 @@
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The buffers of a method's memory plan (ExecutionPlan.non_const_buffer_sizes), each on the device
 /// that the plan names. Zeroed, so that a method never shows data of another one; on a device by
@@ -255,4 +255,4 @@ class PlannedBuffers {
   std::vector<ImportedMemory> imported_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

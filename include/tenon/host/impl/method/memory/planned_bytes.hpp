@@ -10,7 +10,7 @@
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Adds to the entry of a device, which is made if there is none.
 inline void add_bytes(std::vector<DeviceBytes>& to, tenon_dl_device device, std::uint64_t nbytes) {
@@ -36,4 +36,4 @@ inline void add_bytes(std::vector<DeviceBytes>& to, tenon_dl_device device, std:
   return out;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -20,7 +20,7 @@
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/program/program.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -91,4 +91,4 @@ Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& progr
                " run here:", text);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -14,7 +14,7 @@
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Puts the backends that `options.isolation` isolates into `options.backends`, where they are
 /// found before those of the registry. Those of all variants of a method that a load may choose;
@@ -49,4 +49,4 @@ namespace tenon::inline TENON_RELEASE::host::detail {
   return ok();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -25,7 +25,7 @@
 #include "tenon/host/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The answers about the variants of one method.
 class VariantJudge {
@@ -193,4 +193,4 @@ class VariantJudge {
   std::map<std::string_view, BackendRef> backends_;  ///< By an id in the program.
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -15,7 +15,7 @@
 
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 #if defined(__APPLE__)
 /// In the form of Linux' /proc/cpuinfo. Asks for each name that Apple documents ("Determining
@@ -74,4 +74,4 @@ namespace tenon::inline TENON_RELEASE::host::platform {
 [[nodiscard]] inline std::uint64_t hwcap2() noexcept { return ::getauxval(AT_HWCAP2); }
 #endif
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -11,7 +11,7 @@
 
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// Bytes that the system estimates a process can take without swapping (MemAvailable of Linux), or
 /// nothing where the system does not say.
@@ -35,4 +35,4 @@ namespace tenon::inline TENON_RELEASE::host::platform {
   return kib * 1024;
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

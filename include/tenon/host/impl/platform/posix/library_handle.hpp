@@ -13,7 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A name by which the dynamic loader opens the very file behind `descriptor`, or an empty one
 /// where the system has no /proc.
@@ -106,4 +106,4 @@ class LibraryHandle {
   void* handle_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -17,7 +17,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/posix/signals_blocked.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The descriptor of standard output or standard error when `path` names it, otherwise a new one.
 FileDescriptor NewFile::open_in_place(const std::filesystem::path& path) {
@@ -183,4 +183,4 @@ Status NewFile::failed(std::string_view what) const {
                ": ", std::strerror(number));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

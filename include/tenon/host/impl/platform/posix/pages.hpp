@@ -18,7 +18,7 @@
 #include "tenon/host/impl/platform/page_access.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// Bytes of a page. Their protection changes by pages.
 [[nodiscard]] inline std::size_t page_size() noexcept {
@@ -97,4 +97,4 @@ void for_each_range(PageAccess access, const Each& each) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -20,7 +20,7 @@
 #include "tenon/host/impl/platform/posix/library_handle.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 #if defined(__linux__)
 
@@ -126,4 +126,4 @@ inline Result<FileState> state_of(const OpenedFile& file) {
                    std::int64_t{changed.tv_sec} * 1'000'000'000 + changed.tv_nsec};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

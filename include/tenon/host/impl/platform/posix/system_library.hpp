@@ -10,7 +10,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/core/sanitizer.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// Names of libsodium, the newest first.
 #if defined(__APPLE__)
@@ -52,4 +52,4 @@ class SystemLibrary {
   std::string problem_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

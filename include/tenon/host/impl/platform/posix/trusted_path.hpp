@@ -18,7 +18,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/posix/list_directory.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
@@ -301,4 +301,4 @@ Result<OpenedFile> Directory::open_file(const std::string& name) const {
   return detail::TrustedWalk::open_in(held_.descriptor.get(), held_.status, path_, name);
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

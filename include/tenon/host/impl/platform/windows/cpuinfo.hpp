@@ -7,7 +7,7 @@
 
 #include "tenon/core/x86_features.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// The features of the processor, in the form of Linux' /proc/cpuinfo: a line "flags : sse2 avx2
 /// ...". Read from CPUID; features whose registers the system does not keep are left out. Empty on
@@ -22,4 +22,4 @@ namespace tenon::inline TENON_RELEASE::host::platform {
   return out + "\n";
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -6,7 +6,7 @@
 
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// Bytes of physical memory that are free, or nothing where the system does not say.
 [[nodiscard]] inline std::optional<std::uint64_t> free_memory() {
@@ -16,4 +16,4 @@ namespace tenon::inline TENON_RELEASE::host::platform {
   return std::uint64_t{facts.ullAvailPhys};
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -6,7 +6,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// The rules of fnmatch(3) in the C locale, for a system without it, but for classes in a set
 /// (`[[:digit:]]`): a `[` in a set is a character. Asks nothing of Windows, so that a test can
@@ -100,4 +100,4 @@ class Glob {
   return Glob(pattern, name).matches();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

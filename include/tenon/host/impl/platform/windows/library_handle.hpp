@@ -11,7 +11,7 @@
 #include "tenon/host/platform/windows/api.hpp"
 #include "tenon/host/platform/windows/file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Whether FreeLibrary of the last user takes a library out of memory.
 inline constexpr bool loader_unloads = true;
@@ -97,4 +97,4 @@ class LibraryHandle {
   ::HMODULE module_;
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

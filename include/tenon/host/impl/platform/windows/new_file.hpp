@@ -12,7 +12,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/file.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<NewFile> NewFile::create(const std::filesystem::path& path) {
   NewFile out;
@@ -112,4 +112,4 @@ Status NewFile::failed(std::string_view what, ::DWORD failure) const {
                ": ", platform::reason_of(failure));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host

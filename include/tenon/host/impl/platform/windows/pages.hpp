@@ -9,7 +9,7 @@
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/windows/api.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 /// Bytes of a page. Their protection changes by pages.
 [[nodiscard]] inline std::size_t page_size() noexcept {
@@ -71,4 +71,4 @@ void for_each_range(PageAccess access, const Each& each) {
   }
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -8,7 +8,7 @@
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
-namespace tenon::inline TENON_RELEASE::host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// A state of the content of a file. No process can write to one that is open.
 using FileState = FileIdentity;
@@ -20,4 +20,4 @@ inline Result<FileState> state_of(const OpenedFile& file) {
   return error(Error::AccessFailed, path_text(file.path), ": ", std::strerror(errno));
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host::detail
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -6,7 +6,7 @@
 
 #include "tenon/abi/version.h"
 
-namespace tenon::inline TENON_RELEASE::host::platform {
+namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
 inline constexpr const char* sodium_names[] = {"libsodium.dll"};
 
@@ -23,4 +23,4 @@ class SystemLibrary {
   [[nodiscard]] void* symbol(const char*) const noexcept { return nullptr; }
 };
 
-}  // namespace tenon::inline TENON_RELEASE::host::platform
+}}}  // namespace tenon::TENON_RELEASE::host::platform

@@ -16,7 +16,7 @@
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/list_directory.hpp"
 
-namespace tenon::inline TENON_RELEASE::host {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace platform {
 
@@ -273,4 +273,4 @@ Result<OpenedFile> Directory::open_file(const std::string& name) const {
   return platform::TrustedWalk(path).open_last();
 }
 
-}  // namespace tenon::inline TENON_RELEASE::host
+}}}  // namespace tenon::TENON_RELEASE::host
