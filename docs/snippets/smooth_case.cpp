@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <tenon/conformance/record_program.hpp>
-#include <tenon/host/arrays/npy.hpp>
+#include <tenon/host/layers/arrays/npy.hpp>
 
 namespace {
 

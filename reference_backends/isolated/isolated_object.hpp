@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/host/isolation/isolated_object.hpp"
+#include "tenon/host/layers/isolation/isolated_object.hpp"
 
 /// The object that hosts and `tenon-isolate` fill in, by its names here.
 namespace tenon::isolated {

@@ -13,7 +13,7 @@
 
 #include "abi/longer.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
 #include "unit/backend/fake_host.hpp"
 #include "unit/core/test_tensor.hpp"
 

@@ -15,7 +15,7 @@
 #include "abi/longer.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/tenon.h"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
 

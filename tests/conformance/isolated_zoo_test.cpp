@@ -19,12 +19,12 @@
 
 #include "support/catch.hpp"
 #include "tenon/conformance/case_runner.hpp"
-#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/method/check_blob.hpp"
-#include "tenon/host/plugin/devices.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace {

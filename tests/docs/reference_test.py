@@ -27,9 +27,9 @@ EXPECTED = {
     "backend/backend.hpp.md": "runs_embedded_code",
     "abi/tensor.h.md": '<dt id="tenon_value-as-tensor"><code><a href="#tenon_tensor">tenon_tensor</a>* <b>as.tensor</b></code></dt>',
     "abi/backend.h.md": '<a href="../../reference/rules.html#tn-exe-1">TN-EXE-1</a>: ',
-    "host/method/method.hpp.md": "### `create_session` { #Method-create_session }",
+    "host/loader/method/method.hpp.md": "### `create_session` { #Method-create_session }",
     "core/result.hpp.md": "moved out",
-    "host.md": "[`Program`](host/program/program.hpp.md#Program)",
+    "host.md": "[`Program`](host/loader/program/program.hpp.md#Program)",
 }
 
 # A wrong comment, which has to be found.

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "tenon/core/file_bytes.hpp"
-#include "tenon/host/impl/program/flatbuffer_root.hpp"
-#include "tenon/host/program/file_header.hpp"
+#include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
+#include "tenon/host/loader/program/file_header.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 #include "tenon/host/schema/program_generated.h"
 

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "fuzz/method_walk.hpp"
-#include "tenon/host/impl/program/flatbuffer_root.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {

@@ -17,9 +17,9 @@
 #include "tenon/aoti/weights/shared_by_content.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
-#include "tenon/host/impl/registry/glob.hpp"
-#include "tenon/host/impl/registry/manifest.hpp"
 #include "tenon/host/inspect.hpp"
+#include "tenon/host/layers/discovery/impl/glob.hpp"
+#include "tenon/host/layers/discovery/impl/manifest.hpp"
 #include "unit/host/binary/macho_builder.hpp"
 #include "unit/host/binary/object_builder.hpp"
 

@@ -5,7 +5,7 @@
 #include "doctor.hpp"
 #include "growing_programs.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 
 namespace tenon::test {
 namespace {

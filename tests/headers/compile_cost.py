@@ -34,7 +34,7 @@ UMBRELLAS = {
     "tenon/tenon.hpp": [["tenon/tenon.hpp"]],
     "tenon/aoti.hpp": [["tenon/aoti.hpp"]],
     "tenon/aot.hpp": [["tenon/aot.hpp"]],
-    "tenon/host/method/method.hpp": [["tenon/host/method/method.hpp"], ["tenon/host/method.hpp"]],
+    "tenon/host/loader/method/method.hpp": [["tenon/host/loader/method/method.hpp"], ["tenon/host/method.hpp"]],
     "tenon/host.hpp": [["tenon/host.hpp"]],
     "tenon/host/inspect.hpp, arrays.hpp": [["tenon/host/inspect.hpp", "tenon/host/arrays.hpp"]],
     "tenon/conformance/suites.hpp": [["tenon/conformance/suites.hpp"]],

@@ -27,7 +27,41 @@ COMPILER = re.compile(PLATFORM.pattern + r"|zip\.h")
 KIT_PLATFORM = re.compile(PLATFORM.pattern + r"|malloc/malloc\.h")
 # The bridges: the real ExecuTorch headers, on each side of the boundary with its own half of ours.
 BRIDGE = re.compile(POSIX.pattern + r"|executorch/[a-z_0-9/]+\.h")
-HOST_PARTS = ["host", "host/c", "host/platform", "host/impl", "host/impl/platform"]
+# The layers of the host on its loader, and the layers that each uses. `host/c` uses all.
+LAYERS = {
+    "arrays": [],
+    "async": ["budget", "scheduling", "state"],
+    "budget": ["data", "devices", "external_memory", "inspect"],
+    "cancel": [],
+    "code": ["trust"],
+    "data": [],
+    "devices": ["external_memory"],
+    "discovery": ["inspect", "trust"],
+    "external_memory": [],
+    "inspect": ["code", "data", "devices", "kernels"],
+    "isolation": ["discovery", "inspect", "trust"],
+    "kernels": ["prepared"],
+    "prepared": ["trust"],
+    "scheduling": [],
+    "signatures": ["discovery", "trust"],
+    "state": ["budget", "data", "devices", "trust"],
+    "trace": ["arrays", "devices"],
+    "trust": [],
+    "variants": ["code", "data", "devices", "inspect", "kernels"],
+}
+LOADER = ["host/platform", "host/loader", "host/schema"]
+LOADER_IMPL = [*LOADER, "host/platform/impl", "host/loader/impl"]
+LAYER_PARTS = [f"host/layers/{name}" for name in LAYERS]
+HOST_PARTS = [
+    "loader.hpp",
+    "host",
+    "host/c",
+    "host/plugindir.hpp",
+    *LOADER_IMPL,
+    *LAYER_PARTS,
+    *(part + "/impl" for part in LAYER_PARTS),
+]
+HOST_API = ["host/plugindir.hpp", "loader.hpp", "host", *LOADER, *LAYER_PARTS]
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
@@ -39,9 +73,14 @@ RULES = {
     "aot": ({"abi", "core", "backend", "aot"}, STANDARD),
     "aot.hpp": ({"abi", "core", "backend", "aot"}, STANDARD),
     # What an application includes: declarations, which need no other library.
-    "aot/compiler": ({"abi", "core", "host", "host/platform", "aot", "aot/compiler"}, STANDARD),
-    "host": ({"abi", "core", "host", "host/platform"}, STANDARD),
-    "host.hpp": ({"abi", "core", "host", "host/platform"}, STANDARD),
+    "aot/compiler": ({"abi", "core", *HOST_API, "aot", "aot/compiler"}, STANDARD),
+    # The umbrella of the loader, its headers, and those that gather layers.
+    "loader.hpp": ({"abi", "core", *LOADER}, STANDARD),
+    "host/loader": ({"abi", "core", *LOADER}, STANDARD),
+    "host/schema": ({"abi"}, STANDARD),
+    "host/plugindir.hpp": (set(), STANDARD),
+    "host": ({"abi", "core", *HOST_API}, STANDARD),
+    "host.hpp": ({"abi", "core", *HOST_API}, STANDARD),
     # Below all of the host: it knows no plugin and no program.
     "host/platform": ({"abi", "core", "host/platform"}, PLATFORM),
     # Their definitions.
@@ -51,15 +90,17 @@ RULES = {
     ),
     # C11, like the boundary.
     "host/c": ({"abi", "host/c"}, C_TYPES),
-    "host/impl": ({"abi", "core", "host.hpp", *HOST_PARTS}, HOST),
-    "host/impl/platform": ({"abi", "core", "host/platform", "host/impl/platform"}, PLATFORM),
+    "host/c/impl": ({"abi", "core", "host.hpp", "host/c/impl", *HOST_PARTS}, HOST),
+    "host/impl": ({"host/impl", *HOST_PARTS}, HOST),
+    "host/loader/impl": ({"abi", "core", "loader.hpp", *LOADER_IMPL}, HOST),
+    "host/platform/impl": ({"abi", "core", "host/platform", "host/platform/impl"}, PLATFORM),
     "executorch": ({"abi", "core", "executorch"}, BRIDGE),
     "executorch/adapter": (
-        {"abi", "core", "host", "host/platform", "executorch", "executorch/adapter"},
+        {"abi", "core", *HOST_API, "executorch", "executorch/adapter"},
         BRIDGE,
     ),
     "executorch/register_plugins.hpp": (
-        {"abi", "core", "host", "host/platform", "executorch", "executorch/adapter"},
+        {"abi", "core", *HOST_API, "executorch", "executorch/adapter"},
         BRIDGE,
     ),
     "executorch/backend": (
@@ -71,7 +112,7 @@ RULES = {
         BRIDGE,
     ),
     # What authors of suites and cases include: declarations, which need no other library.
-    "conformance": ({"abi", "core", "host", "host/platform", "conformance"}, STANDARD),
+    "conformance": ({"abi", "core", *HOST_API, "conformance"}, STANDARD),
     # Their definitions, and all else of the kit (tests/conformance/kit).
     "kit": (
         {
@@ -89,25 +130,33 @@ RULES = {
     ),
     # Below all of the kit: they know no rule and no test.
     "kit/platform": (
-        {"abi", "core", "host/platform", "host/impl/platform", "kit/platform"},
+        {"abi", "core", "host/platform", "host/platform/impl", "kit/platform"},
         KIT_PLATFORM,
     ),
 }
+for layer, uses in LAYERS.items():
+    used = [f"host/layers/{name}" for name in (layer, *uses)]
+    RULES[f"host/layers/{layer}"] = ({"abi", "core", "host/plugindir.hpp", *LOADER, *used}, STANDARD)
+    RULES[f"host/layers/{layer}/impl"] = (
+        {"abi", "core", "host", "loader.hpp", *LOADER_IMPL, *used, *(part + "/impl" for part in used)},
+        HOST,
+    )
 # Umbrella headers and the directories of which they include everything; those of one directory together.
 UMBRELLAS = {
     "abi/tenon.h": {"abi"},
     "tenon.hpp": {"core", "backend"},
     "aoti.hpp": {"aoti"},
     "aot.hpp": {"aot"},
-    "host.hpp": {"host"},
-    "host/arrays.hpp": {"host"},
-    "host/inspect.hpp": {"host"},
-    "host/isolation.hpp": {"host"},
-    "host/async.hpp": {"host"},
-    "host/discovery.hpp": {"host"},
-    "host/prepared.hpp": {"host"},
-    "host/sequence.hpp": {"host"},
-    "host/signatures.hpp": {"host"},
+    "loader.hpp": {"host/loader"},
+    "host.hpp": {"host", *LAYER_PARTS},
+    "host/arrays.hpp": {"host", *LAYER_PARTS},
+    "host/inspect.hpp": {"host", *LAYER_PARTS},
+    "host/isolation.hpp": {"host", *LAYER_PARTS},
+    "host/async.hpp": {"host", *LAYER_PARTS},
+    "host/discovery.hpp": {"host", *LAYER_PARTS},
+    "host/prepared.hpp": {"host", *LAYER_PARTS},
+    "host/sequence.hpp": {"host", *LAYER_PARTS},
+    "host/signatures.hpp": {"host", *LAYER_PARTS},
 }
 # What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and
 # the reader of JSON is that of both sides.
@@ -158,19 +207,21 @@ LEFT_OUT = {
     "core/application/thread_pool.hpp",
     "core/x86_features.hpp",
     "host/executorch_names.hpp",
-    "host/files/environment.hpp",
-    "host/files/list_directory.hpp",
-    "host/files/new_file.hpp",
-    "host/files/quoted.hpp",
-    "host/files/shortened.hpp",
-    "host/isolation/isolated_object.hpp",
-    "host/method/host_init_context.hpp",
-    "host/plugin/host_execution_context.hpp",
-    "host/plugin/kernel_lookup_context.hpp",
-    "host/plugin/last_error.hpp",
-    "host/plugin/tensor_storage.hpp",
-    "host/program/debug_handles.hpp",
-    "host/program/file_header.hpp",
+    "host/platform/environment.hpp",
+    "host/platform/list_directory.hpp",
+    "host/platform/new_file.hpp",
+    "host/loader/files/quoted.hpp",
+    "host/loader/files/shortened.hpp",
+    "host/layers/isolation/isolated_object.hpp",
+    "host/loader/method/host_init_context.hpp",
+    "host/loader/plugin/host_execution_context.hpp",
+    "host/layers/kernels/kernel_lookup_context.hpp",
+    "host/loader/plugin/last_error.hpp",
+    "host/loader/plugin/peek.hpp",
+    "host/loader/plugin/platform.hpp",
+    "host/loader/plugin/tensor_storage.hpp",
+    "host/layers/trace/debug_handles.hpp",
+    "host/loader/program/file_header.hpp",
 }
 # Headers that open a directory of their own or of others; they are above it in the graph.
 ENTRIES = set(UMBRELLAS) | {
@@ -179,10 +230,14 @@ ENTRIES = set(UMBRELLAS) | {
     "executorch/plugin.hpp",
     "executorch/register_plugins.hpp",
     "host/executorch_names.hpp",
-    "host/impl/platform/pages.hpp",
-    "host/impl/platform/sealed_copy.hpp",
-    "host/impl/platform/system_library.hpp",
-    "host/impl/platform/trusted_path.hpp",
+    "host/platform/impl/new_file.hpp",
+    "host/platform/impl/pages.hpp",
+    "host/platform/impl/sealed_copy.hpp",
+    "host/platform/impl/system_library.hpp",
+    "host/platform/impl/trusted_path.hpp",
+    "host/platform/environment.hpp",
+    "host/platform/list_directory.hpp",
+    "host/platform/new_file.hpp",
     "host/platform/file.hpp",
     "host/platform/path_text.hpp",
     "host/platform/signals_blocked.hpp",
@@ -193,11 +248,14 @@ ENTRIES = set(UMBRELLAS) | {
     "kit/platform/test_server.hpp",
 }
 # Parts whose headers declare. Their definitions are in the same place below `impl`.
-IMPLEMENTED = ["aot/compiler", "host"]
+IMPLEMENTED = ["aot/compiler", "host/c", "host/loader", "host/platform", *LAYER_PARTS, "host"]
 MAX_FILES = 25
 # Public headers of the kit: a folder that an author reads as a whole.
 MAX_KIT_HEADERS = 12
 # These headers are generated; who may include them is said by the directory they are in.
+# What the loader still includes of layers, and a layer of those that it does not use: each line has a header and
+# what it includes. A line that is not needed any more is a failure.
+WOVEN = pathlib.Path(__file__).with_name("woven.txt")
 GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
 # Says the name of the release. The schemas' classes are generated, and declared beside them.
 RELEASE = "abi/version.h"
@@ -238,7 +296,7 @@ def reachable(graph):
     return out
 
 
-def check_directories(roots, includes):
+def check_directories(roots, includes, woven):
     """No directory reaches itself, and none holds more files than a reader takes in at once.
 
     Entry headers are not counted: they stand above the directories that they open.
@@ -250,7 +308,9 @@ def check_directories(roots, includes):
             continue
         here = header.rpartition("/")[0]
         graph.setdefault(here, set()).update(
-            there for name in names if (there := name.rpartition("/")[0]) != here
+            there
+            for name in names
+            if (there := name.rpartition("/")[0]) != here and (header, name) not in woven
         )
     for directory, reached in reachable(graph).items():
         if directory in reached:
@@ -273,7 +333,7 @@ def check_definitions(includes, reached):
         root = next((root for root in IMPLEMENTED if header.startswith(root + "/impl/")), None)
         if root is None:
             continue
-        if root + header.removeprefix(root + "/impl") not in includes:
+        if root + header.removeprefix(root + "/impl") not in includes :
             continue
         users = [one for one in implementations if header in reached[one]]
         if len(users) != 1:
@@ -311,6 +371,8 @@ def main():
     root, kit = pathlib.Path(sys.argv[1]) / "tenon", pathlib.Path(sys.argv[2])
     problems = []
     includes = {}
+    woven = {tuple(line.split()) for line in WOVEN.read_text().splitlines() if not line.startswith("#")}
+    needed = set()
     for header, path in files_of(root, kit):
         part = part_of(header)
         includes[header] = set()
@@ -331,12 +393,15 @@ def main():
                 problems.append(f"{header}: writes <{name}>, expected quotes")
             name = name.removeprefix("tenon/")
             if part_of(name) not in parts:
+                needed.add((header, name))
+            if part_of(name) not in parts and (header, name) not in woven:
                 problems.append(f"{header}: may not include {match['name']}")
             if GENERATED.fullmatch(name):
                 continue
             if not ((kit.parent if of_kit else root) / name).is_file():
                 problems.append(f"{header}: includes {match['name']}, which does not exist")
             includes[header].add(name)
+    problems += [f"{WOVEN.name}: {' '.join(line)}: is not needed any more" for line in woven - needed]
     if len(includes) < 40 or not any(name.startswith("kit/") for name in includes):
         problems.append(f"found only {len(includes)} headers under {root} and {kit}")
     public = [name for name in includes if name.startswith("conformance/")]
@@ -347,7 +412,7 @@ def main():
     problems += [
         f"{header}: includes itself in a circle" for header in includes if header in reached[header]
     ]
-    problems += check_directories([root, kit], includes)
+    problems += check_directories([root, kit], includes, woven)
     problems += check_definitions(includes, reached)
     problems += check_release(files_of(root, kit), reached)
 
@@ -361,7 +426,7 @@ def main():
 
     for problem in problems:
         print(f"not ok: {problem}")
-    print(f"{len(includes)} headers, {len(problems)} problems")
+    print(f"{len(includes)} headers, {len(woven)} includes that are woven, {len(problems)} problems")
     sys.exit(1 if problems else 0)
 
 

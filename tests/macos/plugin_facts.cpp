@@ -6,8 +6,8 @@
 #include <string>
 
 #include "shims/shim_list.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 
 int main(int argc, char** argv) {
   using namespace tenon;

@@ -14,7 +14,7 @@
 #include "support/aligned_bytes.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/program/file_header.hpp"
+#include "tenon/host/loader/program/file_header.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/schema/program_objects_generated.h"
 

@@ -14,7 +14,7 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/aot/unique_bytes.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/impl/platform/system_library.hpp"
+#include "tenon/host/platform/impl/system_library.hpp"
 
 namespace tenon::test {
 

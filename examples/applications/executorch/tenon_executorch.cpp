@@ -14,7 +14,7 @@
 
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace {

@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/limits.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/method/memory.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon::tool {
 

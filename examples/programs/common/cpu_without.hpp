@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tenon/core/lists.hpp"
-#include "tenon/host/registry/cpu_features.hpp"
+#include "tenon/host/loader/registry/cpu_features.hpp"
 
 namespace tenon::tool {
 

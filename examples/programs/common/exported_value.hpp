@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "tenon/abi/tensor.h"
-#include "tenon/host/method/inputs.hpp"
+#include "tenon/host/loader/method/inputs.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE {
 

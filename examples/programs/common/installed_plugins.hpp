@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "program_path.hpp"
-#include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -17,8 +17,8 @@
 namespace tenon { inline namespace TENON_RELEASE {
 
 /// The directory of installed plugins for a program of Tenon: that of the prefix that the program
-/// is in, wherever the prefix was moved to; otherwise that of host/registry/discovery.hpp. A
-/// privileged process uses the latter alone, as links can give its file another directory.
+/// is in, wherever the prefix was moved to; otherwise that of host/layers/discovery/discovery.hpp.
+/// A privileged process uses the latter alone, as links can give its file another directory.
 ///
 /// In a header of its own, so that a program whose `main` names another directory need not compile
 /// a host for that.

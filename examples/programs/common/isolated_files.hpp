@@ -8,8 +8,8 @@
 
 #include "program_path.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/environment.hpp"
-#include "tenon/host/isolation/worker_isolation.hpp"
+#include "tenon/host/layers/isolation/worker_isolation.hpp"
+#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/limits.hpp"
-#include "tenon/host/method/method.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/method/method.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE {
 

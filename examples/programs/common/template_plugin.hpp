@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/files/new_file.hpp"
-#include "tenon/host/impl/binary/template_plugin.hpp"
+#include "tenon/host/layers/inspect/impl/template_plugin.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 /// Files of plugins that wrap another plugin.

@@ -15,8 +15,8 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
 #if defined(_WIN32)
 #include "windows_main.hpp"
 #endif

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tenon/core/status.hpp"
-#include "tenon/host/files/limits.hpp"
-#include "tenon/host/method/trace.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/loader/files/limits.hpp"
 
 namespace tenon::tool {
 

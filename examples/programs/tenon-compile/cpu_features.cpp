@@ -13,7 +13,7 @@
 #include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/x86_features.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon::compile {
 namespace {

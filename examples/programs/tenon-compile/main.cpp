@@ -3,7 +3,7 @@
 // Compiles what PyTorch exported to a program. docs/aot/tenon-compile.md describes it.
 #include "compile.hpp"
 #include "installed_plugins.hpp"
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 #include "terminate.hpp"
 #include "tool.hpp"
 

@@ -12,10 +12,10 @@
 #include "color.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/method/check_blob.hpp"
-#include "tenon/host/method/memory.hpp"
-#include "tenon/host/method/requirements.hpp"
-#include "tenon/host/registry/backend_info.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/layers/variants/requirements.hpp"
+#include "tenon/host/loader/registry/backend_info.hpp"
 #include "tool.hpp"
 
 namespace tenon::doctor {

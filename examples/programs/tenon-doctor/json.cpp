@@ -5,9 +5,9 @@
 #include "error_json.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/hex.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::doctor {
 namespace {

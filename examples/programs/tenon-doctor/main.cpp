@@ -3,7 +3,7 @@
 // Says what a program needs and whether it is here. docs/tools/inspecting.md describes it.
 #include "doctor.hpp"
 #include "installed_plugins.hpp"
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 #include "terminate.hpp"
 #include "tool.hpp"
 

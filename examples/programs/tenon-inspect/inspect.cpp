@@ -13,12 +13,12 @@
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/core/extensions.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/layers/kernels/kernel_backends.hpp"
+#include "tenon/host/layers/trust/library_policy.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
-#include "tenon/host/plugin/library_policy.hpp"
-#include "tenon/host/plugin/plugin.hpp"
-#include "tenon/host/program/program.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace tenon::inspect {

@@ -13,12 +13,12 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/binary/binary_lint.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/binary/plugin_record.hpp"
-#include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/plugin/devices.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/layers/inspect/binary_lint.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
 #include "tool.hpp"
 
 namespace tenon::inspect {

@@ -25,10 +25,10 @@
 #include "sandbox/sandbox.hpp"
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/method/method.hpp"
-#include "tenon/host/method/options.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/plugin/plugin.hpp"
 #endif
 
 namespace tenon::inspect {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/opened_file.hpp"
-#include "tenon/host/program/program.hpp"
 
 namespace tenon::inspect {
 

@@ -11,10 +11,10 @@
 
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/new_file.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::inspect {

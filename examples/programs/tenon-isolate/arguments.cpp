@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "parse_command_line.hpp"
-#include "tenon/host/isolation/worker_settings.hpp"
+#include "tenon/host/layers/isolation/worker_settings.hpp"
 
 namespace tenon::isolate {
 namespace {

@@ -10,9 +10,9 @@
 #include "isolated_files.hpp"
 #include "template_plugin.hpp"
 #include "tenon/core/sha256.hpp"
-#include "tenon/host/files/sha256.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
-#include "tenon/host/isolation/isolated_object.hpp"
+#include "tenon/host/layers/isolation/isolated_object.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/isolation/worker_settings.hpp"
+#include "tenon/host/layers/isolation/worker_settings.hpp"
 
 namespace tenon::isolate {
 

@@ -4,7 +4,7 @@
 
 #include "listing.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::list {

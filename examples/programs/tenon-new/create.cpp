@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/list_directory.hpp"
-#include "tenon/host/files/new_file.hpp"
-#include "tenon/host/files/read_file.hpp"
+#include "tenon/host/loader/program/file_header.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/platform/list_directory.hpp"
+#include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/read_file.hpp"
 #include "tenon/host/platform/signals_blocked.hpp"
-#include "tenon/host/program/file_header.hpp"
-#include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_objects_generated.h"
 
 namespace tenon::make_new {

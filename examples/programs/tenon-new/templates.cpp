@@ -8,11 +8,11 @@
 
 #include "program_path.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/environment.hpp"
-#include "tenon/host/files/list_directory.hpp"
-#include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/environment.hpp"
+#include "tenon/host/platform/list_directory.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/read_file.hpp"
 
 namespace tenon::make_new {
 namespace {

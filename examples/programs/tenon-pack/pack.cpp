@@ -12,11 +12,11 @@
 #include "tenon/aot/compiler/emit/method_memory.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/aot/named_data_store.hpp"
-#include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/program/variants.hpp"
 
 namespace tenon::pack {
 namespace {

@@ -11,7 +11,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon::pack {
 namespace {

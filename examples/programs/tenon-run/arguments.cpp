@@ -11,7 +11,7 @@
 
 #include "budget.hpp"
 #include "parse_command_line.hpp"
-#include "tenon/host/isolation/worker_settings.hpp"
+#include "tenon/host/layers/isolation/worker_settings.hpp"
 
 namespace tenon::run {
 namespace {

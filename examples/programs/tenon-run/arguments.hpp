@@ -9,8 +9,8 @@
 
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/memory.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
 #include "tool.hpp"
 #include "tool_limits.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/arrays/compare_arrays.hpp"
-#include "tenon/host/method/intermediates.hpp"
+#include "tenon/host/layers/arrays/compare_arrays.hpp"
+#include "tenon/host/layers/trace/intermediates.hpp"
 
 namespace tenon::run {
 

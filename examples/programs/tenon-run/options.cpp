@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tenon/core/lists.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon::run {
 

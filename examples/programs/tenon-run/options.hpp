@@ -7,7 +7,7 @@
 
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
 
 namespace tenon::run {
 

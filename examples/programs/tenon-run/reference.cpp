@@ -9,8 +9,8 @@
 #include "layers.hpp"
 #include "run.hpp"
 #include "session.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/files/new_file.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::run {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "run.hpp"
-#include "tenon/host/arrays/compare_arrays.hpp"
+#include "tenon/host/layers/arrays/compare_arrays.hpp"
 
 namespace tenon::run {
 

@@ -9,8 +9,8 @@
 #include "arguments.hpp"
 #include "layers.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/arrays/compare_arrays.hpp"
-#include "tenon/host/method/memory.hpp"
+#include "tenon/host/layers/arrays/compare_arrays.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
 #include "tool.hpp"
 #include "top.hpp"
 

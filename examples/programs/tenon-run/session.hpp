@@ -12,17 +12,17 @@
 
 #include "arguments.hpp"
 #include "run.hpp"
-#include "tenon/host/arrays/npy.hpp"
-#include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/async.hpp"
-#include "tenon/host/method/choose_variant.hpp"
-#include "tenon/host/method/method.hpp"
-#include "tenon/host/method/trace.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/layers/variants/choose_variant.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/registry/cpu_features.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/prepared.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/registry/cpu_features.hpp"
-#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::run {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "top.hpp"
-#include "tenon/host/arrays/element.hpp"
-#include "tenon/host/files/read_file.hpp"
+#include "tenon/host/layers/arrays/element.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/read_file.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,9 +7,9 @@
 
 #include "tenon/core/args.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/arrays/element.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/layers/arrays/element.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon::run {
 namespace {

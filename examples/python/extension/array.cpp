@@ -15,8 +15,8 @@
 #include "error.hpp"
 #include "interpreter.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/arrays/element.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/arrays/element.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 namespace tenon::python {
 

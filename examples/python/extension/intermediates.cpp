@@ -19,7 +19,7 @@
 #include "busy.hpp"
 #include "error.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/method/intermediates.hpp"
+#include "tenon/host/layers/trace/intermediates.hpp"
 
 namespace tenon::python {
 

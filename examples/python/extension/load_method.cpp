@@ -10,7 +10,7 @@
 #include "method.hpp"
 #include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/impl/c/written_inputs.hpp"
+#include "tenon/host/c/impl/written_inputs.hpp"
 
 namespace tenon::python {
 

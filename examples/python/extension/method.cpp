@@ -24,7 +24,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 namespace tenon::python {
 

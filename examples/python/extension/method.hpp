@@ -15,11 +15,11 @@
 #include "input_array.hpp"
 #include "registry.hpp"
 #include "tenon/host/async.hpp"
-#include "tenon/host/method/method.hpp"
-#include "tenon/host/method/options.hpp"
-#include "tenon/host/method/trace.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/prepared.hpp"
-#include "tenon/host/program/program.hpp"
 #include "tenon/host/sequence.hpp"
 
 namespace tenon::python {

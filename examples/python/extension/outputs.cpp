@@ -9,8 +9,8 @@
 #include "array.hpp"
 #include "error.hpp"
 #include "tenon/core/args.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 namespace tenon::python {
 

@@ -30,9 +30,9 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
 
 namespace tenon::python {
 

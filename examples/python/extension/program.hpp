@@ -10,12 +10,12 @@
 
 #include "registry.hpp"
 #include "tenon/host/async.hpp"
-#include "tenon/host/method/options.hpp"
-#include "tenon/host/method/trace.hpp"
-#include "tenon/host/plugin/plugin_isolation.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/isolation/plugin_isolation.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/prepared.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
 #include "tool_limits.hpp"
 
 namespace tenon::python {

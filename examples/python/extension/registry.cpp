@@ -12,9 +12,9 @@
 #include "error.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace tenon::python {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon::python {
 

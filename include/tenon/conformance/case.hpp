@@ -12,8 +12,8 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/arrays/array.hpp"
-#include "tenon/host/method/options.hpp"
+#include "tenon/host/layers/arrays/array.hpp"
+#include "tenon/host/loader/method/options.hpp"
 
 /// Cases: a program with inputs and expected outputs, and how far an output may be from the
 /// expected one. docs/tools/cases.md describes the format of the directory.

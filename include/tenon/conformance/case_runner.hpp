@@ -9,7 +9,7 @@
 #include "tenon/conformance/case.hpp"
 #include "tenon/conformance/compare.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/method/method.hpp"
+#include "tenon/host/loader/method/method.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -7,8 +7,8 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/conformance/case.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/arrays/array.hpp"
-#include "tenon/host/arrays/compare_arrays.hpp"
+#include "tenon/host/layers/arrays/array.hpp"
+#include "tenon/host/layers/arrays/compare_arrays.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

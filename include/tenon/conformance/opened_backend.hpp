@@ -7,8 +7,8 @@
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/registry/backend_ref.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/registry/backend_ref.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

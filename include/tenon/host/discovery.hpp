@@ -4,12 +4,12 @@
 // in programs. It reads manifests, and so needs the headers of nlohmann-json.
 #pragma once
 
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// Defined by <tenon/host/discovery/implementation.hpp>, and so by the library tenon-host. A linker
-/// that does not find it, or finds two, says with its name what to do.
+/// Defined by <tenon/host/layers/discovery/implementation.hpp>, and so by the library tenon-host. A
+/// linker that does not find it, or finds two, says with its name what to do.
 void include_tenon_host_discovery_implementation_hpp_in_exactly_one_source() noexcept;
 
 namespace detail {

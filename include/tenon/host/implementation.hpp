@@ -4,13 +4,19 @@
 // Exactly one source of the program includes it, in addition to what it includes anyway. That
 // source needs the headers of flatbuffers; no other one does.
 //
-// A program that is built often may have its three parts in three sources instead, which compile
-// at the same time.
-//
 // The other umbrella headers have theirs in the same way, and need this one: that of
-// <tenon/host/arrays.hpp> is <tenon/host/arrays/implementation.hpp>. They may all be in one source.
+// <tenon/host/arrays.hpp> is <tenon/host/layers/arrays/implementation.hpp>. They may all be in one
+// source.
 #pragma once
 
-#include "tenon/host/method/implementation.hpp"
-#include "tenon/host/program/implementation.hpp"
-#include "tenon/host/registry/implementation.hpp"
+#include "tenon/host/layers/budget/implementation.hpp"
+#include "tenon/host/layers/code/implementation.hpp"
+#include "tenon/host/layers/data/implementation.hpp"
+#include "tenon/host/layers/devices/implementation.hpp"
+#include "tenon/host/layers/external_memory/implementation.hpp"
+#include "tenon/host/layers/inspect/implementation.hpp"
+#include "tenon/host/layers/kernels/implementation.hpp"
+#include "tenon/host/layers/trace/implementation.hpp"
+#include "tenon/host/layers/trust/implementation.hpp"
+#include "tenon/host/layers/variants/implementation.hpp"
+#include "tenon/host/loader/implementation.hpp"

@@ -4,12 +4,12 @@
 // in a worker, and with which privileges. Linux; NotSupported elsewhere.
 #pragma once
 
-#include "tenon/host/isolation/worker_isolation.hpp"
+#include "tenon/host/layers/isolation/worker_isolation.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// Defined by <tenon/host/isolation/implementation.hpp>, and so by the library tenon-host. A linker
-/// that does not find it, or finds two, says with its name what to do.
+/// Defined by <tenon/host/layers/isolation/implementation.hpp>, and so by the library tenon-host. A
+/// linker that does not find it, or finds two, says with its name what to do.
 void include_tenon_host_isolation_implementation_hpp_in_exactly_one_source() noexcept;
 
 namespace detail {

@@ -4,12 +4,12 @@
 // one (`MethodOptions::prepared`).
 #pragma once
 
-#include "tenon/host/prepared/prepared_cache.hpp"
+#include "tenon/host/layers/prepared/prepared_cache.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// Defined by <tenon/host/prepared/implementation.hpp>, and so by the library tenon-host. A linker
-/// that does not find it, or finds two, says with its name what to do.
+/// Defined by <tenon/host/layers/prepared/implementation.hpp>, and so by the library tenon-host. A
+/// linker that does not find it, or finds two, says with its name what to do.
 void include_tenon_host_prepared_implementation_hpp_in_exactly_one_source() noexcept;
 
 namespace detail {

@@ -20,8 +20,8 @@
 #endif
 #include "tenon/backend/guard.hpp"
 #include "tenon/core/struct_size.hpp"
-#include "tenon/host/files/environment.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::isolated {

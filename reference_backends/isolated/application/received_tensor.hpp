@@ -10,7 +10,7 @@
 #include "boundary/protocol.hpp"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon::isolated {
 

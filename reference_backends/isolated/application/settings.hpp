@@ -10,7 +10,7 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon::isolated {
 

@@ -11,8 +11,8 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
-#include "tenon/host/impl/platform/sealed_copy.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
+#include "tenon/host/platform/impl/sealed_copy.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 

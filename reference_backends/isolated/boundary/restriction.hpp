@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/host/isolation/worker_settings.hpp"
+#include "tenon/host/layers/isolation/worker_settings.hpp"
 
 /// The restriction of the process of a plugin, as it is stored in an isolated plugin and given to
 /// the worker on its command line. docs/hosts/isolation-profiles.md describes the profiles.

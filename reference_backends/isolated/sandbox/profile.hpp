@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "tenon/host/isolation/worker_settings.hpp"
+#include "tenon/host/layers/isolation/worker_settings.hpp"
 
 namespace tenon::isolated {
 

@@ -14,7 +14,7 @@
 #include "tenon/abi/tenon.h"
 #include "tenon/core/extensions.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/backend_api.hpp"
 
 namespace tenon::isolated {
 

@@ -18,7 +18,7 @@
 #include "tenon/abi/tenon.h"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 #include "worker_lane.hpp"
 
 namespace tenon::isolated {

@@ -27,11 +27,11 @@
 #include "guest_pool.hpp"
 #include "guest_state.hpp"
 #include "tenon/core/struct_size.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
+#include "tenon/host/loader/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/plugin/backend_api.hpp"
 
 namespace tenon::isolated {
 

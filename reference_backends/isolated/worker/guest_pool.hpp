@@ -13,7 +13,7 @@
 
 #include "boundary/messages.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/async/worker_pool.hpp"
+#include "tenon/host/layers/async/worker_pool.hpp"
 
 namespace tenon::isolated {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 #include <tenon/conformance/catch.hpp>
-#include <tenon/host/arrays/npy.hpp>
+#include <tenon/host/layers/arrays/npy.hpp>
 
 #include "aot/compile.hpp"
 #include "test/golden.hpp"

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "tenon/host/c/tenon_host.h"
-#include "tenon/host/method/method.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 namespace {
 

@@ -23,12 +23,12 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/host/method/external_memory.hpp"
-#include "tenon/host/method/method.hpp"
-#include "tenon/host/method/options.hpp"
+#include "tenon/host/layers/external_memory/external_memory.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace {

@@ -18,7 +18,7 @@
 
 #include "common/instruction_decoder.hpp"
 #include "tenon/aoti/library/code_places.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "turns.hpp"
 
 namespace tenon::bench {

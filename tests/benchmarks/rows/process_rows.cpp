@@ -12,7 +12,7 @@
 #include "process.hpp"
 #include "programs.hpp"
 #include "scratch.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 #include "turns.hpp"
 
 namespace tenon::bench {

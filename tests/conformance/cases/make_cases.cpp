@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "support/program_builder.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runtime/core.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 #include "unit/openvino_runtime/linear_program.hpp"
 
 namespace {

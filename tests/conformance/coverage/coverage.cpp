@@ -14,8 +14,8 @@
 #include "temporary_directory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/json.hpp"
-#include "tenon/host/files/read_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/read_file.hpp"
 #include "test_process.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

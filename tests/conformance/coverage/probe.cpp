@@ -21,8 +21,8 @@
 #include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/conformance/compare.hpp"
 #include "tenon/conformance/opened_backend.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/method/method.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/loader/method/method.hpp"
 #include "tool.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

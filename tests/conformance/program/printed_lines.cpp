@@ -12,7 +12,7 @@
 #include "kit/verdict/verdict.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

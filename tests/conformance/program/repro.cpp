@@ -15,7 +15,7 @@
 #include "kit/report/view.hpp"
 #include "program_path.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tool.hpp"
 

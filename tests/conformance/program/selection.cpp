@@ -7,7 +7,7 @@
 
 #include "run.hpp"
 #include "tenon/conformance/subject.hpp"
-#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
 #include "tool.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

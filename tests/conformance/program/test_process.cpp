@@ -17,10 +17,10 @@
 #include "kit/process/breadcrumbs.hpp"
 #include "kit/process/channel.hpp"
 #include "temporary_directory.hpp"
-#include "tenon/host/files/read_at.hpp"
-#include "tenon/host/files/write_at.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/read_at.hpp"
+#include "tenon/host/platform/write_at.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -19,7 +19,7 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
-#include "tenon/host/arrays/array.hpp"
+#include "tenon/host/layers/arrays/array.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

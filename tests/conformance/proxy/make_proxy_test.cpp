@@ -6,7 +6,7 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;

@@ -21,7 +21,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

@@ -11,7 +11,7 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

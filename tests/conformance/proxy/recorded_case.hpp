@@ -22,10 +22,10 @@
 #include "tenon/conformance/record_program.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/arrays/npy.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/files/new_file.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
+#include "tenon/host/platform/new_file.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

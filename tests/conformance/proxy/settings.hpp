@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/environment.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

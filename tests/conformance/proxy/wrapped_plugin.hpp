@@ -15,10 +15,10 @@
 #include "proxy_object.hpp"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/binary/plugin_record.hpp"
-#include "tenon/host/files/environment.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
+#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

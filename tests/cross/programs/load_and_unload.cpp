@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/plugin/plugin.hpp"
 
 // After <windows.h>.
 #include <psapi.h>

@@ -13,8 +13,8 @@
 #include "support/program_builder.hpp"
 #include "support/random_program.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "unit/host/program/data_file_builder.hpp"
 
 namespace tenon::fuzz {

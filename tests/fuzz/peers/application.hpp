@@ -18,7 +18,7 @@
 #include "fuzz/peers/system.hpp"
 #include "fuzz/peers/worker_peer.hpp"
 #include "tenon/abi/tenon.h"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon::fuzz {
 

@@ -9,13 +9,13 @@
 
 #include "fuzz/fuzz_target.hpp"
 #include "parsers.hpp"
-#include "tenon/host/arrays/compare_arrays.hpp"
-#include "tenon/host/arrays/element.hpp"
-#include "tenon/host/arrays/npy.hpp"
-#include "tenon/host/binary/binary_lint.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/impl/registry/manifest.hpp"
+#include "tenon/host/layers/arrays/compare_arrays.hpp"
+#include "tenon/host/layers/arrays/element.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/discovery/impl/manifest.hpp"
+#include "tenon/host/layers/inspect/binary_lint.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace tenon::fuzz {

@@ -18,7 +18,7 @@
 #include "tenon/aot/compiler/pt2/reader.hpp"
 #include "tenon/aot/compiler/pt2/sym_expression.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon::fuzz {
 

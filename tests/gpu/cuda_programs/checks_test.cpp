@@ -14,7 +14,7 @@
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

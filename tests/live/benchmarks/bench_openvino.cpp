@@ -29,7 +29,7 @@
 #include "stock_calls.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/arrays.hpp"
-#include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/read_file.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace {

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "best_run.hpp"
-#include "tenon/host/arrays/npy.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
 
 namespace {
 

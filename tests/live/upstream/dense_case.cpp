@@ -12,7 +12,7 @@
 #include <tenon/aot/compiler/emit/method_memory.hpp>
 #include <tenon/aot/compiler/write/pte_writer.hpp>
 #include <tenon/aot/named_data_store.hpp>
-#include <tenon/host/arrays/npy.hpp>
+#include <tenon/host/layers/arrays/npy.hpp>
 
 namespace {
 

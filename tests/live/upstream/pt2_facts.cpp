@@ -16,7 +16,7 @@
 #include "tenon/aot/edge_argument.hpp"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
 
 namespace {
 

@@ -27,7 +27,7 @@
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
 
 namespace tenon::test { namespace {
 

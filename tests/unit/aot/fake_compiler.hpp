@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "tenon/abi/draft/preprocess.h"
-#include "tenon/host/impl/plugin/host_table.hpp"
-#include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/registry/backend_ref.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/registry/backend_ref.hpp"
 
 namespace tenon::test {
 

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "unit/host/files/files_support.hpp"
 
 namespace tenon::test::full_disk {

@@ -15,7 +15,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
 
 namespace tenon::test::named_data_store {
 

@@ -13,7 +13,7 @@
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 namespace plugin_partition_test {
 

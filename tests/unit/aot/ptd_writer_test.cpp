@@ -13,7 +13,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 
 namespace tenon::test::ptd_writer {

@@ -16,7 +16,7 @@
 #include "support/program_difference.hpp"
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon::test::pte_writer {
 

@@ -10,7 +10,7 @@
 #include "tenon/aot/compiler/emit/method_memory.hpp"
 #include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon::test::rewritten_programs {
 

@@ -14,9 +14,9 @@
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/file_bytes.hpp"
-#include "tenon/host/impl/program/read_variants.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/program/variants.hpp"
+#include "tenon/host/layers/variants/impl/read_variants.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon::test::variants {
 

@@ -13,10 +13,10 @@
 #include "program.hpp"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;

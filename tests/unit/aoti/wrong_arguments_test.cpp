@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "program.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;

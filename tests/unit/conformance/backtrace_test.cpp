@@ -15,8 +15,8 @@
 #include "kit/process/resources.hpp"
 #include "lines_of_maps.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/binary/elf_functions.hpp"
-#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/layers/inspect/elf_functions.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

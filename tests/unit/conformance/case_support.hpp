@@ -10,7 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 /// Directories of cases, written for one test.
 namespace case_test {

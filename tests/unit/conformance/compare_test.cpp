@@ -9,7 +9,7 @@
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

@@ -15,7 +15,7 @@
 
 #include "kit/fixtures/wrong_arguments.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
 
 namespace guarded_arguments_test {
 namespace {

@@ -12,10 +12,10 @@
 #include "support/catch.hpp"
 #include "tenon/abi/private/changes.h"
 #include "tenon/conformance/boundary.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
 
 namespace kernel_lookup_test { namespace {
 

@@ -14,7 +14,7 @@
 #include "tenon/conformance/case_runner.hpp"
 #include "tenon/conformance/subject.hpp"
 #include "tenon/host/arrays.hpp"
-#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

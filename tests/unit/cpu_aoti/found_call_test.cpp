@@ -15,11 +15,11 @@
 #include "proxy_call.hpp"
 #include "support/catch.hpp"
 #include "tenon/backend/kernel_lookup.hpp"
-#include "tenon/host/impl/method/kernel_lookup.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 using namespace kernel_test;
 using namespace tenon;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cuda_fixture.hpp"
-#include "tenon/host/method/external_memory.hpp"
+#include "tenon/host/layers/external_memory/external_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -11,7 +11,7 @@
 #include "cuda_fixture.hpp"
 #include "driver/shared_memory.hpp"
 #include "shims/shim_list.hpp"
-#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

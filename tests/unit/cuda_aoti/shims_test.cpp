@@ -18,7 +18,7 @@
 #include "shims/kernel_shims.hpp"
 #include "shims/shim_list.hpp"
 #include "tenon/aoti/shims/device_shims.hpp"
-#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

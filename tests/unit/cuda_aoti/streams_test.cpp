@@ -11,7 +11,7 @@
 
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cuda_host.hpp"
-#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -8,7 +8,7 @@
 #include "cuda_host.hpp"
 #include "driver/kernel_images.hpp"
 #include "kernels/kernels.hpp"
-#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -11,7 +11,7 @@
 
 #include "compiled.hpp"
 #include "tenon/conformance/case.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

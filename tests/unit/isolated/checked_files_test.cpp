@@ -21,7 +21,7 @@
 #include "support/signer.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/signatures.hpp"
 #include "unit/host/plugin/process.hpp"
 

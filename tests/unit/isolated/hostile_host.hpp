@@ -12,7 +12,7 @@
 
 #include "tenon/abi/private/changes.h"
 #include "tenon/abi/tenon.h"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon::test {
 

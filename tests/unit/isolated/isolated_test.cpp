@@ -15,7 +15,7 @@
 
 #include "isolated.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

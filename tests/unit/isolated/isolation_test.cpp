@@ -20,8 +20,8 @@
 #include "support/temporary_directory.hpp"
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/method/choose_variant.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/layers/variants/choose_variant.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/signatures.hpp"
 #include "unit/host/plugin/process.hpp"
 

@@ -11,9 +11,9 @@
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/options.h"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 
 namespace tenon::test {
 

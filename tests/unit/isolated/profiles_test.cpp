@@ -7,8 +7,8 @@
 #include "isolated.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
-#include "tenon/host/async/worker_pool.hpp"
-#include "tenon/host/prepared/prepared_cache.hpp"
+#include "tenon/host/layers/async/worker_pool.hpp"
+#include "tenon/host/layers/prepared/prepared_cache.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

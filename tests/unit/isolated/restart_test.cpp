@@ -18,11 +18,11 @@
 #include "support/catch.hpp"
 #include "tenon/abi/draft/sequence.h"
 #include "tenon/abi/extensions/sessions.h"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/plugin/plugin.hpp"
-#include "tenon/host/sequence/sequence.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/layers/state/sequence.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

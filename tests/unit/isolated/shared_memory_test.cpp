@@ -21,7 +21,7 @@
 #include "tenon/abi/draft/external_memory.h"
 #include "tenon/core/application/external_memory.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/method/external_memory.hpp"
+#include "tenon/host/layers/external_memory/external_memory.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 using namespace tenon;

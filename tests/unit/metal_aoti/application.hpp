@@ -11,7 +11,7 @@
 #include "stand_in_device.hpp"
 #include "sum_model.hpp"
 #include "tenon/abi/extensions/events.h"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 /// An application beside the backend: its queue, its events, and its memory on the device.
 namespace metal_test {

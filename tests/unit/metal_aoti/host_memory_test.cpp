@@ -19,7 +19,7 @@
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
 #include "sum_model.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 using namespace metal_test;
 using tenon::metal_stand_in::control;

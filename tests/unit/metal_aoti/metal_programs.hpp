@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "tenon/abi/static_plugin.h"
 #include "tenon/host.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 TENON_DECLARE_STATIC_PLUGIN(MetalBackend);
 

@@ -10,11 +10,11 @@
 
 #include "driver/device.hpp"
 #include "opencl_host.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/method/device_memory.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;

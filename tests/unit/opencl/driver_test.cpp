@@ -10,8 +10,8 @@
 #include "driver/kept_process.hpp"
 #include "opencl_host.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/method/device_memory.hpp"
-#include "tenon/host/method/memory.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/prepared.hpp"
 #include "tenon/host/schema/program_generated.h"
 

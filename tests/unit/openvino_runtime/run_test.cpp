@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 #include <tenon/host.hpp>
-#include <tenon/host/method/check_blob.hpp>
+#include <tenon/host/layers/inspect/check_blob.hpp>
 #include <tenon/host/prepared.hpp>
 #include <thread>
 #include <vector>

@@ -25,11 +25,11 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
-#include "tenon/host/files/sha256.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
-#include "tenon/host/impl/registry/manifest.hpp"
 #include "tenon/host/inspect.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/layers/discovery/impl/manifest.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/host/program/data_file_builder.hpp"
 
 using namespace tenon;

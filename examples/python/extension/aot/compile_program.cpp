@@ -22,8 +22,8 @@
 #include "tenon/aot/compiler/lower/delegation_info.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/impl/files/field_hasher.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/layers/trust/impl/field_hasher.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
 
 namespace nb = nanobind;
 

@@ -27,8 +27,8 @@
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/registry/discovery.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace nb = nanobind;

@@ -16,7 +16,7 @@
 #include "tenon/aot/owned_edge_program.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/sha256.hpp"
-#include "tenon/host/impl/files/field_hasher.hpp"
+#include "tenon/host/layers/trust/impl/field_hasher.hpp"
 
 namespace tenon::python {
 

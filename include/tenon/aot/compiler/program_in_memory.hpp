@@ -7,8 +7,8 @@
 
 #include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

@@ -16,12 +16,12 @@
 #include "tenon/executorch/adapter/contexts.hpp"
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/adapter/plugin_named_data.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/method/options.hpp"
-#include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 class PluginAdapter;

@@ -14,9 +14,9 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/adapter/last_error.hpp"
 #include "tenon/executorch/error.hpp"
-#include "tenon/host/method/device_memory.hpp"
-#include "tenon/host/plugin/devices.hpp"
-#include "tenon/host/registry/backend_ref.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/loader/registry/backend_ref.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "tenon/executorch/error.hpp"
-#include "tenon/host/async/thread_pool.hpp"
+#include "tenon/host/layers/scheduling/thread_pool.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 

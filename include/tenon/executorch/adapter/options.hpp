@@ -15,8 +15,8 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/options.hpp"
-#include "tenon/host/method/options.hpp"
-#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
 
 /// Options, translated. ExecuTorch's are bool, 32-bit int and text of up to 255 bytes; a plugin
 /// declares bool, int64, double, string and bytes. Values that ExecuTorch cannot hold are text:

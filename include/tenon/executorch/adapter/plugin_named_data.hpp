@@ -15,7 +15,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/adapter/contexts.hpp"
-#include "tenon/host/program/tensor_layout.hpp"
+#include "tenon/host/loader/program/tensor_layout.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 

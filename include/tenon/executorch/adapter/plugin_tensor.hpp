@@ -20,7 +20,7 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/tensor_members.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 

@@ -22,9 +22,9 @@ void include_tenon_host_c_implementation_hpp_in_exactly_one_source() noexcept {}
 
 #include "tenon/host/c/tenon_host.h"
 
-#include "tenon/host/impl/c/executor.hpp"
-#include "tenon/host/impl/c/method.hpp"
-#include "tenon/host/impl/c/outcome.hpp"
-#include "tenon/host/impl/c/program.hpp"
-#include "tenon/host/impl/c/registry.hpp"
-#include "tenon/host/impl/c/values.hpp"
+#include "tenon/host/c/impl/executor.hpp"
+#include "tenon/host/c/impl/method.hpp"
+#include "tenon/host/c/impl/outcome.hpp"
+#include "tenon/host/c/impl/program.hpp"
+#include "tenon/host/c/impl/registry.hpp"
+#include "tenon/host/c/impl/values.hpp"

@@ -89,7 +89,7 @@ TENON_HOST_API tenon_status TENON_CALL tenon_error_status(const tenon_error* err
 TENON_HOST_API const char* TENON_CALL tenon_error_text(const tenon_error* error);
 TENON_HOST_API void TENON_CALL tenon_error_destroy(tenon_error* error);
 
-// ----- Backends. (tenon/host/registry/registry.hpp)
+// ----- Backends. (tenon/host/loader/registry/registry.hpp)
 
 typedef struct tenon_registry_options {
   uint32_t struct_size;
@@ -204,7 +204,7 @@ TENON_HOST_API tenon_status TENON_CALL tenon_backend_list_get(const tenon_backen
                                                               tenon_error** error);
 TENON_HOST_API void TENON_CALL tenon_backend_list_destroy(tenon_backend_list* list);
 
-// ----- Programs. (tenon/host/program/program.hpp)
+// ----- Programs. (tenon/host/loader/program/program.hpp)
 
 typedef struct tenon_program_options {
   uint32_t struct_size;
@@ -291,7 +291,7 @@ TENON_HOST_API const char* TENON_CALL tenon_method_meta_backend(const tenon_meth
                                                                 uint64_t index);
 TENON_HOST_API void TENON_CALL tenon_method_meta_destroy(tenon_method_meta* meta);
 
-// ----- Executors, for asynchronous runs. (tenon/host/async/executor.hpp)
+// ----- Executors, for asynchronous runs. (tenon/host/layers/async/executor.hpp)
 
 /// `num_threads` threads, 1 or more, with one queue of up to `max_waiting` tasks; 0: any number. It
 /// ends when it and all methods with it are destroyed, after the tasks that are in its queue.
@@ -317,7 +317,7 @@ TENON_HOST_API void TENON_CALL tenon_executor_destroy(tenon_executor* executor);
 TENON_HOST_API void TENON_CALL tenon_task_run(tenon_task* task);
 TENON_HOST_API void TENON_CALL tenon_task_drop(tenon_task* task);
 
-// ----- Methods. (tenon/host/method/method.hpp)
+// ----- Methods. (tenon/host/loader/method/method.hpp)
 
 /// Options of one load for one backend.
 typedef struct tenon_backend_options {
@@ -549,7 +549,7 @@ TENON_HOST_API tenon_status TENON_CALL tenon_method_set_stream(tenon_method* met
 TENON_HOST_API tenon_status TENON_CALL tenon_method_set_scheduling(
     tenon_method* method, const tenon_scheduling* scheduling, tenon_error** error);
 
-// ----- Sessions. (tenon/host/method/session.hpp)
+// ----- Sessions. (tenon/host/layers/state/session.hpp)
 
 // Bits of `tenon_session_options.flags`.
 enum {

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/host/binary/plugin_record.hpp"
-#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 

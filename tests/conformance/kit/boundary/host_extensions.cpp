@@ -12,7 +12,7 @@
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/private/changes.h"
-#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/backend_api.hpp"
 
 /// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
 /// which are copies, and the host gets its own. What the host, and the plugins that it asks,

@@ -18,7 +18,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/boundary.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 /// The host as the plugin sees it: copies of the host's objects, which can have the shape of a
 /// newer host, can fail, and fault on access out of bounds.

@@ -14,9 +14,9 @@
 #include "kit/process/guarded_memory.hpp"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/impl/arrays/strided.hpp"
-#include "tenon/host/method/device_memory.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/layers/arrays/impl/strided.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "tenon/conformance/subject.hpp"
-#include "tenon/host/files/read_at.hpp"
 #include "tenon/host/platform/file.hpp"
+#include "tenon/host/platform/read_at.hpp"
 
 /// Text on the standard streams of a process, where they are files.
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

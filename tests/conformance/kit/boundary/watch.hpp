@@ -29,7 +29,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/host/arrays/npy.hpp"
-#include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "kit/case/settings_reader.hpp"
-#include "tenon/host/files/list_directory.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/impl/registry/glob.hpp"
-#include "tenon/host/impl/registry/hand_written_json.hpp"
+#include "tenon/host/layers/discovery/impl/glob.hpp"
+#include "tenon/host/layers/discovery/impl/hand_written_json.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/platform/list_directory.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

@@ -12,9 +12,9 @@
 #include <variant>
 
 #include "tenon/core/args.hpp"
-#include "tenon/host/arrays/element.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/layers/arrays/element.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

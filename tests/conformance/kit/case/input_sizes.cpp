@@ -5,9 +5,9 @@
 #include <cstring>
 #include <span>
 
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/method/device_memory.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -9,8 +9,8 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/arrays/array.hpp"
-#include "tenon/host/method/method.hpp"
+#include "tenon/host/layers/arrays/array.hpp"
+#include "tenon/host/loader/method/method.hpp"
 
 /// Sizes of the inputs of a method whose shapes are dynamic.
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

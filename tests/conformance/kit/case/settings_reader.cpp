@@ -6,10 +6,10 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/hex.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/files/read_file.hpp"
-#include "tenon/host/impl/registry/hand_written_json.hpp"
-#include "tenon/host/impl/registry/near_names.hpp"
+#include "tenon/host/layers/discovery/impl/hand_written_json.hpp"
+#include "tenon/host/layers/discovery/impl/near_names.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/platform/read_file.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 

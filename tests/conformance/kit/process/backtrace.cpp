@@ -10,9 +10,9 @@
 
 #include "kit/platform/mapping.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/binary/elf_functions.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/layers/inspect/elf_functions.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

@@ -8,7 +8,7 @@
 #include "kit/platform/system.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
-#include "tenon/host/files/read_at.hpp"
+#include "tenon/host/platform/read_at.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

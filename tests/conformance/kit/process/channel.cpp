@@ -11,8 +11,8 @@
 #include "tenon/core/hex.hpp"
 #include "tenon/core/json.hpp"
 #include "tenon/core/json_limits.hpp"
-#include "tenon/host/files/read_at.hpp"
-#include "tenon/host/files/write_at.hpp"
+#include "tenon/host/platform/read_at.hpp"
+#include "tenon/host/platform/write_at.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tenon/abi/version.h"
-#include "tenon/host/impl/platform/pages.hpp"
+#include "tenon/host/platform/impl/pages.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -3,7 +3,7 @@
 
 #include "kit/report/view.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -9,10 +9,10 @@
 
 #include "tenon/conformance/case.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "tenon/host/impl/registry/glob.hpp"
+#include "tenon/host/layers/discovery/impl/glob.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -11,8 +11,8 @@
 #include "tenon/abi/backend.h"
 #include "tenon/conformance/case.hpp"
 #include "tenon/core/lists.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/impl/registry/hand_written_json.hpp"
+#include "tenon/host/layers/discovery/impl/hand_written_json.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -13,9 +13,9 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/struct_size.hpp"
-#include "tenon/host/binary/binary_lint.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/layers/inspect/binary_lint.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
 /// Suite "binary": the file, before any of its code runs and after it is loaded.

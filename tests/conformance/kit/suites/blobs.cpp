@@ -14,13 +14,13 @@
 #include "kit/run/budget.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/files/read_file.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/method/check_blob.hpp"
-#include "tenon/host/method/host_init_context.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/platform/read_file.hpp"
 
 /// Suite "blobs": how `init` and `check_blob` treat blobs that were made for the backend, for
 /// another one, or for none. Each ends at a forbidden page. Crashes and hangs are detected by the

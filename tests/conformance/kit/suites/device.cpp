@@ -16,7 +16,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/loader/plugin/backend_api.hpp"
 
 /// Suite "device": a backend reports its devices correctly, also where there is none, and their
 /// memory works.

@@ -24,11 +24,11 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/binary/binary_lint.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/layers/inspect/binary_lint.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/plugin/plugin.hpp"
 
 /// Suite "leaks": resources that a plugin holds longer than it may. Growth from round to round is a
 /// leak; a resource that is taken once is not.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

@@ -14,7 +14,7 @@
 #include "tenon/aot/edge_program_builder.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/sha256.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test::aoti_program {

@@ -15,9 +15,9 @@
 #include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 
 namespace tenon::test::strip_library {
 

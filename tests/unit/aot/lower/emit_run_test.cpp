@@ -16,11 +16,11 @@
 #include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/method/kernels.hpp"
-#include "tenon/host/method/method.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/loader/method/kernels.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "toy_backend.hpp"
 
 /// Runs emitted programs on the host with kernels for vectors of four integers.

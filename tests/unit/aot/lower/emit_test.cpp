@@ -12,7 +12,7 @@
 #include "one_node.hpp"
 #include "support/catch.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace emit_test {
 

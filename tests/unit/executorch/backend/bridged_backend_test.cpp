@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "support/program_builder.hpp"
 #include "tenon/host.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/tenon.hpp"
 

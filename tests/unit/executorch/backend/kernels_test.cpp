@@ -12,9 +12,9 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/private/changes.h"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;

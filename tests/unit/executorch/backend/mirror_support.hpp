@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tenon/abi/host.h"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
 
 namespace tenon::test {
 

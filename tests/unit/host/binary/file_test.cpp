@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -13,9 +13,9 @@
 #include "support/catch.hpp"
 #include "support/elf32_builder.hpp"
 #include "support/elf_builder.hpp"
-#include "tenon/host/binary/elf_functions.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/layers/inspect/elf_functions.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -6,7 +6,7 @@
 
 #include "object_builder.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/new_file.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

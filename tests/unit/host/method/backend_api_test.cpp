@@ -11,7 +11,7 @@
 #include "support/idle_backend.hpp"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/host.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
 
 using namespace tenon;
 

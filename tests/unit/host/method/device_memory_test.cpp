@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "device_support.hpp"
-#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

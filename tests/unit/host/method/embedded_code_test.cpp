@@ -5,7 +5,7 @@
 // TENON_ISOLATE.
 #include "method_support.hpp"
 #include "tenon/host/isolation.hpp"
-#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

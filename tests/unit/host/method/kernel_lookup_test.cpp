@@ -13,11 +13,11 @@
 
 #include "method_support.hpp"
 #include "tenon/abi/private/changes.h"
-#include "tenon/host/impl/method/kernel_lookup.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
-#include "tenon/host/method/check_blob.hpp"
-#include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
 #include "test_backend.hpp"
 
 using namespace tenon;

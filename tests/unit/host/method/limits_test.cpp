@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "method_support.hpp"
-#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

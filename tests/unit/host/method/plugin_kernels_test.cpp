@@ -11,7 +11,7 @@
 
 #include "method_support.hpp"
 #include "tenon/abi/extensions/kernels.h"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "test_backend.hpp"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "test_backend.hpp"
 
 namespace {

@@ -14,8 +14,8 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
 #include "unit/host/plugin/process.hpp"
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "support/catch.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 
 namespace executorch_names_test {
 

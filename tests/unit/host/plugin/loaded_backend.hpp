@@ -9,10 +9,10 @@
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/events.h"
 #include "tenon/core/status.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
-#include "tenon/host/plugin/host_execution_context.hpp"
-#include "tenon/host/plugin/last_error.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 
 namespace tenon::test {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
 #include "unit/host/plugin/process.hpp"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "support/temporary_directory.hpp"
-#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
 
 namespace tenon::test {
 

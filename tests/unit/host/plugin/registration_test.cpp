@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/impl/registry/cpu_features.hpp"
-#include "tenon/host/plugin/plugin.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/loader/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;

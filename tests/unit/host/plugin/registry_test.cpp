@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/plugin/plugin.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
 #include "unit/host/plugin/process.hpp"

@@ -13,7 +13,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "unit/host/plugin/process.hpp"
 

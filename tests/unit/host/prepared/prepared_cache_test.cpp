@@ -19,7 +19,7 @@
 #include "prepared_support.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/impl/prepared/prepared_file.hpp"
+#include "tenon/host/layers/prepared/impl/prepared_file.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "support/program_builder.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/program/file_header.hpp"
+#include "tenon/host/loader/program/file_header.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 #include "tenon/host/schema/flat_tensor_objects_generated.h"
 

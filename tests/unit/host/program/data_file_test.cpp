@@ -6,7 +6,7 @@
 #include "data_file_builder.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 #include "tenon/host/schema/program_generated.h"
 

@@ -7,7 +7,7 @@
 
 #include "fuzz/program_walk.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 using namespace tenon;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/program/key_index.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/loader/program/key_index.hpp"
 
 using namespace tenon;
 using tenon::host::quoted;

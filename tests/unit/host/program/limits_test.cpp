@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Limits of files, their command-line form, and how long texts are shortened.
-#include "tenon/host/files/limits.hpp"
+#include "tenon/host/loader/files/limits.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -13,9 +13,9 @@
 #include "data_file_builder.hpp"
 #include "support/catch.hpp"
 #include "support/program_builder.hpp"
-#include "tenon/host/files/shortened.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace file_limits_test {
 

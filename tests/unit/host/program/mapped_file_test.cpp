@@ -11,8 +11,8 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/impl/platform/pages.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/platform/impl/pages.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -5,8 +5,8 @@
 #include "data_file_builder.hpp"
 #include "rich_program.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

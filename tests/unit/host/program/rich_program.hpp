@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "support/program_builder.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {

@@ -10,7 +10,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/impl/registry/cpu_features.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

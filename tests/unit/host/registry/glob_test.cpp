@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/impl/platform/windows/glob.hpp"
-#include "tenon/host/impl/registry/glob.hpp"
+#include "tenon/host/layers/discovery/impl/glob.hpp"
+#include "tenon/host/platform/impl/windows/glob.hpp"
 
 using namespace tenon::host;
 

@@ -14,7 +14,7 @@
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/impl/registry/manifest.hpp"
+#include "tenon/host/layers/discovery/impl/manifest.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

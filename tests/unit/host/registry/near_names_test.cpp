@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/impl/registry/near_names.hpp"
+#include "tenon/host/layers/discovery/impl/near_names.hpp"
 
 using namespace tenon::host;
 

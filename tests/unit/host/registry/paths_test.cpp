@@ -2,7 +2,7 @@
 //
 // Names and paths of files, where the system takes "Acme.DLL" and "acme.dll" for one, and where
 // not.
-#include "tenon/host/impl/registry/file_names.hpp"
+#include "tenon/host/layers/discovery/impl/file_names.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 
 #include <cstdint>

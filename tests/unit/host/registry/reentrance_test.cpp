@@ -24,9 +24,9 @@
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/plugin/plugin.hpp"
-#include "tenon/host/registry/discovery.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

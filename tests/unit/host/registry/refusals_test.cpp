@@ -25,10 +25,10 @@
 #include "support/elf_builder.hpp"
 #include "support/file_content.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/binary/peek.hpp"
-#include "tenon/host/impl/registry/cpu_features.hpp"
-#include "tenon/host/registry/discovery.hpp"
-#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/loader/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 
 namespace tenon::test {
 

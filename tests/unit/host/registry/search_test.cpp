@@ -19,12 +19,12 @@
 #include "registry_support.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/files/sha256.hpp"
-#include "tenon/host/impl/registry/cpu_features.hpp"
-#include "tenon/host/impl/registry/manifest.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/layers/discovery/impl/manifest.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
+#include "tenon/host/loader/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
-#include "tenon/host/registry/discovery.hpp"
-#include "tenon/host/registry/registry.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;

@@ -12,7 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 using namespace tenon;

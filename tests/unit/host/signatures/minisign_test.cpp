@@ -13,7 +13,7 @@
 
 #include "support/catch.hpp"
 #include "support/signer.hpp"
-#include "tenon/host/impl/platform/system_library.hpp"
+#include "tenon/host/platform/impl/system_library.hpp"
 #include "tenon/host/signatures.hpp"
 
 using namespace tenon;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/layers/inspect/check_blob.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 #include "support/catch.hpp"
 #include "support/idle_backend.hpp"
 #include "support/program_builder.hpp"
-#include "tenon/host/binary/plugin_record.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
-#include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
 #include "unit/host/program/data_file_builder.hpp"
 
 using namespace tenon;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "doctor_support.hpp"
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin.hpp"
 
 using namespace test;
 using tenon::test::delegate_program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/method/requirements.hpp"
+#include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 #include <map>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/impl/method/copy_kernels.hpp"
-#include "tenon/host/method/kernels.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/merged_data_map.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/devices/impl/copy_kernels.hpp"
+#include "tenon/host/loader/method/kernels.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "unit/host/program/data_file_builder.hpp"
 #include "unit/host/program/rich_program.hpp"
 

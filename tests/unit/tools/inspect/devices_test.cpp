@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/plugin/devices.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "support/idle_backend.hpp"
-#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/impl/plugin/host_table.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -10,7 +10,7 @@
 #include "inspect_support.hpp"
 #include "support/elf_builder.hpp"
 #include "support/rounds.hpp"
-#include "tenon/host/impl/binary/elf.hpp"
+#include "tenon/host/loader/impl/plugin/elf.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -15,8 +15,8 @@
 
 #include "support/catch.hpp"
 #include "support/file_content.hpp"
-#include "tenon/host/binary/binary_lint.hpp"
-#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/layers/inspect/binary_lint.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
 
 namespace tenon::test {
 

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/elf32_builder.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/loader/plugin/peek.hpp"
 #include "unit/host/binary/macho_builder.hpp"
 #include "unit/host/binary/object_builder.hpp"
 #include "unit/host/binary/pe_builder.hpp"

@@ -10,7 +10,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/impl/registry/cpu_features.hpp"
 
 namespace {
 

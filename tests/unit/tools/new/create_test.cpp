@@ -16,7 +16,7 @@
 #include "support/program_builder.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace create_test { namespace {

@@ -10,7 +10,7 @@
 #include "../../graph_backend/transformer.hpp"
 #include "process.hpp"
 #include "support/environment.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/arrays/element.hpp"
+#include "tenon/host/layers/arrays/element.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "support/catch.hpp"
 #include "support/device_program.hpp"
 #include "support/environment.hpp"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 #include <array>
 #include <cstring>

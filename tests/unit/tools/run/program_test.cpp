@@ -16,7 +16,7 @@
 #include "support/catch.hpp"
 #include "support/environment.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
 
 namespace program_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/method/trace.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
 
 #include <cstddef>
 #include <filesystem>

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/impl/arrays/strided.hpp"
-#include "tenon/host/plugin/tensor_storage.hpp"
+#include "tenon/host/layers/arrays/impl/strided.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
 #include "unit/core/test_tensor.hpp"
 
 namespace {

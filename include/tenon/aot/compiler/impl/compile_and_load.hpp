@@ -11,8 +11,8 @@
 #include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/arrays/value_array.hpp"
-#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/discovery/discovery.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE {
 

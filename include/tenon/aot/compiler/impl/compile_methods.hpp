@@ -10,7 +10,7 @@
 #include "tenon/aot/compiler/lower/lowered_program.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/preprocess_result.hpp"
-#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

@@ -15,8 +15,8 @@
 #include "tenon/aot/preprocess_result.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/registry/backend_ref.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/registry/backend_ref.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 class BackendRegistry;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tenon/host/files/limits.hpp"
+#include "tenon/host/loader/files/limits.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

@@ -14,7 +14,7 @@
 #include "tenon/aot/compiler/pt2/sym_range.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

@@ -6,7 +6,7 @@
 #include "tenon/aot/compiler/link/needs_implementation.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

@@ -11,7 +11,7 @@
 #include "tenon/aot/compiler/link/needs_implementation.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/program/program.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 /// Programs whose methods have several variants (docs/hosts/variants.md).
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {

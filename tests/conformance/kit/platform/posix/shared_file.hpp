@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tenon/host/impl/platform/pages.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
+#include "tenon/host/platform/impl/pages.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 

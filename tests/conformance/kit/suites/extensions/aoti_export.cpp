@@ -14,7 +14,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/json.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 /// Suite "aoti": what a backend for AOTInductor models says to exporters (extension
 /// "tenon.aoti_export/1").

@@ -19,7 +19,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/impl/async/event_source.hpp"
+#include "tenon/host/layers/async/impl/event_source.hpp"
 
 /// Suite "events": runs that are started and waited for by events (extension "tenon.events/1") are
 /// like those of `execute`.

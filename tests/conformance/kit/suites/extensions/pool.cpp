@@ -17,7 +17,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/async/thread_pool.hpp"
+#include "tenon/host/layers/scheduling/thread_pool.hpp"
 
 /// Suite "pool": backends that compute on the application's threads (abi/extensions/threads.h).
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

@@ -19,7 +19,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/plugin/prepared_store.hpp"
+#include "tenon/host/layers/prepared/prepared_store.hpp"
 
 /// Suite "prepare": backends that keep what they prepared from a blob (abi/extensions/prepare.h).
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {

@@ -20,7 +20,7 @@
 #include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
-#include "tenon/host/method/method.hpp"
+#include "tenon/host/loader/method/method.hpp"
 
 /// Suite "preprocess": extension "tenon.preprocess/1", the ahead-of-time half, with programs
 /// of the kit. A backend is not judged by programs that it does not take.

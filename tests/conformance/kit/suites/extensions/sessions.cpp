@@ -15,7 +15,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/options.hpp"
-#include "tenon/host/impl/method/memory/arena.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
 
 /// Suite "sessions": several states over one blob (extension "tenon.sessions/1"). A session has no
 /// host of its own: it runs with the arguments of another method of the same case, its carrier, and

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../method_support.hpp"
-#include "tenon/host/method/memory.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/host/method/choose_variant.hpp"
+#include "tenon/host/layers/variants/choose_variant.hpp"
 #include "variants_support.hpp"
 
 using namespace tenon;

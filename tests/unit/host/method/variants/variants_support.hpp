@@ -8,7 +8,7 @@
 #include "../method_support.hpp"
 #include "support/variants_program.hpp"
 #include "tenon/abi/static_plugin.h"
-#include "tenon/host/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/impl/registry/cpu_features.hpp"
 
 /// Backends that judge blobs by their text: "optimal NAME", "usable NAME", "incompatible NAME",
 /// "asks KEY" (wants named data); "fails" cannot be judged. Their calls are in `test::calls`:

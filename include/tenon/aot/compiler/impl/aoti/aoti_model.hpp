@@ -11,9 +11,9 @@
 
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/elf/elf_image.hpp"
-#include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {

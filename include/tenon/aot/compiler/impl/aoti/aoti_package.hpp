@@ -15,8 +15,8 @@
 #include "tenon/aot/compiler/impl/pt2/weights.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/json.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

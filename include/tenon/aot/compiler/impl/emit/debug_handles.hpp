@@ -12,7 +12,7 @@
 #include "tenon/aot/debug_handle_map.hpp"
 #include "tenon/aot/preprocess_result.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/program/debug_handles.hpp"
+#include "tenon/host/layers/trace/debug_handles.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
@@ -21,7 +21,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
   return name.find('\n') == std::string_view::npos;
 }
 
-/// The debug handles of one method as text (host/program/debug_handles.hpp). `kernels` are
+/// The debug handles of one method as text (host/layers/trace/debug_handles.hpp). `kernels` are
 /// instructions and the handles of their nodes; `results` are those of the delegates, in the order
 /// of the method's.
 [[nodiscard]] inline std::string debug_handles_text(

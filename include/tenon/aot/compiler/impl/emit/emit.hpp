@@ -10,7 +10,7 @@
 
 #include "tenon/aot/compiler/impl/emit/emit_method.hpp"
 #include "tenon/aot/named_data_store.hpp"
-#include "tenon/host/program/debug_handles.hpp"
+#include "tenon/host/layers/trace/debug_handles.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

@@ -16,7 +16,7 @@
 #include "tenon/aot/edge_argument.hpp"
 #include "tenon/aot/edge_value.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

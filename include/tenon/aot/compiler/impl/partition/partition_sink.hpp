@@ -11,7 +11,7 @@
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/partition_result.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

@@ -23,7 +23,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

@@ -15,7 +15,7 @@
 #include "tenon/aot/compiler/partition/weight_access.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/platform/pages.hpp"
+#include "tenon/host/platform/impl/pages.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

@@ -11,7 +11,7 @@
 
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/impl/platform/pages.hpp"
+#include "tenon/host/platform/impl/pages.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

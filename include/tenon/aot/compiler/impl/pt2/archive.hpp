@@ -93,8 +93,8 @@ class Pt2Archive {
 
 #include "tenon/aot/compiler/impl/pt2/zip_window.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {

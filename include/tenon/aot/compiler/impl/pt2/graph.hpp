@@ -24,7 +24,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

@@ -13,7 +13,7 @@
 #include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 /// PyTorch's archive has numbers of its own for enumerations (torch/_export/serde/schema.py);
 /// programs have those of c10 (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).

@@ -10,7 +10,7 @@
 
 #include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 /// Properties of an archive's operators, by their names.
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {

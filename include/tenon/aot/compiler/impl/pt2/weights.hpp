@@ -24,8 +24,8 @@
 #include "tenon/core/json.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/files/limits.hpp"
-#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 

@@ -21,10 +21,10 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
-#include "tenon/host/files/quoted.hpp"
-#include "tenon/host/impl/program/read_variants.hpp"
-#include "tenon/host/program/debug_handles.hpp"
-#include "tenon/host/program/variants.hpp"
+#include "tenon/host/layers/trace/debug_handles.hpp"
+#include "tenon/host/layers/variants/impl/read_variants.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
+#include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
@@ -76,7 +76,7 @@ template <class IsDropped, class KeyOf>
                " has a control character, which the table of variants cannot hold");
 }
 
-/// Writes the table of variants (host/program/variants.hpp).
+/// Writes the table of variants (host/layers/variants/variants.hpp).
 class VariantsTable {
  public:
   explicit VariantsTable(std::string_view text) : text_(text) {

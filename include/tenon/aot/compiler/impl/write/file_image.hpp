@@ -8,7 +8,7 @@
 #include <numeric>
 #include <span>
 
-#include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/new_file.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

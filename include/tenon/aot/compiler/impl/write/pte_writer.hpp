@@ -17,7 +17,7 @@
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/unique_bytes.hpp"
-#include "tenon/host/program/variants.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-
-/// Whole pages of memory, and the accesses to them.
-#if defined(_WIN32)
-#include "tenon/host/impl/platform/windows/pages.hpp"
-#else
-#include "tenon/host/impl/platform/posix/pages.hpp"
-#endif

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-
-/// Libraries of the system that are loaded by name when they are needed.
-#if defined(_WIN32)
-#include "tenon/host/impl/platform/windows/system_library.hpp"
-#else
-#include "tenon/host/impl/platform/posix/system_library.hpp"
-#endif

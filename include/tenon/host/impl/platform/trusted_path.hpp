@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-
-/// Each system has its own rules for who answers for a path.
-#if defined(_WIN32)
-#include "tenon/host/impl/platform/windows/trusted_path.hpp"
-#else
-#include "tenon/host/impl/platform/posix/trusted_path.hpp"
-#endif

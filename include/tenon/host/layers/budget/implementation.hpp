@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of the layer budget: budgets and estimates of memory. A part of
+// <tenon/host/implementation.hpp>.
+#pragma once
+
+#include "tenon/host/layers/budget/impl/estimate.hpp"

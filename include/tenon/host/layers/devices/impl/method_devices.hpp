@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/external_memory/external_memory.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/variants/requirements.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/registry/backend_ref.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+/// The part of loading and running a method that is about devices.
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// Devices of inputs and outputs whose memory the application gives.
+[[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unplanned(
+    const schema::ExecutionPlan& plan) {
+  std::vector<tenon_dl_device> out;
+  for (const auto* indices : {plan.inputs(), plan.outputs()}) {
+    for (const std::int32_t index : *indices) {
+      const auto* tensor =
+          plan.values()->Get(static_cast<flatbuffers::uoffset_t>(index))->val_as_Tensor();
+      const auto* extra = tensor ? tensor->extra_tensor_info() : nullptr;
+      if (!extra || tensor->allocation_info() || tensor->data_buffer_idx() != 0) continue;
+      const tenon_dl_device device = dl_device(extra->device_type(), extra->device_index());
+      if (!is_cpu(device)) out.push_back(device);
+    }
+  }
+  return out;
+}
+
+/// Fills `out` with the devices of the method: those that its memory is planned on, which a backend
+/// must serve, and those of inputs and outputs that the application gives, which may be served. The
+/// backends of the delegates are asked in their order, then those that the application named
+/// (`MethodOptions::backends`). Others are not, because asking would load their plugins.
+[[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
+                                         std::span<const BackendRef> named, DelegateLoader& loader,
+                                         DeviceMemories& out) {
+  // Found when the program was opened, as most programs have none.
+  if (!loader.program.names_devices()) return ok();
+  const std::vector<DeviceBuffer> buffers = find_device_buffers(plan);
+  const std::vector<tenon_dl_device> unplanned = find_devices_of_unplanned(plan);
+  if (buffers.empty() && unplanned.empty()) return ok();
+  std::vector<std::string_view> ids = find_backend_ids(plan);
+  for (const BackendRef& backend : named) {
+    bool is_new = static_cast<bool>(backend);
+    for (const std::string_view id : ids) is_new = is_new && id != backend->id();
+    if (is_new) ids.push_back(backend->id());
+  }
+  const auto look_up = [&](std::string_view id) -> Result<BackendRef> {
+    TENON_TRY(const BackendUse* use, loader.use_backend(id));
+    return use->backend;
+  };
+  for (const DeviceBuffer& buffer : buffers) {
+    if (out.find(buffer.device)) continue;
+    auto memory = find_device_memory(buffer.device, ids, look_up);
+    if (!memory.ok()) return std::move(memory).status().with_context(buffer.text());
+    out.add(*std::move(memory));
+  }
+  for (const tenon_dl_device device : unplanned) {
+    if (out.find(device)) continue;
+    if (auto memory = find_device_memory(device, ids, look_up); memory.ok()) {
+      out.add(*std::move(memory));
+    }
+  }
+  return ok();
+}
+
+/// Gives the delegates of `backend_id` that are executed a stream: all of them, or none.
+[[nodiscard]] inline Status set_stream(std::span<LoadedDelegate> delegates,
+                                       std::string_view backend_id, NativeStream stream) {
+  std::vector<std::pair<const LoadedDelegate*, NativeStream>> before;
+  for (const LoadedDelegate& delegate : delegates) {
+    if (delegate.use->id != backend_id) continue;
+    before.emplace_back(&delegate, delegate.active->stream);
+    Status set = delegate.set_stream(stream);
+    if (set.ok()) continue;
+    before.pop_back();
+    for (const auto& [changed, old] : before) {
+      if (Status restored = changed->set_stream(old); !restored.ok()) {
+        set = std::move(set).with_context(concat("delegate ", changed - delegates.data(),
+                                                 " could not go back to its former stream (",
+                                                 restored.text(), ")"));
+      }
+    }
+    return std::move(set).with_context(concat("delegate ", &delegate - delegates.data()));
+  }
+  if (!before.empty()) return ok();
+  return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
+}
+
+/// Has each delegate of `backend_id` wait for a fence, or the last of them signal it.
+[[nodiscard]] inline Status use_fence(std::span<const LoadedDelegate> delegates,
+                                      std::string_view backend_id, const ExternalFence& fence,
+                                      bool waits) {
+  const tenon_external_fence raw = tenon::detail::to_abi(fence);
+  const LoadedDelegate* last = nullptr;
+  for (const LoadedDelegate& delegate : delegates) {
+    if (delegate.use->id != backend_id) continue;
+    last = &delegate;
+    if (!waits) continue;
+    if (Status used = delegate.use_fence(raw, waits); !used.ok()) {
+      return std::move(used).with_context(concat("delegate ", &delegate - delegates.data()));
+    }
+  }
+  if (!last) {
+    return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
+  }
+  if (waits) return ok();
+  return last->use_fence(raw, waits).with_context(concat("delegate ", last - delegates.data()));
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

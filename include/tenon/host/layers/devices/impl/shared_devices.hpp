@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
+#include "tenon/host/loader/impl/method/instructions.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// Checks that each plugin may have the addresses in planned memory of devices that its calls get
+/// (abi/extensions/devices.h).
+class SharedDevices {
+ public:
+  explicit SharedDevices(const DeviceMemories& devices) noexcept : devices_(devices) {}
+
+  /// errors: NotSupported for the first call that may not; a backend's own.
+  [[nodiscard]] Status check(std::span<const Chain> chains) {
+    if (devices_.empty()) return ok();
+    for (const Chain& chain : chains) {
+      for (const Instruction& at : chain) {
+        const LoadedBackend* const backend = backend_of(at);
+        for (std::uint32_t i = 0; backend && i < at.num_args; ++i) {
+          if (Status may = check(*backend, *at.args[i]); !may.ok()) {
+            return std::move(may).with_context(concat("instruction ", &chain - chains.data(), ":",
+                                                      &at - chain.data(), ": argument ", i));
+          }
+        }
+      }
+    }
+    return ok();
+  }
+
+ private:
+  /// The plugin's backend that an instruction calls, or null.
+  [[nodiscard]] static const LoadedBackend* backend_of(const Instruction& at) noexcept {
+    if (at.kind == schema::InstructionArguments::DelegateCall)
+      return at.delegate->use->backend.get();
+    if (at.kind != schema::InstructionArguments::KernelCall) return nullptr;
+    const PluginKernel* const kernel = PluginKernel::of(*at.kernel);
+    return kernel ? kernel->use().backend.get() : nullptr;
+  }
+
+  Status check(const LoadedBackend& backend, const tenon_value& value) {
+    if (value.kind == TENON_VALUE_TENSOR) return check(backend, *value.as.tensor);
+    if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {
+      return ok();
+    }
+    const auto* elements = static_cast<const tenon_value* const*>(value.as.span.data);
+    for (std::uint64_t i = 0; i < value.as.span.size; ++i) {
+      if (elements[i]->kind != TENON_VALUE_TENSOR) continue;
+      TENON_RETURN_IF_ERROR(check(backend, *elements[i]->as.tensor));
+    }
+    return ok();
+  }
+
+  Status check(const LoadedBackend& backend, const tenon_tensor& tensor) {
+    if (is_cpu(tensor.dl.device)) return ok();
+    if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) return ok();  // The application's.
+    const DeviceMemory* const memory = devices_.find(tensor.dl.device);
+    if (!memory || !checked_.emplace(&backend, memory).second) return ok();
+    return memory->check_shared_with(backend);
+  }
+
+  const DeviceMemories& devices_;
+  std::set<std::pair<const LoadedBackend*, const DeviceMemory*>> checked_;
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of <tenon/host/inspect.hpp>, for a program that does not link the library
+// tenon-host. Exactly one source of the program includes it. Needs <tenon/host/implementation.hpp>,
+// in this source or another one.
+#pragma once
+
+#include "tenon/abi/version.h"
+
+// Before the rest, so that it is the first of what a linker finds twice.
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+void include_tenon_host_inspect_implementation_hpp_in_exactly_one_source() noexcept {}
+
+}}}  // namespace tenon::TENON_RELEASE::host
+
+#include "tenon/host/inspect.hpp"
+
+#include "tenon/host/layers/inspect/impl/binary_lint.hpp"
+#include "tenon/host/layers/inspect/impl/check_blob.hpp"
+#include "tenon/host/layers/inspect/impl/elf_functions.hpp"
+#include "tenon/host/layers/inspect/impl/elf_library.hpp"
+#include "tenon/host/layers/inspect/impl/method_meta.hpp"

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of the layer kernels: kernels from plugins. A part of
+// <tenon/host/implementation.hpp>.
+#pragma once
+
+#include "tenon/host/layers/kernels/impl/kernel_backends.hpp"
+#include "tenon/host/layers/kernels/impl/provider_table.hpp"

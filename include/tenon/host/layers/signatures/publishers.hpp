@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/signatures/minisign.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// One key of a publisher.
+struct PublisherKey {
+  std::string publisher;  ///< For messages and lists.
+  MinisignKey key;
+  /// From when and until when signatures by it count; by the clock of this machine, when they are
+  /// checked. In seconds since 1970, UTC; absent: without an end. `not_after` is the first second
+  /// in which they do not count.
+  std::optional<std::int64_t> not_before{};
+  std::optional<std::int64_t> not_after{};
+};
+
+/// Whose libraries an application loads.
+struct Publishers {
+  std::string origin = "the application";  ///< Where this was read, for messages.
+  /// Whether each library needs a signature by one of the keys. Otherwise one without a signature,
+  /// or with one by a key that is not listed, is loaded as well; a signature by a listed key that
+  /// does not hold is refused in both cases.
+  bool required = true;
+  std::vector<PublisherKey> keys{};
+};
+
+/// Reads publishers from JSON (docs/schemas/tenon-publishers.schema.json). `name` is that of the
+/// file, for messages.
+///
+/// threads: any. errors: InvalidArgument, with the place in the file.
+[[nodiscard]] Result<Publishers> parse_publishers(std::string_view text, std::string_view name);
+
+/// Reads them from a file with an absolute path, which no other user may be able to write to.
+///
+/// threads: any. errors: as `open_file` with `Trust::checked`, and `parse_publishers`.
+[[nodiscard]] Result<Publishers> read_publishers(const std::filesystem::path& path);
+
+}}}  // namespace tenon::TENON_RELEASE::host

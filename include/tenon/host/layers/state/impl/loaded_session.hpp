@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/layers/state/session.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/core/application/scheduling.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/budget/impl/method_budget.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// The states of a session. `Session` shows it to applications without its types.
+class LoadedSession final : public Session {
+ public:
+  /// One state for each delegate, or the first failure.
+  /// OutOfResources when `budget`, which may be null and is borrowed, does not suffice.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> create(std::span<LoadedDelegate> delegates,
+                                                               const SessionOptions& options,
+                                                               MethodBudget* budget) {
+    const auto* const from = static_cast<const LoadedSession*>(options.state);
+    if (from && options.copies_own_state) {
+      return error(
+          Error::InvalidArgument,
+          "create_session: expected one state to copy, found a session and the method's own");
+    }
+    if (from && from->delegates_.data() != delegates.data()) {
+      return error(
+          Error::InvalidArgument,
+          "create_session: expected a state that the method created, found one of another");
+    }
+    std::unique_ptr<LoadedSession> out(new LoadedSession(delegates));
+    if (budget) {
+      TENON_RETURN_IF_ERROR(budget->begin_session(out->lent_));
+      out->budget_ = budget;
+    }
+    Status created = out->create_states(options, from);
+    if (budget) {
+      out->beyond_statement_ = budget->end_session();
+      created = budget->explain(std::move(created));
+    }
+    if (!created.ok()) return created;
+    return std::unique_ptr<Session>(std::move(out));
+  }
+
+  /// Destroys the states as the method destroys its own: in the order of the delegates.
+  ~LoadedSession() override {
+    for (std::size_t i = 0; i < num_states_; ++i) {
+      if (delegates_[i].active == &states_[i]) delegates_[i].active = &delegates_[i].own;
+      delegates_[i].destroy(states_[i].handle);
+    }
+    if (budget_) budget_->give_session(beyond_statement_);
+  }
+
+  void use() const noexcept {
+    for (std::size_t i = 0; i < num_states_; ++i) delegates_[i].active = &states_[i];
+  }
+
+ private:
+  explicit LoadedSession(std::span<LoadedDelegate> delegates)
+      : delegates_(delegates), states_(new DelegateState[delegates.size()]) {}
+
+  /// `from` has the states to copy, unless it is null.
+  Status create_states(const SessionOptions& options, const LoadedSession* from) {
+    std::optional<tenon_scheduling> hints;
+    if (options.scheduling) hints = tenon::detail::to_abi(*options.scheduling);
+    for (std::size_t i = 0; i < delegates_.size(); ++i) {
+      const LoadedDelegate& delegate = delegates_[i];
+      const auto specs = runtime_specs_of(options.backend_options, delegate.use->id);
+      tenon_delegate* const own = options.copies_own_state ? delegate.own.handle : nullptr;
+      const tenon_session_context context = {sizeof context,
+                                             static_cast<std::uint32_t>(specs.size()),
+                                             specs.empty() ? nullptr : specs.data(),
+                                             hints ? &*hints : nullptr,
+                                             lent_.table(),
+                                             from ? from->states_[i].handle : own};
+      auto handle = delegate.create_session(context);
+      if (!handle.ok()) return std::move(handle).status().with_context(concat("delegate ", i));
+      states_[num_states_++].handle = *handle;
+    }
+    return ok();
+  }
+
+  const std::span<LoadedDelegate> delegates_;
+  const std::unique_ptr<DelegateState[]> states_;  // Delegates point to them.
+  std::size_t num_states_ = 0;
+  Arena lent_;  // What the states got from the runtime allocator.
+  MethodBudget* budget_ = nullptr;
+  std::uint64_t beyond_statement_ = 0;  // Of `lent_`, in the budget.
+};
+
+[[nodiscard]] inline const LoadedSession& loaded(const Session& session) noexcept {
+  return static_cast<const LoadedSession&>(session);
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

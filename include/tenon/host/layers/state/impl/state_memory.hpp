@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/draft/sequence.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/state/impl/find_state.hpp"
+#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// The memory of a method and its delegates in which one run leaves what later ones read. An image
+/// is all its bytes, one part after the other.
+class StateMemory {
+ public:
+  struct Part {
+    std::string name;
+    std::size_t offset, nbytes;            ///< In an image.
+    std::byte* live = nullptr;             ///< Null where this processor cannot reach it.
+    const DeviceMemory* device = nullptr;  ///< Has it then at `address`; or
+    std::byte* address = nullptr;
+    const LoadedDelegate* delegate = nullptr;  ///< gives it, as its part number `number`.
+    tenon_sequence_v1 functions{};             ///< Of that delegate.
+    std::uint64_t number = 0;
+  };
+
+  /// errors: those of `Sequence::create`.
+  [[nodiscard]] static Result<StateMemory> of(LoadedMethod& method) {
+    StateMemory out;
+    for (const StateRange& range : StateFinder(method.plan()).find()) {
+      Part part{concat("memory ", range.buffer, " from ", range.begin), 0,
+                static_cast<std::size_t>(range.end - range.begin)};
+      std::byte* const at = method.planned_.at(range.buffer, range.begin);
+      part.device = method.planned_.device(range.buffer);
+      (part.device ? part.address : part.live) = at;
+      out.add(std::move(part));
+    }
+    const std::span<LoadedDelegate> delegates = method.delegates();
+    for (std::size_t i = 0; i < delegates.size(); ++i) {
+      if (Status added = out.add_delegate(delegates[i], i); !added.ok()) {
+        return std::move(added).with_context(
+            concat("delegate ", i, " (", delegates[i].use->id, ")"));
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
+  [[nodiscard]] static std::span<const tenon_value> values_of(const LoadedMethod& method) noexcept {
+    return method.values_;
+  }
+  /// Null without named data.
+  [[nodiscard]] static const MergedDataMap* named_data_of(const LoadedMethod& method) noexcept {
+    return method.data_.get();
+  }
+  [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
+
+  /// Copies the bytes of `part`, which this processor cannot reach, to `to`.
+  [[nodiscard]] static Status read_far(const Part& part, std::byte* to) {
+    if (part.device) return part.device->copy_to_host(to, part.address, part.nbytes);
+    const LoadedDelegate& delegate = *part.delegate;
+    return outcome_of(delegate,
+                      part.functions.read(delegate.use->backend->raw(), delegate.own.handle,
+                                          part.number, 0, part.nbytes, to));
+  }
+
+  [[nodiscard]] Status read(std::span<std::byte> image) const {
+    for (const Part& part : parts_) {
+      std::byte* const to = image.data() + part.offset;
+      if (part.live) {
+        std::memcpy(to, part.live, part.nbytes);
+      } else {
+        TENON_RETURN_IF_ERROR(read_far(part, to).with_context(part.name));
+      }
+    }
+    return ok();
+  }
+
+  /// Puts the bytes of all parts back. `written` follows.
+  [[nodiscard]] Status write(std::span<const std::byte> image) const {
+    for (const Part& part : parts_) {
+      TENON_RETURN_IF_ERROR(write(part, image.data() + part.offset).with_context(part.name));
+    }
+    return written();
+  }
+
+  /// Those of one part that is not `live`, or all of it.
+  [[nodiscard]] static Status write(const Part& part, const std::byte* from) {
+    if (part.live) {
+      std::memcpy(part.live, from, part.nbytes);
+      return ok();
+    }
+    if (part.device) return part.device->copy_to_device(part.address, from, part.nbytes);
+    const LoadedDelegate& delegate = *part.delegate;
+    return outcome_of(delegate,
+                      part.functions.write(delegate.use->backend->raw(), delegate.own.handle,
+                                           part.number, 0, part.nbytes, from));
+  }
+
+  /// Says to the delegates that their parts were written.
+  [[nodiscard]] Status written() const {
+    for (const auto& [delegate, call] : told_) {
+      TENON_RETURN_IF_ERROR(
+          outcome_of(*delegate, call(delegate->use->backend->raw(), delegate->own.handle)));
+    }
+    return ok();
+  }
+
+ private:
+  static constexpr std::size_t alignment = 64;
+
+  struct Listed : tenon_state_list {
+    struct One {
+      std::string name;
+      std::byte* data;
+      std::uint64_t nbytes;
+    };
+    std::vector<One> parts;
+    bool has_memory = true;
+  };
+
+  static Status outcome_of(const LoadedDelegate& delegate, tenon_status status) {
+    if (status == TENON_STATUS_OK) return ok();
+    return take_last_error(delegate.use->backend->host(), status);
+  }
+
+  void add(Part part) {
+    part.offset = (nbytes_ + alignment - 1) / alignment * alignment;
+    nbytes_ = part.offset + part.nbytes;
+    parts_.push_back(std::move(part));
+  }
+
+  Status add_delegate(const LoadedDelegate& delegate, std::size_t index) {
+    const LoadedBackend& backend = *delegate.use->backend;
+    const auto table = backend.extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
+    if (!table || !table->list) {
+      if (!backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS)) return ok();
+      return error(Error::NotSupported,
+                   "the backend has sessions, each with a state of its own, and cannot give their "
+                   "states (extension " TENON_EXTENSION_SEQUENCE ")");
+    }
+    Listed listed;
+    listed.struct_size = sizeof(tenon_state_list);
+    listed.reserved = 0;
+    listed.add = &add_part;
+    const tenon_status status = table->list(backend.raw(), delegate.own.handle, &listed);
+    if (!listed.has_memory) return error(Error::MemoryAllocationFailed, "no memory for its parts");
+    TENON_RETURN_IF_ERROR(outcome_of(delegate, status));
+    for (std::size_t i = 0; i < listed.parts.size(); ++i) {
+      auto& [name, data, nbytes] = listed.parts[i];
+      if (!data && nbytes != 0 && (!table->read || !table->write)) {
+        return error(Error::Internal, "part '", name,
+                     "' of its state has neither an address nor "
+                     "functions that read and write it");
+      }
+      Part part{concat("delegate ", index, ": ", name), 0, static_cast<std::size_t>(nbytes), data};
+      part.delegate = &delegate;
+      part.functions = *table;
+      part.number = i;
+      if (nbytes != 0) add(std::move(part));
+    }
+    if (!listed.parts.empty() && table->written) told_.emplace_back(&delegate, table->written);
+    return ok();
+  }
+
+  static tenon_status add_part(const tenon_state_list* to, const tenon_state_part* part) noexcept {
+    auto& list = *const_cast<Listed*>(static_cast<const Listed*>(to));
+    try {
+      list.parts.push_back({std::string(part->name ? part->name : "",
+                                        part->name ? static_cast<std::size_t>(part->name_size) : 0),
+                            static_cast<std::byte*>(part->data), part->nbytes});
+      return TENON_STATUS_OK;
+    } catch (const std::bad_alloc&) {
+      list.has_memory = false;
+      return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    }
+  }
+
+  std::vector<Part> parts_;
+  std::size_t nbytes_ = 0;
+  /// Delegates that want to know of writes, and their function for it.
+  std::vector<std::pair<const LoadedDelegate*, decltype(tenon_sequence_v1::written)>> told_;
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

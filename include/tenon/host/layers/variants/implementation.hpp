@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of the layer variants: variants of methods. A part of
+// <tenon/host/implementation.hpp>.
+#pragma once
+
+#include "tenon/host/layers/variants/impl/requirements.hpp"

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/args.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/impl/method/instructions.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/run_budget.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+/// Instructions in messages of failures and in traces.
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// Messages for failures while a method runs. They name the method, the chain, and the
+/// instruction in it.
+struct MethodErrors {
+  const schema::ExecutionPlan& plan;
+
+  [[nodiscard]] std::string_view name() const { return plan.name()->string_view(); }
+  [[nodiscard]] std::string where(std::size_t chain, std::size_t index) const {
+    return concat("method ", name(), ": instruction ", chain, ":", index);
+  }
+
+  [[nodiscard]] Status no_memory_for_run() const {
+    return error(Error::MemoryAllocationFailed, "method ", name(),
+                 ": no memory for an asynchronous run");
+  }
+
+  /// Why a run may not go on: `budget` refused the instruction.
+  [[nodiscard]] Status limit_exceeded(std::size_t chain, std::size_t index,
+                                      const RunBudget& budget) const {
+    const HostLimits& limits = budget.limits();
+    if (budget.is_cancelled() && !budget.is_late()) {
+      return error(Error::Cancelled, where(chain, index), ": the run was cancelled before it");
+    }
+    if (!budget.is_late()) {
+      return error(Error::InvalidProgram, where(chain, index), ": more than ", limits.instructions,
+                   " instructions were run, the limit instructions; the program seems to loop for ",
+                   "ever");
+    }
+    return over_limit(concat(where(chain, index), ": milliseconds of the run"),
+                      budget.milliseconds(), "run_milliseconds", limits.run_milliseconds);
+  }
+  /// The failure of a run that the limit in time cancelled.
+  [[nodiscard]] Status late(const Status& cancelled, const HostLimits& limits) const {
+    return error(Error::OutOfResources, cancelled.text(), " (after the limit run_milliseconds, ",
+                 limits.run_milliseconds, ")");
+  }
+  /// `left` is how many bytes of conditions could still be looked at before the instruction.
+  [[nodiscard]] Status conditions(std::size_t chain, std::size_t index, const tenon_value& found,
+                                  std::uint64_t left, const HostLimits& limits) const {
+    return over_limit(concat(where(chain, index), ": JumpFalseCall: bytes of conditions"),
+                      limits.condition_bytes - left + found.as.tensor->nbytes, "condition_bytes",
+                      limits.condition_bytes);
+  }
+  [[nodiscard]] Status condition(std::size_t chain, std::size_t index,
+                                 const tenon_value& found) const {
+    return error(
+        Error::InvalidProgram, where(chain, index),
+        ": JumpFalseCall: expected a Bool or a Tensor of dtype Bool with data on the CPU, found ",
+        value_kind_name(found.kind));
+  }
+  [[nodiscard]] Status free(std::size_t chain, std::size_t index, const tenon_value& found) const {
+    return error(Error::InvalidType, where(chain, index), ": FreeCall: expected a Tensor, found ",
+                 value_kind_name(found.kind));
+  }
+
+  /// The failure `status` of a KernelCall or DelegateCall, with the text of the code that failed.
+  /// `host` receives the errors of kernels of the application and of the host itself.
+  [[nodiscard]] Status call(std::size_t chain, std::size_t index, const Instruction& at,
+                            tenon_status status, std::span<const LoadedDelegate> delegates,
+                            const tenon_host* host) const {
+    if (at.kind == schema::InstructionArguments::KernelCall) {
+      const PluginKernel* from_plugin = PluginKernel::of(*at.kernel);
+      const std::string what = concat(where(chain, index), ": kernel ", operator_at(chain, index));
+      if (!from_plugin) return take_last_error(host, status).with_context(what);
+      const BackendUse& use = from_plugin->use();
+      return take_last_error(use.backend->host(), status)
+          .with_context(concat(what, " (", use.id, ")"));
+    }
+    const LoadedBackend& backend = *at.delegate->use->backend;
+    return take_last_error(backend.host(), status)
+        .with_context(concat(where(chain, index), ": delegate ", at.delegate - delegates.data(),
+                             " (", backend.id(), "): execute"));
+  }
+
+  /// The operator that a KernelCall calls.
+  [[nodiscard]] std::string operator_at(std::size_t chain, std::size_t index) const {
+    const auto& call = *plan.chains()
+                            ->Get(static_cast<flatbuffers::uoffset_t>(chain))
+                            ->instructions()
+                            ->Get(static_cast<flatbuffers::uoffset_t>(index))
+                            ->instr_args_as_KernelCall();
+    return operator_name(
+        *plan.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
+  }
+};
+
+/// Records that instruction `at` ran from `start_ns` until now, and whose code it was.
+inline void trace_instruction(Trace& trace, const MethodErrors& method, const Instruction& at,
+                              std::size_t chain, std::size_t index, std::uint64_t start_ns) {
+  using Kind = schema::InstructionArguments;
+  const std::uint64_t end_ns = trace.now_ns();
+  const std::string place = concat(chain, ":", index);
+  const Trace::Arg instruction{"instruction", place};
+  if (at.kind == Kind::DelegateCall) {
+    return trace.add("DELEGATE_CALL", "delegate", start_ns, end_ns,
+                     {{"backend", at.delegate->use->backend->id()}, instruction});
+  }
+  const auto add = [&](std::initializer_list<Trace::Arg> args) {
+    trace.add(schema::EnumNameInstructionArguments(at.kind), "instruction", start_ns, end_ns, args);
+  };
+  if (at.kind != Kind::KernelCall) return add({instruction});
+  const std::string name = method.operator_at(chain, index);
+  if (const PluginKernel* from_plugin = PluginKernel::of(*at.kernel)) {
+    add({{"operator", name}, {"backend", from_plugin->use().id}, instruction});
+  } else {
+    add({{"operator", name}, instruction});
+  }
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

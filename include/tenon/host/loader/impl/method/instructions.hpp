@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/private/changes.h"
+#include "tenon/abi/tensor.h"
+#include "tenon/core/result.hpp"
+#include "tenon/core/visible.hpp"
+#include "tenon/host/layers/devices/impl/copy_kernels.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/method/kernels.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// Counts the changes of a method's values and tensors for its plugins (tenon_changes). The address
+/// of `table` must not change.
+class Changes {
+ public:
+  Changes() noexcept = default;
+  Changes(const Changes&) = delete;
+  Changes& operator=(const Changes&) = delete;
+
+  [[nodiscard]] tenon_changes* table() noexcept { return &table_; }
+
+  /// A value or a tensor has changed, or is about to.
+  void count() noexcept { ++table_.count; }
+
+  /// Whether nothing of `values` but the bytes of tensors may change in the calls of delegates:
+  /// they may resize tensors and write numbers.
+  [[nodiscard]] static bool is_fixed(std::span<const tenon_value> values) noexcept {
+    for (const tenon_value& value : values) {
+      if (!is_fixed(value)) return false;
+    }
+    return true;
+  }
+
+  /// Whether a call of a delegate with `args` may change more than that.
+  [[nodiscard]] static bool may_change(std::span<tenon_value* const> args) noexcept {
+    for (const tenon_value* value : args) {
+      if (!is_fixed(*value)) return true;
+    }
+    return false;
+  }
+
+  /// The outcome of `call`, which may change something: it is counted unless the plugin did.
+  template <class Call>
+  [[gnu::always_inline]] tenon_status track(const Call& call) {
+    table_.counted = 0;
+    const tenon_status status = call();
+    // A branch, so that nothing is stored which the next call would wait for.
+    if (table_.counted == 0) ++table_.count;
+    return status;
+  }
+
+  /// `to` becomes what `from` is (MoveCall).
+  void move(const tenon_value& from, tenon_value& to) noexcept {
+    to = from;
+    count();
+  }
+
+  /// Takes the data of `tensor` away (FreeCall).
+  void free(tenon_tensor& tensor) noexcept {
+    tensor.dl.data = nullptr;
+    count();
+  }
+
+ private:
+  static bool is_fixed(const tenon_value& value) noexcept {
+    return value.kind == TENON_VALUE_TENSOR &&
+           value.as.tensor->shape_dynamism == TENON_SHAPE_STATIC;
+  }
+
+  tenon_changes table_{sizeof(tenon_changes), 0, 0};
+};
+
+/// One instruction with everything resolved, so that running it looks nothing up.
+struct Instruction {
+  schema::InstructionArguments kind = schema::InstructionArguments::NONE;
+  bool may_change = false;  ///< DelegateCall: see Changes.
+  std::uint32_t num_args = 0;
+  tenon_value* const* args = nullptr;  ///< KernelCall, DelegateCall.
+  union {
+    const LoadedDelegate* delegate = nullptr;  ///< DelegateCall.
+    const Kernel* kernel;                      ///< KernelCall.
+    const tenon_value* from;                   ///< MoveCall.
+    const tenon_value* condition;              ///< JumpFalseCall.
+  };
+  union {
+    tenon_value* to = nullptr;  ///< MoveCall, FreeCall.
+    std::size_t destination;    ///< JumpFalseCall: number of the next instruction.
+  };
+};
+
+/// The instructions of one chain, in their order.
+using Chain = std::span<const Instruction>;
+
+/// Resolves the instructions of one method. Indices were checked when the program was opened.
+class InstructionBuilder {
+ public:
+  InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
+                     std::span<const LoadedDelegate> delegates, const KernelTable* kernels,
+                     const CopyKernels& copies, PluginKernels& plugin_kernels,
+                     DelegateLoader& loader, Arena& arena)
+      : plan_(plan),
+        values_(values),
+        delegates_(delegates),
+        kernels_(kernels),
+        copies_(copies),
+        plugin_kernels_(plugin_kernels),
+        loader_(loader),
+        arena_(arena) {}
+
+  /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
+  /// the instructions that need them, so that they can be fixed at once, and the answers of the
+  /// plugins that were asked; otherwise what making a kernel fails with.
+  [[nodiscard]] Result<std::span<const Chain>> build() {
+    const std::size_t num_chains = plan_.chains()->size();
+    auto* chains = arena_.allocate_list<Chain>(num_chains);
+    if (!chains) return no_memory();
+    for (flatbuffers::uoffset_t c = 0; c < plan_.chains()->size(); ++c) {
+      const auto& serialized = *plan_.chains()->Get(c)->instructions();
+      auto* instructions = arena_.allocate_list<Instruction>(serialized.size());
+      if (!instructions) return no_memory();
+      for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
+        instructions[i] = {};
+        TENON_RETURN_IF_ERROR(build_one(*serialized.Get(i), c, i, instructions[i]));
+      }
+      new (&chains[c]) Chain(instructions, serialized.size());
+      if (!Changes::is_fixed(values_)) find_changing(instructions, serialized.size());
+    }
+    if (missing_.empty()) {
+      plugin_kernels_.drop_unused(loader_.uses);
+      return std::span<const Chain>(chains, num_chains);
+    }
+    return Status(Error::OperatorMissing,
+                  concat("no kernel for ", tenon::detail::visible(missing_text()),
+                         plugin_kernels_.answers(loader_)));
+  }
+
+ private:
+  using Kind = schema::InstructionArguments;
+
+  static Status no_memory() {
+    return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
+  }
+
+  /// Marks the calls of one chain that may change something, once all of it is built.
+  void find_changing(Instruction* instructions, std::size_t count) const noexcept {
+    // A move can put a value of any kind into the place of an argument.
+    bool moves = false;
+    for (const auto* chain : *plan_.chains()) {
+      for (const auto* instruction : *chain->instructions()) {
+        moves |= instruction->instr_args_type() == Kind::MoveCall;
+      }
+    }
+    for (Instruction& at : std::span(instructions, count)) {
+      at.may_change = moves || Changes::may_change({at.args, at.num_args});
+    }
+  }
+
+  Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
+                   Instruction& to) {
+    to.kind = from.instr_args_type();
+    switch (to.kind) {
+      case Kind::KernelCall: {
+        const auto& call = *from.instr_args_as_KernelCall();
+        TENON_RETURN_IF_ERROR(fill_args(*call.args(), to));
+        return find_kernel(call, chain, index, to);
+      }
+      case Kind::DelegateCall: {
+        const auto& call = *from.instr_args_as_DelegateCall();
+        to.delegate = &delegates_[static_cast<std::size_t>(call.delegate_index())];
+        return fill_args(*call.args(), to);
+      }
+      case Kind::MoveCall:
+        to.from = value(from.instr_args_as_MoveCall()->move_from());
+        to.to = value(from.instr_args_as_MoveCall()->move_to());
+        return ok();
+      case Kind::JumpFalseCall: {
+        const auto& jump = *from.instr_args_as_JumpFalseCall();
+        to.condition = value(jump.cond_value_index());
+        to.destination = static_cast<std::size_t>(jump.destination_instruction());
+        return ok();
+      }
+      default:
+        to.to = value(from.instr_args_as_FreeCall()->value_index());
+        return ok();
+    }
+  }
+
+  /// The application's kernel comes before the host's own, and that before a plugin's.
+  Status find_kernel(const schema::KernelCall& call, std::size_t chain, std::size_t index,
+                     Instruction& to) {
+    const std::string op = operator_name(
+        *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
+    to.kernel = kernels_ ? kernels_->find(op) : nullptr;
+    if (!to.kernel) to.kernel = copies_.find(op);
+    if (to.kernel) return ok();
+    const std::string where = concat(chain, ":", index);
+    auto found = plugin_kernels_.find(loader_, op, {to.args, to.num_args});
+    if (!found.ok()) return std::move(found).status().with_context(concat("instruction ", where));
+    to.kernel = *found;
+    if (to.kernel) return ok();
+    std::string number = concat(missing_.size());
+    number.insert(0, number_size - number.size(), '0');
+    missing_.push_back(concat(op, '\0', number, where));
+    return ok();
+  }
+
+  /// "aten::add.out (instruction 0:1, 0:4); aten::mul.out (instruction 0:2)"
+  [[nodiscard]] std::string missing_text() const {
+    std::vector<std::string_view> calls;
+    for (const std::string& call : missing_) calls.push_back(call);
+    std::sort(calls.begin(), calls.end());
+    std::string text;
+    std::string_view last;
+    for (const std::string_view call : calls) {
+      // The last one: the file's name of an operator may have others.
+      const std::string_view op = call.substr(0, call.rfind('\0'));
+      const std::string_view where = call.substr(op.size() + 1 + number_size);
+      const bool is_first = text.empty();
+      if (!is_first && op == last) {
+        text += concat(", ", where);
+      } else {
+        text += concat(is_first ? "" : "); ", op, " (instruction ", where);
+      }
+      last = op;
+    }
+    return text + ")";
+  }
+
+  Status fill_args(const flatbuffers::Vector<std::int32_t>& indices, Instruction& to) {
+    auto* args = arena_.allocate_list<tenon_value*>(indices.size());
+    if (!args) return no_memory();
+    for (flatbuffers::uoffset_t i = 0; i < indices.size(); ++i) args[i] = value(indices.Get(i));
+    to.args = args;
+    to.num_args = indices.size();
+    return ok();
+  }
+
+  tenon_value* value(std::int32_t index) const { return &values_[static_cast<std::size_t>(index)]; }
+
+  const schema::ExecutionPlan& plan_;
+  std::span<tenon_value> values_;
+  std::span<const LoadedDelegate> delegates_;
+  const KernelTable* kernels_;
+  const CopyKernels& copies_;      // For what the table lacks.
+  PluginKernels& plugin_kernels_;  // For what is then still missing.
+  DelegateLoader& loader_;
+  Arena& arena_;
+  // Calls of missing operators: the name, a NUL, the number of the call, the instruction. So they
+  // are sorted as names are, by operator and then by call.
+  static constexpr std::size_t number_size = 20;
+  std::vector<std::string> missing_;
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

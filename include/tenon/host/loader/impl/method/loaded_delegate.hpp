@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/backend.h"
+#include "tenon/abi/draft/external_memory.h"
+#include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/scheduling.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
+#include "tenon/abi/private/changes.h"
+#include "tenon/core/options.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/kernels/kernel_backends.hpp"
+#include "tenon/host/layers/prepared/impl/blob_preparation.hpp"
+#include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// A backend as one method uses it. Keeps the plugin loaded.
+struct BackendUse {
+  /// The program's: a backend may be registered under another name. In the method's arena.
+  std::string_view id;
+  BackendRef backend;
+  HostExecutionContext context;
+  std::vector<tenon_option> runtime_specs;
+  /// Null unless runs of the method can be cancelled and the backend has "tenon.cancel/1".
+  void (*cancel)(tenon_backend* backend, tenon_delegate* delegate) = nullptr;
+  BackendUse* next = nullptr;  ///< See BackendUses.
+};
+
+/// The backends that one method uses, in the order in which it first needed them. Their addresses
+/// are fixed.
+class BackendUses {
+ public:
+  /// `arena` must outlive this object.
+  explicit BackendUses(Arena& arena) noexcept : arena_(arena) {}
+  BackendUses(const BackendUses&) = delete;
+  BackendUses& operator=(const BackendUses&) = delete;
+  ~BackendUses() {
+    drop_unneeded(0, [](const BackendUse&) { return false; });
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  template <class Each>
+  void for_each(const Each& each) const {
+    for (const BackendUse* use = first_; use; use = use->next) each(*use);
+  }
+
+  /// The one with `id`, or null.
+  [[nodiscard]] const BackendUse* find(std::string_view id) noexcept {
+    // Most programs name one backend in all their delegates.
+    if (latest_ && latest_->id == id) return latest_;
+    for (BackendUse* use = first_; use; use = use->next) {
+      if (use->id == id) return latest_ = use;
+    }
+    return nullptr;
+  }
+
+  /// One more, with a copy of `id`; null when there is no memory.
+  [[nodiscard]] BackendUse* add(std::string_view id) noexcept {
+    auto* text = arena_.allocate_list<char>(id.size());
+    void* const bytes = arena_.allocate(sizeof(BackendUse), alignof(BackendUse));
+    if (!text || !bytes) return nullptr;
+    std::copy(id.begin(), id.end(), text);
+    auto* const use = new (bytes) BackendUse();
+    use->id = {text, id.size()};
+    *end_ = use;
+    end_ = &use->next;
+    ++size_;
+    return latest_ = use;
+  }
+
+  /// Destroys those behind the first `kept` for which `is_needed` is false.
+  template <class IsNeeded>
+  void drop_unneeded(std::size_t kept, const IsNeeded& is_needed) {
+    BackendUse** at = &first_;
+    for (; kept != 0 && *at; --kept) at = &(*at)->next;
+    while (BackendUse* const use = *at) {
+      if (is_needed(*use)) {
+        at = &use->next;
+        continue;
+      }
+      *at = use->next;
+      use->~BackendUse();
+      --size_;
+    }
+    end_ = at;
+    latest_ = first_;
+  }
+
+ private:
+  Arena& arena_;
+  BackendUse* first_ = nullptr;
+  BackendUse** end_ = &first_;  // Where the next one is linked.
+  BackendUse* latest_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// A delegate of a plugin and the stream that it was given; null means its own.
+struct DelegateState {
+  tenon_delegate* handle = nullptr;
+  NativeStream stream = nullptr;
+};
+
+/// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
+/// `processed`.
+struct LoadedDelegate {
+  const BackendUse* use = nullptr;
+  DelegateState own;
+  DelegateState* active = &own;  ///< The one that is executed: `own`, or that of a session.
+  tenon_buffer processed{};
+  std::uint64_t lent = 0;  ///< Bytes that `init` took from the runtime allocator.
+
+  LoadedDelegate() noexcept = default;
+  LoadedDelegate(const LoadedDelegate&) = delete;
+  LoadedDelegate& operator=(const LoadedDelegate&) = delete;
+
+  [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
+    const LoadedBackend& backend = *use->backend;
+    return backend.api().execute(backend.raw(), active->handle, &use->context, args, num_args);
+  }
+  /// From any thread, while a run is going on.
+  void cancel() const {
+    if (use->cancel) use->cancel(use->backend->raw(), active->handle);
+  }
+
+  void destroy() const { destroy(own.handle); }
+  void destroy(tenon_delegate* of_this_backend) const {
+    const LoadedBackend& backend = *use->backend;
+    backend.api().destroy(backend.raw(), of_this_backend);
+  }
+
+  /// Another delegate of the same blob (extension "tenon.sessions/1").
+  [[nodiscard]] Result<tenon_delegate*> create_session(const tenon_session_context& context) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
+    if (!table || !table->create_session) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
+    }
+    tenon_delegate* out = nullptr;
+    const tenon_status status = table->create_session(backend.raw(), own.handle, &context, &out);
+    if (status == TENON_STATUS_OK) return out;
+    return take_last_error(backend.host(), status).with_context("create_session");
+  }
+
+  /// The active delegate has `scheduling` from now on (extension "tenon.scheduling/1"). One of a
+  /// backend without the extension stays as it is: it follows no hint.
+  [[nodiscard]] Status set_scheduling(const tenon_scheduling& scheduling) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_scheduling_v1>(TENON_EXTENSION_SCHEDULING);
+    if (!table) return ok();
+    if (!table->set_scheduling) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " fixes the scheduling of a delegate when it is loaded");
+    }
+    const tenon_status status = table->set_scheduling(backend.raw(), active->handle, &scheduling);
+    if (status == TENON_STATUS_OK) return ok();
+    return take_last_error(backend.host(), status).with_context("set_scheduling");
+  }
+
+  /// The active delegate runs on `stream` from now on (extension "tenon.streams/1"). A stream of
+  /// another kind than the backend's does not reach it (TN-STR-7).
+  [[nodiscard]] Status set_stream(NativeStream stream) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
+    if (!table || !table->set_stream) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+    }
+    TENON_RETURN_IF_ERROR(check_stream(backend.id(), table->kind, stream));
+    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream.handle);
+    if (status != TENON_STATUS_OK) {
+      return take_last_error(backend.host(), status).with_context("set_stream");
+    }
+    active->stream = {table->kind, stream.handle};
+    return ok();
+  }
+
+  /// Runs of the active delegate begin after `fence`, or `fence` is signalled after those so far
+  /// (extension "tenon.external_memory/1").
+  [[nodiscard]] Status use_fence(const tenon_external_fence& fence, bool waits) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
+    const auto call = !table ? nullptr : waits ? table->wait_fence : table->signal_fence;
+    if (!call) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " knows no fences of others (extension " TENON_EXTENSION_EXTERNAL_MEMORY ")");
+    }
+    const tenon_status status = call(backend.raw(), active->handle, &fence);
+    if (status == TENON_STATUS_OK) return ok();
+    return take_last_error(backend.host(), status)
+        .with_context(waits ? "wait_fence" : "signal_fence");
+  }
+};
+
+/// Gives the pages of a blob back to the system. `owner` doubles as the mark that it was done.
+inline void release_processed(tenon_buffer* buffer) {
+  const void* owner = __atomic_exchange_n(&buffer->owner, nullptr, __ATOMIC_ACQ_REL);
+  if (!owner) return;
+  const auto size = static_cast<std::size_t>(buffer->nbytes);
+  static_cast<const Program*>(owner)->drop({static_cast<const std::byte*>(buffer->data), size});
+  buffer->data = nullptr;
+  buffer->nbytes = 0;
+}
+
+/// The compile specs of a delegate, in memory of `arena`; keys and values point into the program.
+inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Arena& arena,
+                                 tenon_init_context& context) {
+  const auto* from = serialized.compile_specs();
+  if (!from || from->size() == 0) return ok();
+  auto* specs = arena.allocate_list<tenon_compile_spec>(from->size());
+  if (!specs) return error(Error::MemoryAllocationFailed, "no memory for the compile specs");
+  for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) {
+    const auto& spec = *from->Get(i);
+    specs[i] = {sizeof(tenon_compile_spec), 0, spec.key()->c_str(), spec.value()->data(),
+                spec.value()->size()};
+  }
+  context.compile_specs = specs;
+  context.num_compile_specs = from->size();
+  return ok();
+}
+
+/// Fails when an option is for a backend that no delegate uses, in no variant of `method`.
+[[nodiscard]] inline Status check_backends_used(std::span<const BackendOption> options,
+                                                const Program& program,
+                                                const schema::ExecutionPlan& plan,
+                                                std::string_view method) {
+  for (const BackendOption& option : options) {
+    bool used = false;
+    for (const auto* delegate : *plan.delegates()) {
+      used = used || delegate->id()->string_view() == option.backend_id;
+    }
+    for (const ProgramVariant& variant : program.variants(method)) {
+      for (const VariantNeed& need : variant.needs) {
+        used = used || need.backend_id == option.backend_id;
+      }
+    }
+    if (!used) {
+      return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
+                   ": no delegate of the method uses that backend");
+    }
+  }
+  return ok();
+}
+
+/// The common inputs of loading the delegates of a method, by name.
+struct DelegateLoader {
+  const Program& program;
+  const char* method_name;
+  const BackendRegistry* registry;
+  std::span<const BackendRef> backends;
+  const MergedDataMap* named_data;
+  Trace* trace;
+  std::span<const BackendOption> options;
+  const EmbeddedCodePolicy& embedded_code;
+  Arena& arena;
+  Arena* lent;  ///< What delegates get from the runtime allocator.
+  Arena& temp_arena;
+  tenon_changes* changes;
+  const std::uint32_t* cancel_flag;    ///< Null when runs cannot be cancelled.
+  const tenon_thread_pool* threads;    ///< Null when the application gave none.
+  const tenon_scheduling* scheduling;  ///< Null without hints.
+  const PreparedStore* prepared;       ///< Null when nothing is kept.
+  BackendUses& uses;
+
+  /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
+  /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
+  /// precedes all that needs the blob. `kernels` is where the delegate looks for kernels.
+  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, KernelLookup& kernels,
+                            LoadedDelegate& out) {
+    const BackendUse* use = uses.find(serialized.id()->string_view());
+    if (!use) {
+      TENON_TRY(use, open_backend(serialized.id()->string_view()));
+    }
+    const LoadedBackend& backend = *use->backend;
+    const BackendRecord& record = backend.record();
+    if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
+    TENON_RETURN_IF_ERROR(backend.is_available());
+
+    const std::span<const std::byte> blob = program.view().delegate_data(serialized);
+    out.processed = {sizeof(tenon_buffer),
+                     0,
+                     blob.empty() ? nullptr : blob.data(),
+                     blob.size(),
+                     const_cast<Program*>(&program),
+                     &release_processed};
+
+    HostInitContext context(embedded_code, &kernels, threads);
+    context.host = backend.host();
+    context.method_name = method_name;
+    context.processed = &out.processed;
+    TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
+    context.runtime_allocator = lent->table();
+    context.named_data_map = named_data ? named_data->abi() : nullptr;
+    context.tracer = trace ? trace->table() : nullptr;
+    context.runtime_specs = use->runtime_specs.data();
+    context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
+    context.scheduling = scheduling;
+    std::optional<BlobPreparation> preparation;
+    if (prepared) context.set_prepared(preparation.emplace(*prepared, backend));
+
+    const std::uint64_t before = lent->num_handed_out();
+    const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
+    out.lent = lent->num_handed_out() - before;
+    out.use = use;
+    if (status == TENON_STATUS_OK && context.respects_policy(record.runs_embedded_code)) [[likely]]
+      return ok();
+    return refuse(status, context, out);
+  }
+
+  /// The backend with `id`, which stays in `uses`.
+  Result<const BackendUse*> use_backend(std::string_view id) {
+    if (const BackendUse* known = uses.find(id)) return known;
+    return open_backend(id);
+  }
+
+ private:
+  /// The failure of a delegate whose `init` returned `status` or did not respect the policy.
+  [[gnu::cold]] static Status refuse(tenon_status status, HostInitContext& context,
+                                     LoadedDelegate& out) {
+    const LoadedBackend& backend = *out.use->backend;
+    Status outcome;
+    if (status != TENON_STATUS_OK) {
+      outcome = take_last_error(backend.host(), status);
+      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
+    } else {
+      const BackendRecord& record = backend.record();
+      out.destroy();  // Before a text, for which there may be no memory.
+      outcome = context.check_policy(record.id, record.runs_embedded_code);
+    }
+    release_processed(&out.processed);
+    return std::move(outcome).with_context("init");
+  }
+
+  /// The same of a backend that is not in `uses` yet.
+  Result<const BackendUse*> open_backend(std::string_view id) {
+    TENON_TRY(BackendRef backend, find_backend(backends, registry, id));
+    BackendUse* const use = uses.add(id);
+    if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
+    use->context = {
+        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr, changes,
+        cancel_flag,     threads};
+    if (cancel_flag) {
+      const auto table = backend->extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL);
+      if (table) use->cancel = table->cancel;
+    }
+    use->backend = std::move(backend);
+    use->runtime_specs = runtime_specs_of(options, id);
+    return use;
+  }
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/application/external_memory.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/core/sanitizer.hpp"
+#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/external_memory/external_memory.hpp"
+#include "tenon/host/layers/variants/requirements.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
+#include "tenon/host/platform/impl/pages.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// The buffers of a method's memory plan (ExecutionPlan.non_const_buffer_sizes), each on the device
+/// that the plan names. Zeroed, so that a method never shows data of another one; on a device by
+/// copying zeroes there, once.
+class PlannedBuffers {
+ private:
+  struct Buffer {
+    void* block = nullptr;       ///< To be freed: on `device`, as pages, or by `std::free`.
+    std::byte* begin = nullptr;  ///< Aligned, in `block` or in the arena.
+    const DeviceMemory* device = nullptr;
+    std::size_t padding = 0;  ///< Bytes of `block` that are not the plan's.
+    std::size_t pages = 0;    ///< Bytes of `block` when it is whole pages, else 0.
+  };
+
+ public:
+  /// Bytes that `allocate` takes from its arena for each buffer, besides small ones.
+  static constexpr std::size_t bytes_of_entry = sizeof(Buffer);
+  /// Bytes to which each buffer is aligned: those of the widest vector registers.
+  static constexpr std::size_t alignment = 64;
+  /// The same on a device: the alignment of CUDA's own allocator.
+  static constexpr std::size_t device_alignment = 256;
+  /// Buffers of up to this many bytes are taken from the method's arena. None with the address
+  /// sanitizer, which sees only the end of what was allocated by itself.
+  static constexpr std::uint64_t largest_in_arena = TENON_DETAIL_ADDRESS_SANITIZER ? 0 : 1024;
+
+  PlannedBuffers() noexcept = default;
+  PlannedBuffers(const PlannedBuffers&) = delete;
+  PlannedBuffers& operator=(const PlannedBuffers&) = delete;
+  ~PlannedBuffers() {
+    imported_.clear();  // Before the memory itself.
+    for (const Buffer& buffer : buffers_) {
+      if (buffer.device) {
+        buffer.device->free(buffer.block);
+      } else if (buffer.pages != 0) {
+        platform::give_back_pages(buffer.block, buffer.pages);
+      } else {
+        std::free(buffer.block);
+      }
+    }
+  }
+
+  /// Bytes that `allocate` takes from its arena, at most.
+  [[nodiscard]] static std::size_t estimated_bytes(const schema::ExecutionPlan& plan) noexcept {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::size_t bytes = sizes.size() * sizeof(Buffer);
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size <= largest_in_arena) bytes += static_cast<std::size_t>(size) + alignment;
+    }
+    return bytes;
+  }
+
+  /// Bytes of the buffers that are taken from the arena, and those that aligning the others takes.
+  [[nodiscard]] static std::pair<std::uint64_t, std::uint64_t> bytes_in_arena(
+      const schema::ExecutionPlan& plan) {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::vector<bool> elsewhere(sizes.size());
+    for (const DeviceBuffer& buffer : find_device_buffers(plan)) elsewhere[buffer.index] = true;
+    std::uint64_t in_arena = 0, aligning = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size == 0 || elsewhere[i]) continue;
+      if (size <= largest_in_arena) {
+        in_arena += size;
+      } else {
+        aligning += alignment;
+      }
+    }
+    return {in_arena, aligning};
+  }
+
+  /// Number of the buffers that `allocate` makes whole pages when it is asked to, and the bytes
+  /// that these have besides the plan's.
+  [[nodiscard]] static std::pair<std::size_t, std::uint64_t> bytes_around_pages(
+      const schema::ExecutionPlan& plan) {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::size_t count = 0;
+    std::uint64_t around = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size < platform::page_size()) continue;
+      ++count;
+      around += platform::page_size() - 1 - (size - 1) % platform::page_size();
+    }
+    return {count, around};
+  }
+
+  /// Where buffers of a page or more are, in the host's memory.
+  enum class Pages : std::uint8_t {
+    none,    ///< Among others.
+    own,     ///< In whole pages of their own.
+    shared,  ///< In those of a file in memory, where the system has such files.
+  };
+  /// The file in memory of a buffer, by its index.
+  using PageFiles = std::vector<std::pair<std::size_t, FileDescriptor>>;
+
+  /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
+  /// must outlive this object. `files`, which shared pages need, gets theirs for `import_pages`.
+  ///
+  /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
+  ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
+  ///         fails with. The text names the buffer, its size and its device.
+  [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
+                                std::uint64_t planned_bytes, Arena& arena,
+                                Pages pages = Pages::none, PageFiles* files = nullptr) {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::uint64_t all = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      all = add_saturating(all, static_cast<std::uint64_t>(sizes.Get(i)));
+      if (all > planned_bytes) {
+        return over_limit("bytes of planned memory", all, "planned_bytes", planned_bytes);
+      }
+    }
+    auto* buffers = arena.allocate_list<Buffer>(sizes.size());
+    if (!buffers) return error(Error::MemoryAllocationFailed, "no memory for the planned buffers");
+    std::uninitialized_fill_n(buffers, sizes.size(), Buffer{});
+    buffers_ = {buffers, sizes.size()};
+    for (const DeviceBuffer& buffer : find_device_buffers(plan)) {
+      TENON_RETURN_IF_ERROR(
+          allocate_on(*devices.find(buffer.device), buffer.nbytes, buffers_[buffer.index])
+              .with_context(buffer.text()));
+    }
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size == 0 || buffers_[i].device) continue;
+      const bool is_allocated =
+          pages != Pages::none && size >= platform::page_size()
+              ? allocate_pages(size, pages == Pages::shared ? files : nullptr, i)
+              : allocate_here(size, arena, buffers_[i]);
+      if (!is_allocated) {
+        return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
+                     " bytes");
+      }
+    }
+    return ok();
+  }
+
+  /// Has `backend` import the buffers that are whole pages, until this object is destroyed. Those
+  /// that it refuses remain memory of the host as any other.
+  void import_pages(const BackendRef& backend, const PageFiles& files) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const Buffer& buffer = buffers_[i];
+      if (buffer.pages == 0) continue;
+      ExternalMemory memory;
+      const auto file = std::ranges::find(files, i, &PageFiles::value_type::first);
+      if (file != files.end()) memory.descriptor = file->second.get();
+      memory.kind = MemoryKind::HostMemory;
+      memory.handle = buffer.block;
+      memory.nbytes = buffer.pages;
+      memory.is_written = true;
+      auto imported = ImportedMemory::import(backend, memory);
+      if (imported.ok()) imported_.push_back(*std::move(imported));
+    }
+  }
+
+  /// Bytes in the host's memory besides those of the plan.
+  [[nodiscard]] std::uint64_t padding() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Buffer& buffer : buffers_) sum += buffer.padding;
+    return sum;
+  }
+
+  /// Address of `offset` in buffer `id`; both were checked when the program was opened.
+  [[nodiscard]] std::byte* at(std::uint32_t id, std::uint64_t offset) const noexcept {
+    std::byte* const begin = buffers_[id].begin;
+    return begin ? begin + offset : nullptr;
+  }
+
+  /// The device of buffer `id`, or null when it is the CPU.
+  [[nodiscard]] const DeviceMemory* device(std::uint32_t id) const noexcept {
+    return buffers_[id].device;
+  }
+
+ private:
+  bool allocate_pages(std::uint64_t size, PageFiles* files, std::size_t index) {
+    const std::size_t page = platform::page_size();
+    if (size > PTRDIFF_MAX - page) return false;
+    const std::size_t whole = (static_cast<std::size_t>(size) + page - 1) / page * page;
+    Buffer& out = buffers_[index];
+    FileDescriptor file;
+    if (files) out.block = platform::take_shared_pages(whole, file);
+    if (!out.block) out.block = platform::take_pages(whole);
+    if (!out.block) return false;
+    out.begin = static_cast<std::byte*>(out.block);
+    out.padding = whole - static_cast<std::size_t>(size);
+    out.pages = whole;
+    if (file.valid()) files->emplace_back(index, std::move(file));
+    return true;
+  }
+
+  static bool allocate_here(std::uint64_t size, Arena& arena, Buffer& out) noexcept {
+    if (size <= largest_in_arena) {
+      void* const bytes = arena.allocate(size, alignment);
+      if (!bytes) return false;
+      out.begin = static_cast<std::byte*>(std::memset(bytes, 0, static_cast<std::size_t>(size)));
+      return true;
+    }
+    if (size > PTRDIFF_MAX - alignment) return false;
+    // calloc gives large blocks as untouched zero pages, which a plan that is larger than what a
+    // run uses never pays for.
+    out.padding = alignment;
+    out.block = std::calloc(1, static_cast<std::size_t>(size) + alignment);
+    if (!out.block) return false;
+    const auto address = reinterpret_cast<std::uintptr_t>(out.block);
+    out.begin = reinterpret_cast<std::byte*>((address + alignment - 1) & ~(alignment - 1));
+    return true;
+  }
+
+  /// `out` has the device also without bytes.
+  static Status allocate_on(const DeviceMemory& device, std::uint64_t size, Buffer& out) {
+    out.device = &device;
+    if (size == 0) return ok();
+    TENON_TRY(out.block, device.allocate(size, device_alignment));
+    out.begin = static_cast<std::byte*>(out.block);
+    // Zero pages of the system, copied again and again.
+    constexpr std::uint64_t most = std::uint64_t{4} << 20;
+    const std::uint64_t step = std::min(size, most);
+    const std::unique_ptr<void, decltype(&std::free)> zeroes(
+        std::calloc(1, static_cast<std::size_t>(step)), &std::free);
+    if (!zeroes) return error(Error::MemoryAllocationFailed, "no memory for ", step, " zeroes");
+    for (std::uint64_t at = 0; at < size; at += step) {
+      TENON_RETURN_IF_ERROR(
+          device.copy_to_device(out.begin + at, zeroes.get(), std::min(step, size - at)));
+    }
+    return ok();
+  }
+
+  std::span<Buffer> buffers_;
+  std::vector<ImportedMemory> imported_;
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/host.h"
+#include "tenon/abi/private/changes.h"
+#include "tenon/core/result.hpp"
+#include "tenon/core/sha256.hpp"
+#include "tenon/core/visible.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_lookup_table.hpp"
+#include "tenon/host/layers/trust/impl/library.hpp"
+#include "tenon/host/layers/trust/library_policy.hpp"
+#include "tenon/host/loader/files/shortened.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/host_info.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/plugin/tensor_storage.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// The services that one plugin gets (abi/host.h). Its address must not change: the plugin keeps
+/// it.
+class HostTable {
+ public:
+  /// `library`, null for a plugin that is linked in, must outlive this object.
+  HostTable(HostInfo info, std::string plugin_path, const Library* library = nullptr)
+      : info_(std::move(info)), plugin_path_(std::move(plugin_path)), library_(library) {
+    static_cast<tenon_host&>(table_) = {sizeof(tenon_host),
+                                        TENON_ABI_MAJOR,
+                                        TENON_ABI_MINOR,
+                                        info_.name.c_str(),
+                                        plugin_path_.c_str(),
+                                        &set_last_error,
+                                        &log,
+                                        &resize,
+                                        &get_extension};
+    table_.owner = this;
+  }
+  HostTable(const HostTable&) = delete;
+  HostTable& operator=(const HostTable&) = delete;
+
+  [[nodiscard]] const tenon_host* get() const noexcept { return &table_; }
+
+  /// `Library::digest` of the plugin whose table `host` is; computed once.
+  ///
+  /// threads: any. errors: those of `digest`; NotSupported for a plugin that is linked in.
+  [[nodiscard]] static Result<Sha256> plugin_digest(const tenon_host* host) {
+    const HostTable& table = self(host);
+    if (!table.library_) {
+      return error(Error::NotSupported, "a plugin that is linked in has no file to be known by");
+    }
+    const std::lock_guard lock(table.digest_mutex_);
+    if (!table.digest_) {
+      TENON_TRY(table.digest_, table.library_->digest());
+    }
+    return *table.digest_;
+  }
+
+ private:
+  static const HostTable& self(const tenon_host* host) noexcept {
+    return *static_cast<const Table*>(host)->owner;
+  }
+
+  static void set_last_error(const tenon_host* host, tenon_status status, const char* text,
+                             std::uint64_t size) noexcept {
+    detail::LastError& last = detail::last_error();
+    last.host = host;
+    last.status = status;
+    try {
+      last.text = shortened({text, static_cast<std::size_t>(size)});
+    } catch (const std::bad_alloc&) {
+      last.text.clear();
+    }
+  }
+
+  static void log(const tenon_host* host, std::int32_t level, const char* text,
+                  std::uint64_t size) noexcept {
+    const HostTable& table = self(host);
+    if (!table.info_.log) return;
+    try {
+      std::string_view line(text, static_cast<std::size_t>(size));
+      while (line.ends_with('\n')) line.remove_suffix(1);
+      table.info_.log(level, table.plugin_path_, tenon::detail::visible(std::string(line)));
+    } catch (...) {
+      // A sink that throws must not take the plugin's stack down; the line is dropped.
+    }
+  }
+
+  static tenon_status resize(const tenon_host*, tenon_tensor* tensor, const std::int64_t* sizes,
+                             std::uint32_t rank) noexcept {
+    return to_status(resize_tensor(*tensor, {sizes, rank}));
+  }
+
+  static const void* get_extension(const tenon_host* host, const char* id) noexcept {
+    const std::string_view asked = id ? id : "";
+    if (asked == library_policy_id) return self(host).info_.library_policy.get();
+    if (asked == TENON_EXTENSION_KERNEL_LOOKUP) return &detail::KernelLookupTable::get();
+    if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
+    if (asked == TENON_EXTENSION_CANCEL_FLAG) {
+      return &detail::HostExecutionContext::cancel_flag_table();
+    }
+    if (asked == TENON_EXTENSION_PREPARE) {
+      return &detail::KernelLookupContext::prepare_table();
+    }
+    if (asked == TENON_EXTENSION_THREADS) return &detail::HostExecutionContext::threads_table();
+    return nullptr;
+  }
+
+  struct Table : tenon_host {
+    const HostTable* owner = nullptr;
+  };
+
+  HostInfo info_;
+  std::string plugin_path_;
+  const Library* library_;
+  mutable std::mutex digest_mutex_;
+  mutable std::optional<Sha256> digest_;
+  Table table_;
+};
+
+/// Services that kernels get: they resize outputs and leave error texts like a backend.
+[[nodiscard]] inline const tenon_host* kernel_host() {
+  static const HostTable table({}, "");
+  return table.get();
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host

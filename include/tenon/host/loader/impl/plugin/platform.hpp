@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/loader/plugin/platform.hpp"
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/layers/inspect/impl/macho.hpp"
+#include "tenon/host/layers/inspect/impl/pe.hpp"
+#include "tenon/host/loader/impl/plugin/elf_platform.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+std::string machine_name(const Platform& platform) {
+  switch (platform.format) {
+    case BinaryFormat::mach_o:
+      return detail::macho::machine_name(platform.machine);
+    case BinaryFormat::pe:
+      return detail::pe::machine_name(platform.machine);
+    default:
+      return detail::elf::machine_name(platform.machine);
+  }
+}
+
+std::string platform_name(const Platform& platform) {
+  constexpr std::string_view systems[] = {"linux-", "macos-", "windows-"};
+  const std::string_view system = systems[static_cast<std::size_t>(platform.format)];
+  // ELF has one number for both widths, where Linux's distributions name the width as well.
+  if (platform.format == BinaryFormat::elf) {
+    if (platform.machine == 21) return concat(system, "ppc64le");
+    if (platform.machine == 243) return concat(system, "riscv64");
+    if (platform.machine == 258) return concat(system, "loongarch64");
+  }
+  return concat(system, machine_name(platform));
+}
+
+std::string library_kind(const Platform& platform) {
+  constexpr std::string_view kinds[] = {"ELF shared library for ", "Mach-O library for ",
+                                        "Windows DLL for "};
+  return concat(kinds[static_cast<std::size_t>(platform.format)], machine_name(platform));
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/application/scheduling.hpp"
+#include "tenon/core/options.hpp"
+#include "tenon/host/layers/async/executor.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/registry/backend_ref.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+class BackendRegistry;
+class DataFile;
+class KernelTable;
+class PluginIsolation;
+class PreparedStore;
+class ThreadPool;
+class Trace;
+
+/// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
+struct BackendOption {
+  std::string backend_id;
+  std::string key;
+  OptionValue value;
+};
+
+namespace detail {
+
+/// Those of `options` for backend `id`, as the boundary has them. They refer to `options`.
+[[nodiscard]] inline std::vector<tenon_option> runtime_specs_of(
+    std::span<const BackendOption> options, std::string_view id) {
+  std::vector<tenon_option> out;
+  for (const BackendOption& option : options) {
+    if (option.backend_id != id) continue;
+    out.push_back(write_option(option.key.c_str(), option.value));
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// Options of `Method::load`. Everything referred to must outlive the method.
+struct MethodOptions {
+  const BackendRegistry* registry = nullptr;  ///< Finds the backends of delegates.
+  /// Used for their ids instead of the registry's, and asked for kernels before it.
+  std::vector<BackendRef> backends{};
+  /// Loads backends of this method's delegates into processes of their own, for this method alone:
+  /// each is another one than the registry's, also where that is isolated. Null: none. Not asked
+  /// for `backends`, nor for plugins that offer kernels.
+  std::shared_ptr<const PluginIsolation> isolation{};
+  /// Code for operators left in the program; plugins are asked for what it lacks.
+  const KernelTable* kernels = nullptr;
+  std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
+  std::vector<BackendOption> backend_options{};
+  /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
+  /// program is trusted like the application.
+  EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
+  /// The name of the variant to load, of a method that has several; empty: the best of those that
+  /// can run here (choose_variant.hpp).
+  std::string variant{};
+  /// Limits of the method's memory and of each run.
+  HostLimits limits{};
+  /// The most that the method may take, by device; none for a device that is not listed. The host's
+  /// own memory counts exactly, that of a backend as it states it (abi/extensions/estimate.h),
+  /// before anything is loaded; on the CPU also what it takes from the host's allocators above
+  /// that. Bytes that are used where a file is mapped do not count.
+  std::vector<DeviceBytes> budget{};
+  /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
+  /// also cancels a delegate that is running, each instruction looks whether it may begin.
+  bool cancellable = false;
+  /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
+  /// all methods that get the same pool; null: each plugin has threads of its own, or none.
+  const ThreadPool* threads = nullptr;
+  /// Where plugins keep what they prepare from blobs, and find it in later loads
+  /// ("tenon.prepare/1"); null: nothing is kept. `PreparedCache` of <tenon/host/prepared.hpp>.
+  const PreparedStore* prepared = nullptr;
+  /// Hints for the backends, of which each follows those that its device knows. Later ones:
+  /// `Method::set_scheduling`.
+  Scheduling scheduling{};
+  Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
+  Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
+
+  /// Receives the number of the delegate that could not be loaded when that is why `load` fails: a
+  /// backend's error comes back unchanged, so its code does not show where it comes from.
+  std::optional<std::size_t>* failed_delegate = nullptr;
+
+  /// Receives, while `load` runs, the number of delegates that are loaded: for applications that
+  /// show how far a long load is. Is not used after `load`.
+  std::atomic<std::size_t>* num_loaded_delegates = nullptr;
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host

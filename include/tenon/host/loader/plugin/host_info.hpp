@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tenon/abi/version.h"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// Receives log lines of plugins: level (TENON_LOG_...), path of the plugin, text. The text is one
+/// line that can be printed: what a terminal obeys is an escape in it (`\x1b`, `\n`). Called from
+/// any thread, also from several at once.
+using LogSink = std::function<void(std::int32_t level, std::string_view plugin, std::string_view)>;
+
+class LibraryPolicy;
+class PluginIsolation;
+
+/// Describes an application to the plugins that it loads, and says which of them it loads, and
+/// where.
+struct HostInfo {
+  std::string name = "tenon host " TENON_VERSION_STRING;
+  LogSink log{};  ///< None: log lines are dropped.
+  /// Admits each library before it is loaded (tenon/host/layers/trust/library_policy.hpp); null:
+  /// all are.
+  std::shared_ptr<const LibraryPolicy> library_policy{};
+  /// Loads plugins into processes of their own (tenon/host/layers/isolation/plugin_isolation.hpp);
+  /// null: none.
+  std::shared_ptr<const PluginIsolation> isolation{};
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/loader/files/mapped_file.hpp"
+#include "tenon/host/loader/plugin/platform.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
+#include "tenon/host/platform/opened_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/read_at.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+namespace detail {
+
+/// "an ELF shared library for x86_64"
+std::string describe_library(const Platform& platform);
+
+}  // namespace detail
+
+/// The platform that a library is for, by its first bytes alone, so that a plugin can be described
+/// that this host cannot load; nothing for a file that is not read (of another kind, or ELF of
+/// another width than its machine's or not little-endian). The C library is not found so: it is
+/// `any`. Of a universal Mach-O file on macOS this host's platform, otherwise that of the first
+/// slice.
+[[nodiscard]] std::optional<Platform> platform_of(std::span<const std::byte> bytes);
+
+/// Reads the record of the plugin whose whole file is `file`.
+///
+/// Any bytes may be given: a hostile file gets an error, in bounded time. `name` begins the text of
+/// a failure. Another `platform` than this host's describes a plugin that cannot be loaded here.
+///
+/// The ABI version is not checked: a plugin that is too new can be described, and `check_abi`
+/// decides whether it may be loaded.
+///
+/// threads: any. errors: InvalidArgument when the bytes are not a plugin for `platform`, with a
+/// text that says what they are; and those of `read_record`.
+[[nodiscard]] Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name,
+                                        const Platform& platform);
+
+/// The same for this host's platform.
+[[nodiscard]] Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name);
+
+/// Reads the record of the plugin at `path`.
+///
+/// The file is mapped and only the pages that lead to the record are touched. As when a library is
+/// loaded, a file that another process cuts short in that moment ends this process with SIGBUS:
+/// replace a plugin by renaming a new file over it.
+///
+/// threads: any. errors: NotFound when there is no such file; InvalidArgument when it is empty or
+/// not a regular file; AccessFailed when it cannot be opened or mapped; and those of the other
+/// `peek`. The text begins with the path.
+[[nodiscard]] Result<PluginRecord> peek(const std::filesystem::path& path);
+
+/// Calls `use` with all bytes of an open file and returns what it returns. A small file is read:
+/// for the size of a usual plugin a copy costs less than mapping it and touching its pages.
+template <class Use>
+[[nodiscard]] auto with_bytes(const OpenedFile& file, const Use& use)
+    -> decltype(use(std::span<const std::byte>())) {
+  constexpr std::size_t largest_copy = 64 * 1024;
+  if (file.identity.size == 0) return use(std::span<const std::byte>());
+  if (file.identity.size > largest_copy) {
+    TENON_TRY(const MappedFile mapped,
+              MappedFile::map(file.descriptor.get(), file.identity.size, file.path));
+    return use(mapped.bytes());
+  }
+  const auto size = static_cast<std::size_t>(file.identity.size);
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
+  // Fewer where another process cut it short; the rest is judged.
+  const std::ptrdiff_t done = read_at(file.descriptor.get(), {buffer.get(), size}, 0);
+  if (done < 0) return error(Error::AccessFailed, path_text(file.path), ": ", std::strerror(errno));
+  return use(std::span<const std::byte>(buffer.get(), static_cast<std::size_t>(done)));
+}
+
+/// Reads the record of the plugin in a file that is open already. Fails as the other two.
+[[nodiscard]] Result<PluginRecord> peek(const OpenedFile& file);
+
+}}}  // namespace tenon::TENON_RELEASE::host
