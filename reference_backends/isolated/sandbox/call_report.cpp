@@ -29,13 +29,18 @@
 namespace tenon::isolated {
 namespace {
 
+/// The type of a request: `unsigned long` in glibc, `int` in musl.
+template <class Request>
+Request request_of(int (*ioctl)(int, Request, ...));
+using IoctlRequest = decltype(request_of(&::ioctl));
+
 /// A message of one byte with a descriptor.
 struct DescriptorMessage {
   DescriptorMessage() noexcept {
     message.msg_iov = &content;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = static_cast<decltype(message.msg_controllen)>(control.size());
   }
   DescriptorMessage(const DescriptorMessage&) = delete;
   DescriptorMessage& operator=(const DescriptorMessage&) = delete;
@@ -139,7 +144,7 @@ Result<CallReport> CallReporter::serve() {
     // No process has the filter any more.
     if ((waited.revents & POLLIN) == 0) return report;
     seccomp_notif call{};
-    if (::ioctl(calls_.get(), SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) {
+    if (::ioctl(calls_.get(), static_cast<IoctlRequest>(SECCOMP_IOCTL_NOTIF_RECV), &call) != 0) {
       // The process was killed in between.
       if (errno == ENOENT || errno == EINTR) continue;
       return system_failure("a reported call is not read");
@@ -148,7 +153,8 @@ Result<CallReport> CallReporter::serve() {
     seccomp_notif_resp answer{};
     answer.id = call.id;
     answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    if (::ioctl(calls_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) != 0 && errno != ENOENT) {
+    if (::ioctl(calls_.get(), static_cast<IoctlRequest>(SECCOMP_IOCTL_NOTIF_SEND), &answer) != 0 &&
+        errno != ENOENT) {
       return system_failure("a reported call is not continued");
     }
   }
