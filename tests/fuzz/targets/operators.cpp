@@ -19,10 +19,10 @@ const void* find_lookup(const tenon_host*, const char*) {
   static constexpr tenon_kernel_lookup_v1 table = {
       sizeof(tenon_kernel_lookup_v1),
       0,
-      [](const tenon_init_context*, const char*, tenon_value* const* args, std::uint32_t num_args,
+      [](const tenon_init_context*, const tenon_kernel_context* context,
          tenon_found_kernel** out) -> tenon_status {
         [[maybe_unused]] volatile std::uint32_t kind = 0;
-        for (std::uint32_t i = 0; i < num_args; ++i) kind = args[i]->kind;
+        for (std::uint32_t i = 0; i < context->num_args; ++i) kind = context->args[i]->kind;
         *out = reinterpret_cast<tenon_found_kernel*>(out);
         return TENON_STATUS_OK;
       },
