@@ -100,6 +100,11 @@ TEST_CASE("an exported model of another version, processor or origin is refused"
       Row{"isa", "meta=1.0;isa=AVX", ""}, Row{"isa=AVX;", "meta=1.0;ov=2026.4.1", ""},
       Row{"ov=2026.3.0;isa=AVX", "", "expected version 2026.4.1-22982 of OpenVINO, found 2026.3.0"},
       Row{"ov=2026.3.0", "ov=2026.4.1", "found 2026.3.0"},
+      // A version is compared number by number: 2026.4.1-22982 is 2026.4, and no 2026.4.1-2.
+      Row{"ov=2026.4;isa=AVX", "", ""}, Row{"ov=2026.4.1-22982", "", ""},
+      Row{"ov=2026.4.1-2;isa=AVX", "",
+          "expected version 2026.4.1-22982 of OpenVINO, found 2026.4.1-2;"},
+      Row{"ov=202", "", "found 202;"},
       Row{"ov=2026.4.1;isa=AVX2", "isa=AVX",
           "expected instruction set 'AVX' (OpenVINO 2026.4.1-22982), found 'AVX2'"},
       Row{"isa_of=1;isa=AVX2", "isa=AVX", "found 'AVX2'"},

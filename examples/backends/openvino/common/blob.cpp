@@ -38,6 +38,13 @@ std::string_view requirement(std::string_view requirements, std::string_view nam
   return {};
 }
 
+/// Whether `version` is `begin`, or begins with all numbers of it: "2026.4.10" is no "2026.4.1".
+bool is_version(std::string_view version, std::string_view begin) {
+  if (!version.starts_with(begin)) return false;
+  const std::string_view rest = version.substr(begin.size());
+  return begin.empty() || rest.empty() || rest[0] < '0' || rest[0] > '9';
+}
+
 }  // namespace
 
 bool is_ir_blob(tenon::Bytes payload) noexcept {
@@ -120,7 +127,7 @@ tenon::Status check_origin(const ExportedBlob& blob, std::string_view version,
                            std::string_view required) {
   constexpr std::size_t shown = 80;  // Of texts from the blob.
   const std::string_view by = requirement(blob.requirements, "ov");
-  if (!version.starts_with(by)) {
+  if (!is_version(version, by)) {
     return tenon::error(Error::DelegateInvalidCompatibility, "payload: expected version ", version,
                         " of OpenVINO, found ", by.substr(0, shown), "; export the program again");
   }
