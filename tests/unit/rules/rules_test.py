@@ -351,6 +351,13 @@ class Programs(unittest.TestCase):
         ):
             self.assertIn(f"not ok: {ids(text)}", out)
 
+    def test_a_file_that_is_not_utf_8_is_named_with_its_line(self):
+        header = self.root / "include/tenon/abi/b.h"
+        header.write_bytes(b"// First\n/// Gr\xf6\xdfe\nint n;\n")
+        expected = f"{header}:2: byte 0xf6 is not UTF-8\n"
+        self.assertEqual(self.make_tables(expect=1), expected)
+        self.assertEqual(run_program(CHECK, self.root).stderr, expected)
+
     def test_a_list_of_released_ids_that_is_missing_is_found(self):
         (self.root / "tests/conformance/test_ids.txt").unlink()
         self.assertIn("not ok: tests/conformance/test_ids.txt:0: is missing", self.check(expect=1))

@@ -273,9 +273,21 @@ def rule_tags(text):
 
 
 def read_files(folder, name, endings):
-    """The texts of the files below `folder` with one of `endings`, by their paths, which begin with `name`."""
-    return {f"{name}/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
+    """The texts of the files below `folder` with one of `endings`, by their paths, which begin with `name`. The program
+    ends at a file that is not UTF-8."""
+    return {f"{name}/{path.relative_to(folder).as_posix()}": read_text(path)
             for path in folder.rglob("*") if path.suffix in endings and path.is_file()}
+
+
+def read_text(path):
+    """The text of one file. The program ends at one that is not UTF-8."""
+    content = path.read_bytes()
+    try:
+        # Lines end as in a file that is opened as a text.
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as wrong:
+        line = content.count(b"\n", 0, wrong.start) + 1
+        sys.exit(str(Problem(str(path), line, f"byte 0x{content[wrong.start]:02x} is not UTF-8")))
 
 
 def read_boundary(root):
