@@ -52,9 +52,10 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
   /// been called or will be. Otherwise it is never called, and the run has ended with the failure.
   [[nodiscard]] Status add(AsyncOwner& owner, const Executor& executor, Completion completion) {
     auto task = std::make_shared<Task>(shared_from_this(), owner, executor, std::move(completion));
+    const Executor kept = executor;  // A task that is run at once may destroy the owner.
     change(1);
-    if (executor.can_park() && owner.may_park() && task->park()) return ok();
-    Status accepted = hand_over(executor, task);
+    if (kept.can_park() && owner.may_park() && task->park(kept)) return ok();
+    Status accepted = hand_over(kept, task);
     // An executor that fails after it has run the task has accepted it.
     if (accepted.ok() || !task->claim()) return ok();
     Status outcome = owner.end_run(std::move(accepted));
@@ -114,9 +115,10 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
       if (!may_park || !leave_the_end()) end(std::move(so_far));
     }
 
-    /// Has the executor run this task when the owner need not wait. False: it does not keep it.
-    [[nodiscard]] bool park() noexcept {
-      Executor::Wake wake = keep();
+    /// Has `executor`, which the caller keeps, run this task when the owner need not wait. False:
+    /// the executor does not keep the task.
+    [[nodiscard]] bool park(const Executor& executor) noexcept {
+      Executor::Wake wake = keep(executor);
       if (claimed_) return true;  // The executor ran it at once, and has ended the run.
       if (!wake) return false;
       owner_.park(std::move(wake));
@@ -138,14 +140,14 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
       } catch (const std::bad_alloc&) {  // Before the completion was moved.
         return false;
       }
-      if (rest->park() || !rest->claim()) return true;
+      const Executor kept = executor_;  // As in `add`.
+      if (rest->park(kept) || !rest->claim()) return true;
       completion_ = std::move(rest->completion_);
       return false;
     }
 
     /// Null when the executor does not keep the task.
-    [[nodiscard]] Executor::Wake keep() noexcept {
-      const Executor executor = executor_;  // A task that is run at once may destroy the owner.
+    [[nodiscard]] Executor::Wake keep(const Executor& executor) noexcept {
       try {
         Result<Executor::Wake> kept = executor.park([self = shared_from_this()] { self->run(); });
         return kept.ok() ? *std::move(kept) : Executor::Wake();
@@ -161,8 +163,7 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
     std::atomic<bool> claimed_ = false;
   };
 
-  static Status hand_over(const Executor& of_owner, const std::shared_ptr<Task>& task) {
-    const Executor executor = of_owner;  // A task that is run at once may destroy the owner.
+  static Status hand_over(const Executor& executor, const std::shared_ptr<Task>& task) {
     try {
       return executor.run([task] { task->run(); }).with_context("the executor refused the run");
     } catch (const std::bad_alloc&) {
