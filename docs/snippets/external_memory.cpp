@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A backend that imports memory of others (docs/hosts/external-memory.md).
+// A backend that imports another library's memory (docs/hosts/external-memory.md).
 #include <array>
 #include <string_view>
 #include <tenon/backend/mapped_memory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-ERR-1 and TN-ERR-2: fails with a number that is none, and gives no reason.
+// Breaks TN-ERR-1 and TN-ERR-2: fails with a number that is no status, and gives no reason.
 #define ZOO_EXECUTE fail_without_a_word
 #include "tenon/abi/backend.h"
 

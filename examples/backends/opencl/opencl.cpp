@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs the graphs of GraphBackend on devices of OpenCL, by a driver of others: PoCL's for the CPU,
-// or that of a GPU. docs/backends/opencl.md walks through it.
+// Runs the graphs of GraphBackend on devices of OpenCL, by another vendor's driver: PoCL's for the
+// CPU, or that of a GPU. docs/backends/opencl.md walks through it.
 
 #include <array>
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace tenon::doctor {
 
 /// Keys of named data that an AOTInductor payload says it needs, each once. Empty for backends
-/// other than CpuAotiBackend, CudaBackend and MetalBackend, and for payloads that are none of:
+/// other than CpuAotiBackend, CudaBackend and MetalBackend, and for payloads that are not of:
 ///
 ///   "<hash>_so_blob\n<hash>_weights_blob"   keys, one a line
 ///   ""                                      the older form: "<method>_so_blob", or "so_blob"

@@ -21,8 +21,9 @@ namespace tenon::make_new {
 ///
 /// All is written to a directory next to `to` that gets its name when it is complete; after a
 /// failure nothing is left. InvalidArgument when `to` exists or its parent does not, AccessFailed
-/// when a file cannot be read or written, InvalidProgram for a program that is none, NotSupported
-/// for an entry that is neither a file nor a directory, and a `.from` that leads to no file there.
+/// when a file cannot be read or written, InvalidProgram for a file that is no program,
+/// NotSupported for an entry that is neither a file nor a directory, and a `.from` that leads to no
+/// file there.
 [[nodiscard]] Result<std::size_t> create(const std::filesystem::path& from,
                                          const std::filesystem::path& to, const Names& names);
 

@@ -166,7 +166,7 @@ class Program:
 
     @property
     def method_names(self) -> list[str]:
-        """Names of all methods, in the order of the file. A variant of one is none of them."""
+        """Names of all methods, in the order of the file. A variant of a method is not among them."""
         return self._program.method_names()
 
     def method_meta(self, name: str = "forward") -> MethodMeta:

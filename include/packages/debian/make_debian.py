@@ -53,7 +53,7 @@ def copyright_of(source, of_nanobind, of_robin_map):
     licence = (source / "LICENSE").read_text(encoding="utf-8")
     return ("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
             "Upstream-Name: tenon\n"
-            "Comment: /usr/share/doc/tenon/NOTICE says which software of others is compiled in.\n\n"
+            "Comment: /usr/share/doc/tenon/NOTICE says which other software is compiled in.\n\n"
             f"Files: *\nCopyright: {holders(licence)}\nLicense: Expat\n\n"
             f"Files: debian/vendor/nanobind/*\nCopyright: {holders(of_nanobind)}\nLicense: BSD-3-Clause\n"
             "Comment: compiled into python3-tenon.\n\n"

@@ -196,7 +196,7 @@ class EdgeCall {
     return number < 0 ? number + count : number;
   }
 
-  /// The argument for the text of an error: numbers and texts as they are, of others the kind.
+  /// The argument for the text of an error: numbers and texts as they are, others by their kind.
   [[nodiscard]] std::string describe(std::string_view name) const {
     const auto argument = node_.find(name);
     if (!argument) return "nothing";

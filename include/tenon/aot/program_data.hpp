@@ -125,7 +125,7 @@ struct IntList {
 struct TensorList {
   std::vector<ValueIndex> items;
 };
-/// Indices of values that are tensors or none; -1 is none, too.
+/// Indices of values that are tensors or None; -1 means None, too.
 struct OptionalTensorList {
   std::vector<ValueIndex> items;
 };

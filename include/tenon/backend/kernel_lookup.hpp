@@ -45,7 +45,7 @@ class FoundKernel {
   /// Inside of `init` or `check_blob`, with its context.
   ///
   /// errors: OperatorMissing when no plugin has the operator for these arguments, also when the
-  /// host finds no kernels; InvalidArgument for a name that is none of an operator; those of the
+  /// host finds no kernels; InvalidArgument for a name that names no operator; those of the
   /// plugin's `create_kernel`.
   [[nodiscard]] static Result<FoundKernel> find(const InitContext& context, const std::string& op,
                                                 std::span<tenon_value* const> args) {

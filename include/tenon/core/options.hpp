@@ -232,7 +232,7 @@ class OptionValue {
 
 namespace detail {
 
-/// The whole of `text` as a decimal number; nothing when it is none or out of range.
+/// The whole of `text` as a decimal number; nothing when it is no number or out of range.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(const std::string& text) {
   const char* begin = text.c_str();
@@ -257,7 +257,7 @@ template <class Number>
 
 }  // namespace detail
 
-/// `text`, as a person writes a value of that type; nothing when it is none:
+/// `text`, as a person writes a value of that type; nothing for another text:
 ///
 ///   bool    true, false, 1, 0           string  unchanged
 ///   int64   decimal                     bytes   hexadecimal digits, two a byte

@@ -8,7 +8,7 @@
 
 #include "tenon/abi/version.h"
 
-/// Texts of others in messages. A file or a plugin chooses its names and texts, and a message that
+/// Foreign texts in messages. A file or a plugin chooses its names and texts, and a message that
 /// quotes one is printed to terminals and logs: no character of it may be obeyed there.
 ///
 /// `Status` and `error` make every message visible, so that no other code has to.

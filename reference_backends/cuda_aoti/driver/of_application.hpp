@@ -65,7 +65,7 @@ class CallerStream {
 class Event {
  public:
   Event() = default;
-  /// An event of others, used in the context of `device`. It must outlive this.
+  /// A foreign event, used in the context of `device`. It must outlive this.
   Event(std::shared_ptr<CudaDevice> device, CUevent handle) noexcept
       : device_(std::move(device)), handle_(handle) {}
   Event(Event&& other) noexcept
@@ -90,7 +90,7 @@ class Event {
   /// From now on it marks what has been enqueued on `stream`, of `device`.
   [[nodiscard]] Status record(const std::shared_ptr<CudaDevice>& device, CUstream stream) {
     if (handle_ && !is_own_) {
-      return error(Error::InvalidArgument, "an event of others is recorded by them");
+      return error(Error::InvalidArgument, "a foreign event is recorded by its owner");
     }
     if (device_ != device) *this = Event();
     const ContextScope scope(*device);

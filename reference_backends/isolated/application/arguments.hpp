@@ -205,7 +205,7 @@ class ArgumentsCopy {
         const std::uint64_t count = elements ? value->as.span.size : 0;
         to.put(count);
         for (std::uint64_t i = 0; i < count; ++i) {
-          // A list in a list is none of the kinds.
+          // A list in a list is no kind of value.
           if (elements[i] && elements[i]->kind >= TENON_VALUE_BOOL_LIST) {
             return error(Error::InvalidType, "a list has an element of kind ", elements[i]->kind);
           }

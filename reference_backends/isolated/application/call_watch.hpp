@@ -16,7 +16,7 @@ class CallWatch {
     give_up  ///< The deadline is over.
   };
 
-  /// A deadline of 0 is none.
+  /// 0 means no deadline.
   explicit CallWatch(std::uint64_t deadline_ms) noexcept
       : deadline_ns_(static_cast<std::int64_t>(deadline_ms < longest_ms ? deadline_ms * 1'000'000
                                                                         : INT64_MAX)),

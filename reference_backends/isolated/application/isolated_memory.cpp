@@ -13,7 +13,7 @@
 #include "isolated_backend.hpp"
 #include "remote_memory.hpp"
 
-/// Memory of an isolated backend that is not copied: blocks on devices, and memory of others.
+/// Memory of an isolated backend that is not copied: blocks on devices, and external memory.
 namespace tenon::isolated {
 namespace {
 

@@ -77,7 +77,7 @@ struct Settings {
             spec("isolated.own_worker", "Whether a delegate has a worker of its own", nullptr)};
   }
 
-  /// The refusal of a key that is none of theirs, nor one of the plugin's.
+  /// The refusal of a key that neither they nor the plugin have.
   [[nodiscard]] static Status unknown(std::string_view key) {
     return error(Error::NotFound, "option ", host::quoted(key),
                  " is unknown; expected isolated.deadline_ms, isolated.restart or "

@@ -31,7 +31,7 @@ inline constexpr std::array sent_fence_kinds{TENON_KIND_SYNC_FILE, TENON_KIND_EV
   while (out < sent.size() && HandleKind(sent[out]) != kind) ++out;
   return out;
 }
-/// The kind of a number that was received; null when it is none.
+/// The kind of a number that was received; null for another number.
 [[nodiscard]] constexpr const char* kind_of(HandleKinds sent, std::uint32_t number) noexcept {
   return number < sent.size() ? sent[number] : nullptr;
 }

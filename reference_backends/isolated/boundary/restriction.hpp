@@ -19,7 +19,7 @@ inline constexpr std::uint32_t no_restriction = 0;
 
 inline constexpr const auto& restriction_names = host::worker_profile_names;
 
-/// "none", "open", "driver", "strict"; empty for a number that is none of them.
+/// "none", "open", "driver", "strict"; empty for another number.
 [[nodiscard]] constexpr std::string_view restriction_name(std::uint32_t restriction) noexcept {
   return restriction < std::size(restriction_names) ? restriction_names[restriction]
                                                     : std::string_view();

@@ -195,7 +195,7 @@ class Arguments {
         slot->pointers.resize(count);
         for (std::size_t i = 0; i < count; ++i) {
           const auto element = from.get<std::uint32_t>();
-          // As `ArgumentsCopy`: a list in a list is none of the kinds.
+          // As `ArgumentsCopy`: a list in a list is no kind of value.
           if (element != no_value && element >= TENON_VALUE_BOOL_LIST) return broken();
           TENON_RETURN_IF_ERROR(read_value(element, from, arena, slot->elements[i]));
           slot->pointers[i] = slot->elements[i] ? &slot->elements[i]->value : nullptr;

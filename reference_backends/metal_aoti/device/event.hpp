@@ -9,13 +9,13 @@
 
 namespace tenon::metal_aoti {
 
-/// An event of "tenon.events/1": a mark of an instance, or one of others.
+/// An event of "tenon.events/1": a mark of an instance, or a foreign event.
 ///
 /// Threads: `wait` and `query` at the same time; otherwise one at a time.
 class Event {
  public:
   Event() = default;
-  /// An event of others. errors: InvalidArgument without a shared event.
+  /// A foreign event. errors: InvalidArgument without a shared event.
   [[nodiscard]] static Result<Event> import(const tenon_metal_event& handle) {
     if (!handle.shared_event) {
       return error(Error::InvalidArgument, "expected an MTLSharedEvent, found null");
@@ -30,7 +30,7 @@ class Event {
 
   /// From now on it marks the runs of `context` so far.
   [[nodiscard]] Status record(MetalContext& context) {
-    if (!is_own_) return error(Error::InvalidArgument, "an event of others is recorded by them");
+    if (!is_own_) return error(Error::InvalidArgument, "a foreign event is recorded by its owner");
     TENON_TRY(mark_, context.mark());
     handle_ = {mark_.event->handle(), nullptr, mark_.value};
     return ok();

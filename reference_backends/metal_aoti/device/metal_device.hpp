@@ -144,7 +144,7 @@ class MetalDevice {
   [[nodiscard]] virtual Result<std::unique_ptr<MetalQueue>> use_queue(void* handle) = 0;
   /// An event whose value is 0. errors: OutOfResources.
   [[nodiscard]] virtual Result<std::shared_ptr<MetalEvent>> make_event() = 0;
-  /// An event of others, an MTLSharedEvent, which is retained.
+  /// A foreign event, an MTLSharedEvent, which is retained.
   [[nodiscard]] virtual std::shared_ptr<MetalEvent> use_event(void* handle) = 0;
 };
 

@@ -22,7 +22,7 @@ Status check_sizes(const Convolution& c) {
 }
 
 /// True for a dense tensor with the channels last. One whose strides only have that order, as a
-/// slice of such a tensor, is none.
+/// slice of such a tensor, is not.
 bool is_packed_channels_last(const ModelTensor& tensor) noexcept {
   return is_channels_last(tensor) &&
          std::ranges::equal(

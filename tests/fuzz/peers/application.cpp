@@ -39,7 +39,7 @@ FuzzHost::FuzzHost(bool has_extensions) : tenon_host{} {
                              std::uint64_t size) { read_bytes(text, size); };
   const auto write_log = [](const tenon_host*, std::int32_t level, const char* text,
                             std::uint64_t size) {
-    if (level < TENON_LOG_DEBUG || level > TENON_LOG_FATAL) broken("a log level that is none");
+    if (level < TENON_LOG_DEBUG || level > TENON_LOG_FATAL) broken("an unknown log level");
     read_bytes(text, size);
   };
   const auto resize = [](const tenon_host*, tenon_tensor* tensor, const std::int64_t* sizes,

@@ -150,7 +150,8 @@ class Far final : public tenon::Backend<Far>,
   }
 
   Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    if (delegate.name == "fail-execute") return tenon::error(Error::Internal, "told to fail");
+    if (delegate.name == "fail-execute")
+      return tenon::error(Error::Internal, "the blob says fail-execute");
     const std::size_t inputs = delegate.name == "add" ? 2 : 1;
     TENON_RETURN_IF_ERROR(args.expect(inputs + 1));
     TENON_TRY(const tenon::TensorView first, args.tensor(0));

@@ -159,7 +159,7 @@ class Line {
         job.output[i] = sum;
       }
       if (fails) {
-        job.end->reach(Error::DelegateInvalidHandle, "the run '" + name_ + "' was told to fail");
+        job.end->reach(Error::DelegateInvalidHandle, "the run '" + name_ + "' fails by its name");
       } else {
         job.end->reach();
       }
@@ -223,7 +223,8 @@ class LaterParts {
   Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     expect_outside();
     const std::string_view name = delegate.name;
-    if (name.starts_with("refuse")) return tenon::error(Error::Internal, "told to refuse ", name);
+    if (name.starts_with("refuse"))
+      return tenon::error(Error::Internal, "the name '", name, "' refuses the call");
     const std::size_t inputs = name.starts_with("add") ? 2 : 1;
     TENON_RETURN_IF_ERROR(args.expect(inputs + 1));
     Job job;
@@ -291,7 +292,8 @@ class WithHandles : public LaterParts<Derived> {
 
   Status on_event_complete(Event& event, tenon::EventFunction done) {
     const Calls calls = later_record().calls;
-    if (calls == Calls::refused) return tenon::error(Error::OutOfResources, "told to refuse");
+    if (calls == Calls::refused)
+      return tenon::error(Error::OutOfResources, "the test has the plugin refuse");
     if (calls == Calls::never) {
       later_record().keep(done);
       return tenon::ok();

@@ -303,7 +303,7 @@ TEST_CASE("the features of one instruction of each kind are found", "[aoti][proc
     X86FeatureSet needed;
     CHECK(decode(bytes, needed) == bytes.size());
     CHECK(text_of(needed) == text_of(set_of(one.features)));
-    // Cut off, it is none.
+    // Cut off, it is no such instruction.
     if (bytes.size() > 1) CHECK(decode(Bytes(bytes).first(bytes.size() - 1), needed) == 0);
   }
 }

@@ -257,7 +257,7 @@ TEST_CASE("copies on a stream are refused for a backend without streams", "[back
   CHECK(copy(nullptr, 4) == TENON_STATUS_OK);
   CHECK(copy(nullptr, 0) == TENON_STATUS_OK);
   CHECK(copy(&opened, 4) == TENON_STATUS_NOT_SUPPORTED);
-  CHECK_THAT(opened.host.last_text, ContainsSubstring("copies on no streams of others"));
+  CHECK_THAT(opened.host.last_text, ContainsSubstring("copies on no stream of the application"));
   CHECK(Importing::copied == before + 4);
 }
 

@@ -24,7 +24,7 @@ struct WithoutText : std::exception {
 tenon::Status perform(std::int64_t act) {
   switch (act) {
     case fail:
-      return tenon::error(tenon::Error::AccessFailed, "told to fail");
+      return tenon::error(tenon::Error::AccessFailed, "the test has it fail");
     case throw_text:
       throw std::runtime_error("told to throw");
     case throw_memory:
@@ -45,7 +45,7 @@ struct Failure {
 };
 
 constexpr Failure failures[] = {
-    {fail, TENON_STATUS_ACCESS_FAILED, "told to fail"},
+    {fail, TENON_STATUS_ACCESS_FAILED, "the test has it fail"},
     {throw_text, TENON_STATUS_INTERNAL, "told to throw"},
     {throw_memory, TENON_STATUS_MEMORY_ALLOCATION_FAILED, "out of memory (std::bad_alloc)"},
     {throw_number, TENON_STATUS_INTERNAL, "an exception that is not a std::exception"},

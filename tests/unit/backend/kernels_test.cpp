@@ -171,7 +171,8 @@ TEST_CASE("a kernel runs with the arguments that it was made for as they are now
   opened.destroy();
 }
 
-TEST_CASE("each kernel is destroyed once, and null is none", "[backend][TN-KRN-7][TN-KRN-8]") {
+TEST_CASE("each kernel is destroyed once, and null is not destroyed",
+          "[backend][TN-KRN-7][TN-KRN-8]") {
   Counting::alive = 0;
   Opened opened(0);
   TestTensor in(ScalarType::Long, {2}), out(ScalarType::Long, {2});

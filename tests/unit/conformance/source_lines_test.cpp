@@ -107,7 +107,7 @@ TEST_CASE("what a program says of a line is one line of bounded length") {
   CHECK(two[1].function == std::string(1024, 'x'));
   CHECK(two[1].line.empty());
   CHECK(two[2].function.empty());
-  // A name that would be an option is none.
+  // A name that begins like an option is not taken as one.
   const auto relative = source_lines("--help", addresses, {script(*directory, "echo f; echo a:1")});
   CHECK(relative.at(0).function.empty());
 }

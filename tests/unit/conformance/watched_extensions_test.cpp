@@ -142,7 +142,7 @@ TEST_CASE("a host gets every extension that the kit knows, with each call watche
         CHECK(seen.delegate == (is_of_delegate ? &plugin : nullptr));
       }
     });
-    // The data is the plugin's own, except for members that nobody reads.
+    // The data is the plugin's own, except for members that no function reads.
     Table expected = Plugin<Table>::table;
     if constexpr (requires { expected.reserved; }) expected.reserved = 0;
     CHECK(std::memcmp(&without_functions, &expected, sizeof expected) == 0);

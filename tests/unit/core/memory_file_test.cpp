@@ -61,7 +61,7 @@ TEST_CASE("a file whose size is sealed is zeros that can be written", "[core]") 
   CHECK(add_seals(file.get(), content_seals));
 }
 
-TEST_CASE("a file that the system refuses is none, with the reason", "[core]") {
+TEST_CASE("a file that the system refuses gives no file, and the reason", "[core]") {
   CHECK(make_memory_file("test", std::uint64_t{1} << 63) == -1);
   CHECK(errno == EINVAL);
   const std::string name(300, 'n');

@@ -130,7 +130,7 @@ TEST_CASE("an option type that is unknown is refused by name", "[core]") {
   }
 }
 
-TEST_CASE("an option that nobody filled is refused without its key", "[core]") {
+TEST_CASE("an option with zeroes in each member is refused without its key", "[core]") {
   const auto value = read_option(tenon_option{});
   CHECK(value.error() == Error::InvalidType);
   CHECK(value.text() == "option '': unknown type number 0");

@@ -379,7 +379,7 @@ TEST_CASE("a copy on the caller's stream is enqueued there, in order", "[cuda][T
   CHECK(to.first() == 10.0f);
 }
 
-TEST_CASE("a failed copy from device to device is an error, and a device that is none refused",
+TEST_CASE("a failed copy from device to device is an error, and an unknown device is refused",
           "[cuda]") {
   CudaHost host;
   const Block from(host, 0, 5), to(host, 0, 6);

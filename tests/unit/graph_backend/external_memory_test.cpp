@@ -254,7 +254,7 @@ TEST_CASE("a run begins after a fence, and signals another",
   ::close(done.descriptor);
 }
 
-TEST_CASE("a fence that is none is refused", "[graph_backend][external]") {
+TEST_CASE("a handle that is no fence is refused", "[graph_backend][external]") {
   const auto method = load_doubling();
   const auto wait = [&](ExternalFence fence, const char* id = "GraphBackend") {
     const Status status = method->wait_fence(id, fence);

@@ -164,7 +164,7 @@ TEST_CASE("source that does not compile gives the compiler's text", "[metal]") {
   CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("no kernel 'missing'"));
 }
 
-TEST_CASE("memory of the device: blocks, copies, and addresses that are none", "[metal]") {
+TEST_CASE("memory of the device: blocks, copies, and invalid addresses", "[metal]") {
   Bench bench;
   void* block = nullptr;
   REQUIRE(aoti_torch_mps_malloc(&block, 256) == 0);

@@ -129,7 +129,7 @@ TEST_CASE("arguments that are not in a block of the device are refused by their 
   CHECK_THAT(delegate.run(blocks.in() + nbytes + 64, blocks.out()),
              ContainsSubstring("argument 0: expected an address in a block of OpenCL device 0"));
   CHECK_THAT(delegate.run(blocks.in() + 2, blocks.out()),
-             ContainsSubstring("argument 0: ") && ContainsSubstring("it is none"));
+             ContainsSubstring("argument 0: ") && ContainsSubstring("it is no slice"));
   CHECK_THAT(delegate.run(blocks.in(), blocks.out(), {opencl_backend::dl_opencl, 9}),
              ContainsSubstring("argument 0: expected OpenCL device 0, found 9"));
   CHECK_THAT(delegate.run(blocks.in(), blocks.out(), first_device, ScalarType::Half),

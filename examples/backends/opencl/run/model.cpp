@@ -134,7 +134,7 @@ Result<Session::Argument> Session::take(const tenon::Args& args, std::size_t ind
     return tenon::error(Error::InvalidArgument, "argument ", index,
                         ": expected an address in a block of ", "OpenCL device ", device.number(),
                         " that is a multiple of its element: ",
-                        slice.ok() ? std::string_view("it is none") : slice.text());
+                        slice.ok() ? std::string_view("it is no slice") : slice.text());
   }
   return Argument{*slice, view.nbytes()};
 }

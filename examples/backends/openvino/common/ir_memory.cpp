@@ -55,7 +55,7 @@ std::optional<std::uint64_t> output_bytes(std::string_view output) {
     std::uint64_t nbytes = precision ? element_bytes(*precision) : 0;
     if (nbytes == 0) return std::nullopt;
     while (const auto dim = between(port, "<dim>", "</dim>")) {
-      const auto size = number(*dim);  // -1 is none.
+      const auto size = number(*dim);  // -1: not static.
       if (!size || __builtin_mul_overflow(nbytes, *size, &nbytes)) return std::nullopt;
       port.remove_prefix(static_cast<std::size_t>(dim->data() - port.data()) + dim->size());
     }

@@ -13,7 +13,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 /// (`ZydisISASetGetString`), and the features that a processor needs for them.
 struct IsaSet {
   std::string_view name;
-  std::string_view features[2];  ///< Names of `x86_features`; empty ones are none.
+  std::string_view features[2];  ///< Names of `x86_features`; an empty name means no feature.
 };
 
 /// Groups outside of x86-64's first level. Those of AVX-512 have one row for all their vector

@@ -125,7 +125,8 @@ struct DeviceMemoryExtension {
       if constexpr (!HasMixin<B, tenon_streams_v1>) {
         if (stream) {
           return error(Error::NotSupported, "backend ", B::id,
-                       " copies on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+                       " copies on no stream of the application (extension " TENON_EXTENSION_STREAMS
+                       ")");
         }
       }
       return self<B>(backend).copy_on(stream, to_device, to, from_device, from,

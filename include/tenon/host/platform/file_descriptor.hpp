@@ -12,7 +12,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 class FileDescriptor {
  public:
   FileDescriptor() noexcept = default;
-  /// Takes over `descriptor`; a negative number is none.
+  /// Takes over `descriptor`; a negative number means no file.
   explicit FileDescriptor(int descriptor) noexcept : descriptor_(descriptor) {}
   FileDescriptor(FileDescriptor&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -73,7 +73,7 @@ struct MatrixTiles {
   static constexpr std::int64_t at_once = ColumnTile::most;
 
   /// Rows [begin, begin + count) of the columns from `column`, of which there are `columns` before
-  /// the last. What a tile has of others is not read.
+  /// the last. The other columns of a tile are not read.
   TENON_CPU_AOTI_AVX2 void fill(ColumnTile& tile, std::int64_t column, std::int64_t columns,
                                 std::int64_t begin, std::int64_t count) const noexcept {
     if constexpr (in_columns) {

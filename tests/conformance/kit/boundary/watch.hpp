@@ -129,7 +129,7 @@ class Watch {
   /// disturb each other.
   void watch_process(bool on) noexcept { process_ = on; }
   /// Whether output on the standard streams is a finding. Only where they are files without another
-  /// writer. Lines that are `declared`, which must outlive the watch, are none.
+  /// writer. Lines that are `declared`, which must outlive the watch, do not count.
   void watch_streams(bool on, std::span<const PrintedLines> declared = {}) noexcept {
     streams_ = on;
     declared_lines_ = declared;

@@ -6,7 +6,7 @@ use super::*;
 
 const MAX_RANK: i32 = 8;
 
-/// A float32 tensor on the CPU, or the reason why argument `index` is none.
+/// A float32 tensor on the CPU, or the reason why argument `index` is no such tensor.
 pub unsafe fn check(host: &Host, index: usize, value: *const Value) -> Result<*mut Tensor, Status> {
     let kind = (*value).kind;
     if kind != VALUE_TENSOR {

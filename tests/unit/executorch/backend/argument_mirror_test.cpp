@@ -277,7 +277,7 @@ TEST_CASE("a list with an element of another kind is refused", "[executorch]") {
   CHECK_THAT(std::string(updated.text()), ContainsSubstring("element 0: expected Tensor"));
 }
 
-TEST_CASE("the values after the last argument are none", "[executorch]") {
+TEST_CASE("the values after the last argument are None", "[executorch]") {
   const TestArgs args({integer_value(1)});
   ArgumentMirror mirror;
   REQUIRE(mirror.update(span_of(args)).ok());

@@ -191,8 +191,8 @@ TEST_CASE("a run that fails after it was started fails the method's run, with it
   const Status failed = held.finish();
   CHECK(failed.error() == Error::DelegateInvalidHandle);
   CHECK(failed.text() ==
-        "method forward: instruction 0:1: delegate 1 (Later): wait: the run 'fail b' was told to "
-        "fail");
+        "method forward: instruction 0:1: delegate 1 (Later): wait: the run 'fail b' fails by "
+        "its name");
   // The method may be run again.
   CHECK(held.method->execute().error() == Error::DelegateInvalidHandle);
 }
@@ -211,7 +211,8 @@ TEST_CASE("a delegate that cannot be started fails the run after what was starte
   const Status failed = held.finish();
   CHECK(failed.error() == Error::Internal);
   CHECK(failed.text() ==
-        "method forward: instruction 0:1: delegate 1 (Later): start: told to refuse refuse b");
+        "method forward: instruction 0:1: delegate 1 (Later): start: the name 'refuse b' refuses "
+        "the call");
   CHECK(held.output(0) == as_given);
   CHECK(held.output(1) == not_yet);
 }

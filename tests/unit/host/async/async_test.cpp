@@ -206,7 +206,7 @@ TEST_CASE("an exception of a completion is the executor's, and the method remain
   REQUIRE(method->execute_async(outcomes.completion()).ok());
   queue.run_all();
   CHECK(outcomes.all.size() == 1);
-  // In a task that is dropped there is nobody to get it.
+  // In a task that is dropped no caller is left to get it.
   REQUIRE(method->execute_async([](const Status&) { throw std::runtime_error("mine"); }).ok());
   queue.tasks.clear();
   CHECK(method->execute().ok());

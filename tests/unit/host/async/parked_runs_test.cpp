@@ -250,8 +250,8 @@ TEST_CASE("a parked run fails as one that a thread waits for", "[async][TN-EVT-8
   const Status failed = run.finish();
   CHECK(failed.error() == Error::DelegateInvalidHandle);
   CHECK(failed.text() ==
-        "method forward: instruction 0:1: delegate 1 (Later): wait: the run 'fail b' was told to "
-        "fail");
+        "method forward: instruction 0:1: delegate 1 (Later): wait: the run 'fail b' fails by "
+        "its name");
 }
 
 TEST_CASE("a delegate that cannot be started fails a parked run after the others are done",
@@ -260,7 +260,8 @@ TEST_CASE("a delegate that cannot be started fails a parked run after the others
   run.start();
   CHECK(run.queue.num_parked() == 1);
   CHECK(run.finish().text() ==
-        "method forward: instruction 0:1: delegate 1 (Later): start: told to refuse refuse b");
+        "method forward: instruction 0:1: delegate 1 (Later): start: the name 'refuse b' refuses "
+        "the call");
   CHECK(run.output(0) == as_given);
 }
 

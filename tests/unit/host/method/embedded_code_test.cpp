@@ -73,7 +73,7 @@ TEST_CASE("a policy is the same after it was read from text and written", "[code
   CHECK(host::MethodOptions{}.embedded_code == EmbeddedCodePolicy::allow());
 }
 
-TEST_CASE("a policy that is none is refused with what was found", "[code]") {
+TEST_CASE("an invalid policy is refused with what was found", "[code]") {
   const auto refused = [](const std::string& text) {
     const auto policy = EmbeddedCodePolicy::parse(text);
     INFO(text);

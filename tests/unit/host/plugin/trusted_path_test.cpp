@@ -161,7 +161,7 @@ TEST_CASE("links are followed, wherever they lead, and each step is checked", "[
   CHECK(checked(tree.inner / "elsewhere") == Error::AccessFailed);
 }
 
-TEST_CASE("a link that is exchanged while a path is walked leads to no file of others",
+TEST_CASE("a link that is exchanged while a path is walked leads to no other user's file",
           "[loader]") {
   const TemporaryDirectory root;
   ::chmod(root.path().c_str(), 0755);

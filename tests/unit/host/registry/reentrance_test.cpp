@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Code of others that a registry calls: it throws, and it calls the registry.
+// Foreign code that a registry calls: it throws, and it calls the registry.
 #if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>

@@ -230,7 +230,7 @@ TEST_CASE("a backend that fails to judge is an error with its own text", "[check
   CHECK(bench.check().text() == "backend Judge: check_blob: no table of chips");
 }
 
-TEST_CASE("a status that is none is an error", "[check_blob]") {
+TEST_CASE("an unknown status is an error", "[check_blob]") {
   const Bench bench([](const tenon_init_context&, std::uint32_t&) { return tenon_status{0x7777}; });
   const auto check = bench.check();
   CHECK(check.error() == Error::Internal);

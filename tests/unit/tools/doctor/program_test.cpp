@@ -123,7 +123,7 @@ TEST_CASE("a data file that is not there or cut off is refused", "[doctor]") {
   check_failure(bench, {sin_model, "--data", file, "--data", file}, 3, "InvalidArgument");
 }
 
-TEST_CASE("a plugin that is named and is none is refused", "[doctor]") {
+TEST_CASE("a named file that is no plugin is refused", "[doctor]") {
   const Bench bench;
   const std::string whole = read_file(TENON_DEMO_PLUGIN);
   for (const std::string& file :

@@ -115,7 +115,7 @@ TEST_CASE("what a shorter description of a device lacks reads as unknown") {
   CHECK(found->front().identity.empty());
 }
 
-TEST_CASE("an identity without a terminator is none") {
+TEST_CASE("an identity without a terminator is ignored") {
   tenon_device_info endless = device(0, "first", "", 0);
   std::memset(endless.identity, 'x', sizeof endless.identity);
   const auto found = devices_of({&whole_table, {&endless}});

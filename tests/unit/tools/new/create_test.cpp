@@ -129,7 +129,7 @@ TEST_CASE("a program whose ids stay is what it was in all its parts", "[tenon-ne
   CHECK(*same == *again);
 }
 
-TEST_CASE("a template with a program that is none leaves nothing behind", "[tenon-new]") {
+TEST_CASE("a template with an invalid program leaves nothing behind", "[tenon-new]") {
   const Places places;
   places.write("a.txt", "text");
   places.write("model.pte", "no program");

@@ -77,7 +77,7 @@ TEST_CASE("an option takes its declared type, or without a declaration that whic
   CHECK(value("any", std::vector<OptionDeclaration>()) == OptionValue(std::int64_t{2}));
 }
 
-TEST_CASE("a value that is none of the declared type is refused", "[option]") {
+TEST_CASE("a value of another type than declared is refused", "[option]") {
   const auto result = option_value({"Add", "fast", "yes"}, declarations);
   REQUIRE_FALSE(result.ok());
   CHECK(result.error() == Error::InvalidType);

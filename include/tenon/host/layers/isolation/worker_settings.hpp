@@ -25,7 +25,7 @@ inline constexpr std::string_view worker_profile_names[] = {"none", "open", "dri
   return worker_profile_names[static_cast<std::size_t>(profile)];
 }
 
-/// The profile of a name; nothing for a text that is none.
+/// The profile of a name; nothing when no profile has it.
 [[nodiscard]] constexpr std::optional<WorkerProfile> parse_worker_profile(
     std::string_view name) noexcept {
   for (std::size_t i = 0; i < std::size(worker_profile_names); ++i) {

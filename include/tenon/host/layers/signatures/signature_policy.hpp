@@ -19,7 +19,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// The outcome of a check of the signature of a file.
 enum class SignatureState : std::uint8_t {
   valid,          ///< By a key that counts now.
-  missing,        ///< There is none.
+  missing,        ///< There is no signature.
   unknown_key,    ///< By a key that is not listed. Whether it holds cannot be said.
   malformed,      ///< Its text is not a signature.
   forged,         ///< The file, or the trusted comment, is not what the key's owner signed.

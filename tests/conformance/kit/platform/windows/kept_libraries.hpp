@@ -13,7 +13,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
-/// The path of a library or program in memory; empty when `module` is none.
+/// The path of a library or program in memory; empty when `module` is neither.
 [[nodiscard]] inline std::string module_path(::HMODULE module) {
   std::wstring path(32768, L'\0');  // The longest that Windows has.
   const ::DWORD length =

@@ -88,7 +88,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 }
 
 /// The first fields of a line of the table of variants, as many as this version reads. A line may
-/// have any number of others, for which no memory is taken.
+/// have any number of other entries, for which no memory is taken.
 struct TableFields {
   std::array<std::string_view, 5> at{};
   std::size_t count = 0;
