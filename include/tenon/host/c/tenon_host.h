@@ -78,7 +78,7 @@ TENON_HOST_API uint32_t TENON_CALL tenon_c_version(void);
 /// The release of the SDK that the library was built from: "0.1.0". Static.
 TENON_HOST_API const char* TENON_CALL tenon_release(void);
 
-/// "InvalidArgument", ...; "Internal" for a number that is none. Static.
+/// "InvalidArgument", ...; "Internal" for an unknown number. Static.
 TENON_HOST_API const char* TENON_CALL tenon_status_name(tenon_status status);
 
 // ----- Errors. An error belongs to no thread.
@@ -337,8 +337,7 @@ typedef struct tenon_device_bytes {
 
 // Bits of `tenon_method_options.flags`.
 enum {
-  /// `tenon_method_cancel` can end a run, and so can the limit run_milliseconds inside of a
-  /// delegate.
+  /// `tenon_method_cancel` can end a run, and the limit run_milliseconds the call of a delegate.
   TENON_METHOD_CANCELLABLE = 1u << 0
 };
 
@@ -346,7 +345,7 @@ typedef struct tenon_method_options {
   uint32_t struct_size;
   uint32_t flags;                  ///< TENON_METHOD_...
   const tenon_registry* registry;  ///< Finds the backends; NULL: the method needs none.
-  const tenon_executor* executor;  ///< Runs asynchronous runs; NULL: there are none.
+  const tenon_executor* executor;  ///< For asynchronous runs; NULL: it has none.
   const tenon_backend_options* backend_options;
   const char* const* data_files;     ///< Paths of `.ptd` files.
   const char* const* limits;         ///< As in tenon_program_options; for load and each run.
@@ -379,8 +378,7 @@ TENON_HOST_API void TENON_CALL tenon_method_destroy(tenon_method* method);
 
 TENON_HOST_API uint64_t TENON_CALL tenon_method_num_inputs(const tenon_method* method);
 TENON_HOST_API uint64_t TENON_CALL tenon_method_num_outputs(const tenon_method* method);
-/// 1: the program itself writes to the bytes of input `index`, as one that changes its state in
-/// place.
+/// 1: the program itself writes to the bytes of input `index`, such as a state that it changes.
 TENON_HOST_API uint32_t TENON_CALL tenon_method_writes_input(const tenon_method* method,
                                                              uint64_t index);
 /// The variant that was loaded; "" for a method of a single form.
