@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "tenon/abi/tensor.h"
 #include "tenon/core/concat.hpp"
@@ -24,7 +25,12 @@ class SharedDevices {
 
   /// errors: NotSupported for the first call that may not; a backend's own.
   [[nodiscard]] Status check(std::span<const Chain> chains) {
-    if (devices_.empty()) return ok();
+    return devices_.empty() ? ok() : check_calls(chains);
+  }
+
+ private:
+  /// Apart, so that a load without devices has no call.
+  [[nodiscard, gnu::cold]] Status check_calls(std::span<const Chain> chains) {
     for (const Chain& chain : chains) {
       for (const Instruction& at : chain) {
         const LoadedBackend* const backend = backend_of(at);
@@ -39,7 +45,6 @@ class SharedDevices {
     return ok();
   }
 
- private:
   /// The plugin's backend that an instruction calls, or null.
   [[nodiscard]] static const LoadedBackend* backend_of(const Instruction& at) noexcept {
     if (at.kind == schema::InstructionArguments::DelegateCall)
@@ -66,12 +71,14 @@ class SharedDevices {
     if (is_cpu(tensor.dl.device)) return ok();
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) return ok();  // The application's.
     const DeviceMemory* const memory = devices_.find(tensor.dl.device);
-    if (!memory || !checked_.emplace(&backend, memory).second) return ok();
+    const std::pair pair(&backend, memory);
+    if (!memory || std::ranges::find(checked_, pair) != checked_.end()) return ok();
+    checked_.push_back(pair);
     return memory->check_shared_with(backend);
   }
 
   const DeviceMemories& devices_;
-  std::set<std::pair<const LoadedBackend*, const DeviceMemory*>> checked_;
+  std::vector<std::pair<const LoadedBackend*, const DeviceMemory*>> checked_;  // A few.
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail
