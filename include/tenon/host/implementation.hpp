@@ -14,7 +14,7 @@
 #include "tenon/host/layers/data/implementation.hpp"
 #include "tenon/host/layers/devices/implementation.hpp"
 #include "tenon/host/layers/external_memory/implementation.hpp"
-#include "tenon/host/layers/inspect/implementation.hpp"
+#include "tenon/host/layers/inspect/methods/implementation.hpp"
 #include "tenon/host/layers/kernels/implementation.hpp"
 #include "tenon/host/layers/trace/implementation.hpp"
 #include "tenon/host/layers/trust/implementation.hpp"
