@@ -185,9 +185,9 @@ TENON_CONFORMANCE_TEST("options/refuses-excluded-value",
       any = true;
       options.judge_refusal(
           options.set(option.key.c_str(), value), TENON_STATUS_INVALID_ARGUMENT, option.key,
-          concat("'", option.key, "' and a value outside of ", option.range()), "TN-OPT-5");
+          concat("'", option.key, "' and a value other than ", option.range()), "TN-OPT-5");
       kit.expect("TN-OPT-5", options.need(option.key) == before, "'", option.key,
-                 "' changed though set_option got a value outside of ", option.range());
+                 "' changed though set_option got a value other than ", option.range());
       static_cast<void>(options.set(option.key.c_str(), before));
     }
   }
@@ -210,12 +210,12 @@ TENON_CONFORMANCE_TEST("options/refuses-excluded-load",
       const auto loaded = CaseMethod::load(live.program(), live.backend(), declared);
       const std::string_view found = loaded.ok() ? "success" : error_name(loaded.error());
       if (!kit.expect("TN-OPT-5", !loaded.ok() && loaded.error() == Error::InvalidArgument,
-                      "a load with '", option.key, "' outside of ", option.range(),
+                      "a load with '", option.key, "' other than ", option.range(),
                       ": expected InvalidArgument, found ", found)) {
         continue;
       }
       kit.expect("TN-OPT-5", loaded.text().find(option.key) != std::string_view::npos,
-                 "a load with '", option.key, "' outside of ", option.range(),
+                 "a load with '", option.key, "' other than ", option.range(),
                  ": the text does not name the option: ", loaded.text());
     }
   }

@@ -272,7 +272,7 @@ TENON_CONFORMANCE_TEST("sessions/refuses-excluded-option",
       const tenon_status status = sessions.try_option(write_option(option.key.c_str(), value));
       if (status == TENON_STATUS_NOT_SUPPORTED) continue;
       options.judge_refusal(status, TENON_STATUS_INVALID_ARGUMENT, option.key,
-                            concat("'", option.key, "' and a value outside of ", option.range()),
+                            concat("'", option.key, "' and a value other than ", option.range()),
                             "TN-OPT-5", "create_session");
     }
   }
