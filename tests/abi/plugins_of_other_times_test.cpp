@@ -17,7 +17,7 @@
 #include "tenon/abi/tenon.h"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
-#include "unit/host/plugin/loaded_backend.hpp"
+#include "unit/host/loader/plugin/loaded_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -16,7 +16,7 @@ BUILD = builds.Build("gpu", (
     "-Dprogram_link_args=['-static-libstdc++', '-static-libgcc', "
     "'-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a']"))
 TARGETS = ["reference_backends/cuda_aoti/cuda_aoti.so", "examples/programs/tenon-run/tenon-run",
-           "reference_backends/isolated/tenon-worker", "reference_backends/isolated/tenon-isolated.so",
+           "examples/programs/isolation/tenon-worker", "examples/programs/isolation/tenon-isolated.so",
            "tests/conformance/tenon-conformance", "tests/gpu/cuda_kernels/cuda-gpu-test",
            "tests/gpu/cuda_programs/cuda-programs", "tests/gpu/cuda_programs/write-older-generations"]
 

@@ -20,8 +20,8 @@
 #include "tenon/host/inspect.hpp"
 #include "tenon/host/layers/discovery/impl/glob.hpp"
 #include "tenon/host/layers/discovery/impl/manifest.hpp"
-#include "unit/host/binary/macho_builder.hpp"
-#include "unit/host/binary/object_builder.hpp"
+#include "unit/host/layers/inspect/macho_builder.hpp"
+#include "unit/host/layers/inspect/object_builder.hpp"
 
 namespace tenon::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "tenon/host.hpp"
 #include "tenon/host/inspect.hpp"
 #include "tenon/host/schema/program_generated.h"
-#include "unit/host/program/data_file_builder.hpp"
+#include "unit/host/layers/data/data_file_builder.hpp"
 
 namespace tenon::test {
 namespace {

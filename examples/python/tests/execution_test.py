@@ -17,7 +17,7 @@ BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 FIXTURES = SOURCE / "tests/fixtures"
 DEMO = BUILD / "examples/backends/demo_backend.so"
 ADD = FIXTURES / "bench/demo_add.pte"
-WORKER = BUILD / "reference_backends/isolated/tenon-worker"
+WORKER = BUILD / "examples/programs/isolation/tenon-worker"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
 INPUTS = [np.full((2, 2), value, np.float32) for value in (1, 2, 3)]
 

@@ -31,9 +31,10 @@ class Tenon(ConanFile):
 
     def export_sources(self):
         for pattern in ("meson.build", "meson_options.txt", "LICENSE", "NOTICE", "CHANGELOG.md", "include/*", "docs/*",
-                        "templates/*", "reference_backends/*", "tests/conformance/kit/*", ".ci/*"):
+                        "templates/*", "reference_backends/*", "examples/programs/isolation/*",
+                        "tests/conformance/kit/*", ".ci/*"):
             copy(self, pattern, os.path.join(self.recipe_folder, ROOT), self.export_sources_folder,
-                 excludes="*/test_package/*")
+                 excludes=("*/test_package/*", "docs/measurements/*"))
 
     def layout(self):
         basic_layout(self)

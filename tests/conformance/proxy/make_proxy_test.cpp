@@ -7,7 +7,7 @@
 #include "proxied.hpp"
 #include "support/catch.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
-#include "unit/host/plugin/process.hpp"
+#include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

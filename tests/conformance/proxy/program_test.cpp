@@ -5,7 +5,7 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
-#include "unit/tools/run/process.hpp"
+#include "unit/programs/run/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

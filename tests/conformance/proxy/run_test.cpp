@@ -11,8 +11,8 @@
 #include "proxied.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/options.h"
-#include "unit/host/plugin/loaded_backend.hpp"
-#include "unit/host/plugin/process.hpp"
+#include "unit/host/loader/plugin/loaded_backend.hpp"
+#include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

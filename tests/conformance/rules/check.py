@@ -36,7 +36,7 @@ class Survey:
     """Rules, and the tests that name them."""
     rules: list
     tests: list
-    # Files by the rules that their tests name: "TN-SES-3" -> "tests/unit/host/method/device_memory_test.cpp".
+    # Files by the rules that their tests name: "TN-SES-3" -> "tests/unit/host/layers/devices/device_memory_test.cpp".
     files: dict
     not_observable: list = dataclasses.field(default_factory=list)
     released: list = dataclasses.field(default_factory=list)  # (id, line)

@@ -35,7 +35,7 @@ def _programs(target):
     for name in ("unelevated", "load_and_unload"):
         part.run([GXX, *STRICT, f"tests/cross/programs/{name}.cpp", "-static", *LINK, "-o", f"{build}/{name}.exe",
                   f"{build}/include/tenon/host/libtenon-host.a", "-lpsapi"])
-    part.run([GXX, *STRICT, "-shared", "-static", *STATIC_LIBRARY, "tests/unit/tools/compile/two_compilers.cpp", *LINK,
+    part.run([GXX, *STRICT, "-shared", "-static", *STATIC_LIBRARY, "tests/unit/programs/compile/two_compilers.cpp", *LINK,
               "-o", f"{build}/two_compilers.dll"])
     # A plugin of another compiler, with the same C++ library in it.
     library = os.path.dirname(part.output([GXX, "-print-libgcc-file-name"])) + "/include/c++"

@@ -41,13 +41,13 @@ ZOO = [
 
 # Programs of the unit tests. With --quick those that compile in seconds.
 QUICK_UNITS = [
-    "tests/unit/host/binary/peek-test.exe",
-    "tests/unit/host/files/signals-test.exe",
+    "tests/unit/host/layers/inspect/peek-test.exe",
+    "tests/unit/host/platform/signals-test.exe",
 ]
 UNITS = QUICK_UNITS + [
-    "tests/unit/host/registry/discovery-test.exe",
-    "tests/unit/host/method/host-test.exe",
-    "tests/unit/host/program/programs-test.exe",
+    "tests/unit/host/layers/discovery/discovery-test.exe",
+    "tests/unit/host/loader/method/host-test.exe",
+    "tests/unit/host/loader/program/programs-test.exe",
 ]
 
 

@@ -15,7 +15,7 @@
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "unit/host/program/data_file_builder.hpp"
+#include "unit/host/layers/data/data_file_builder.hpp"
 
 namespace tenon::fuzz {
 namespace {

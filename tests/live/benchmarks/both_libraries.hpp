@@ -16,7 +16,7 @@
 
 #include "onednn/onednn_api.hpp"
 #include "tenon/aoti/shims/base_shims.hpp"
-#include "unit/cpu_aoti/kernel_support.hpp"
+#include "unit/cpu_kernels/kernel_support.hpp"
 
 /// Functions of PyTorch's C shim in libtorch and in CpuAotiBackend, and tensors for both, for
 /// bench_operators.cpp. What fails ends the process with a message.

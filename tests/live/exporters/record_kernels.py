@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Records what PyTorch's operators return, for the unit tests of the CPU plugin's kernels.
 
-    build/live/venv/bin/python tests/live/exporters/record_kernels.py >tests/unit/cpu_aoti/recorded/kernels.txt
+    build/live/venv/bin/python tests/live/exporters/record_kernels.py >tests/unit/cpu_kernels/recorded/kernels.txt
 
 A case is a line of parts with `; ` between them: its name, its arguments in order (`in DTYPE SIZES STRIDES ELEMENTS...`,
 `none` for a tensor that is not given, `number X`, `list N,N,...`, `text WORD`), and its results (`out` like `in`). Elements

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Records the strides that PyTorch's compiler plans for the results of operators on the CPU.
 
-    build/live/venv/bin/python tests/live/exporters/record_layouts.py >tests/unit/cpu_aoti/recorded/layouts.txt
+    build/live/venv/bin/python tests/live/exporters/record_layouts.py >tests/unit/cpu_kernels/recorded/layouts.txt
 
 A model relies on these strides and checks them in its first run. Inductor plans what FakeTensorMode returns. Where eager
 PyTorch returns other strides, the model fails with PyTorch as well: the script names such a case on stderr and leaves it

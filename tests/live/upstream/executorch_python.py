@@ -195,7 +195,7 @@ def check_isolation():
              "torch.testing.assert_close(method.execute([x])[0], torch.sin(x))",
              "assert 'demo_backend.so' not in open('/proc/self/maps').read()"]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "TENON_ISOLATE": "demo_backend.so=none",
-                   "TENON_WORKER": str(BUILD / "reference_backends/isolated/tenon-worker")}
+                   "TENON_WORKER": str(BUILD / "examples/programs/isolation/tenon-worker")}
     subprocess.run([sys.executable, "-c", "\n".join(lines)], env=environment, check=True)
     print("a plugin in a worker runs in stock Python")
 

@@ -10,7 +10,7 @@
 #include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "unit/host/files/files_support.hpp"
+#include "unit/host/platform/files_support.hpp"
 
 namespace tenon::test::full_disk {
 

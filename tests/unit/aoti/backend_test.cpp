@@ -14,7 +14,7 @@
 #include "support/environment.hpp"
 #include "support/rounds.hpp"
 #include "tenon/abi/draft/aoti_export.h"
-#include "unit/host/plugin/process.hpp"
+#include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -23,7 +23,7 @@
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
-#include "unit/host/plugin/process.hpp"
+#include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::aoti;

@@ -10,7 +10,7 @@
 #include "cuda_host.hpp"
 #include "support/environment.hpp"
 #include "support/temporary_directory.hpp"
-#include "unit/host/plugin/process.hpp"
+#include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -23,7 +23,7 @@
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/signatures.hpp"
-#include "unit/host/plugin/process.hpp"
+#include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

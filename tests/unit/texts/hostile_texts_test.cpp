@@ -30,7 +30,7 @@
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
-#include "unit/host/program/data_file_builder.hpp"
+#include "unit/host/layers/data/data_file_builder.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -6,7 +6,7 @@
 
 #include "support/device_program.hpp"
 #include "support/program_builder.hpp"
-#include "unit/host/program/data_file_builder.hpp"
+#include "unit/host/layers/data/data_file_builder.hpp"
 
 namespace tenon::test {
 

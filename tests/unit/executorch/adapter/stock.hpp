@@ -26,7 +26,7 @@
 #include "tenon/executorch/register_plugins.hpp"
 #include "unit/executorch/adapter/programs.hpp"
 #include "unit/executorch/adapter/values_backend.hpp"
-#include "unit/host/method/test_backend.hpp"
+#include "unit/host/loader/method/test_backend.hpp"
 
 TENON_DECLARE_STATIC_PLUGIN(BackendWithCompilerDemo);
 TENON_DECLARE_STATIC_PLUGIN(Far);

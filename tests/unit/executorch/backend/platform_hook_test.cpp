@@ -15,7 +15,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/host.hpp"
-#include "unit/host/plugin/loaded_backend.hpp"
+#include "unit/host/loader/plugin/loaded_backend.hpp"
 
 using namespace tenon;
 namespace et = ::executorch::runtime;

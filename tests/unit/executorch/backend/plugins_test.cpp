@@ -17,7 +17,7 @@
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
-#include "unit/host/plugin/loaded_backend.hpp"
+#include "unit/host/loader/plugin/loaded_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
