@@ -15,6 +15,7 @@
 #include "../../examples/programs/tenon-run/values.hpp"
 #include "fuzz/touch_backends.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {

@@ -14,6 +14,7 @@
 #include "fuzz/method_walk.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -32,7 +33,7 @@ class Walk {
     for (const auto name : program->method_names()) {
       walk.touch(name);
       walk.plan(*program, **program->plan(name));
-      walk.meta(*program->method_meta(name));
+      walk.meta(*host::MethodMeta::of(*program, name));
     }
     walk.mutable_data(*program);
     walk.constants(*program);

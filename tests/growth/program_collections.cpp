@@ -221,7 +221,7 @@ AlignedBytes data_file(std::size_t count, std::string_view prefix = "k") {
 Status ask_facts(const Files& files) {
   TENON_TRY(const auto program, open(files));
   for (const std::string_view name : program->method_names()) {
-    TENON_TRY(const MethodMeta meta, program->method_meta(name));
+    TENON_TRY(const MethodMeta meta, MethodMeta::of(*program, name));
     std::size_t sum = 0;
     for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
       sum += static_cast<std::size_t>(meta.input_tag(i).ok());

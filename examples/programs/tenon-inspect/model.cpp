@@ -12,6 +12,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -52,7 +53,7 @@ Result<MethodFacts> method_facts(const host::Program& program, std::string_view 
                                  std::size_t& num_blobs) {
   MethodFacts out;
   out.name = name;
-  TENON_TRY(const host::MethodMeta method, program.method_meta(name));
+  TENON_TRY(const host::MethodMeta method, host::MethodMeta::of(program, name));
   using Meta = host::MethodMeta;
   for (std::size_t i = 0; i < method.num_inputs(); ++i) {
     TENON_TRY(ValueFacts value, value_facts(method, i, &Meta::input_tag, &Meta::input_tensor_meta));
@@ -96,7 +97,7 @@ Status extract_blob(const host::Program& program, std::size_t number, const std:
   std::size_t first = 0;
   for (std::size_t i = 0; i < program.num_methods(); ++i) {
     const std::string_view name = program.method_name(i);
-    TENON_TRY(const host::MethodMeta method, program.method_meta(name));
+    TENON_TRY(const host::MethodMeta method, host::MethodMeta::of(program, name));
     if (number - first < method.num_delegates()) {
       TENON_TRY(const host::DelegateMeta delegate, method.delegate(number - first));
       TENON_TRY(host::NewFile file, host::NewFile::create(output));

@@ -345,7 +345,7 @@ Status Session::choose_variant() {
 }
 
 Status Session::find_backends() {
-  TENON_TRY(const host::MethodMeta method, program_->method_meta(plan_));
+  TENON_TRY(const host::MethodMeta method, host::MethodMeta::of(*program_, plan_));
   return timed("backends", report_.timings.backends_ns, [&]() -> Status {
     for (const std::string_view id : method.backends()) {
       TENON_TRY(auto backend, registry_.lookup_backend(id));

@@ -16,6 +16,7 @@
 #include "tenon/host/layers/arrays/npy.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/loader/method/method.hpp"
@@ -82,7 +83,7 @@ class Session {
 
   [[nodiscard]] Result<std::string> choose_method() const;
   [[nodiscard]] Result<host::MethodMeta> meta() const {
-    return program_->method_meta(report_.method);
+    return host::MethodMeta::of(*program_, report_.method);
   }
 
   /// A failure whose stage has more than one exit code.

@@ -61,7 +61,7 @@ tenon::Status run(char** argv) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(argv[1]));
   TENON_TRY(const auto program, tenon::host::Program::open(argv[2]));
-  TENON_TRY(const auto meta, program->method_meta("forward"));
+  TENON_TRY(const auto meta, host::MethodMeta::of(*program, "forward"));
   TENON_TRY(const auto input, meta.input_tensor_meta(0));
   const std::vector<std::int64_t> sizes(input.layout.sizes.begin(), input.layout.sizes.end());
   const std::vector<float> zeros(std::strtoull(argv[3], nullptr, 10) / sizeof(float));

@@ -11,6 +11,7 @@
 #include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/c/impl/written_inputs.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 
 namespace tenon::python {
 
@@ -71,7 +72,8 @@ std::unique_ptr<MethodObject> load_method(LoadArguments arguments, nb::object pr
   const auto loaded = std::make_shared<std::atomic<std::size_t>>(0);
   std::function<void()> report;
   if (!progress.is_none()) {
-    const auto total = take(arguments.program->method_meta(arguments.name)).num_delegates();
+    const auto total =
+        take(host::MethodMeta::of(*arguments.program, arguments.name)).num_delegates();
     report = [progress, loaded, total] { progress(loaded->load(), total); };
   }
   object->state =

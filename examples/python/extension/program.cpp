@@ -32,6 +32,7 @@
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::python {
@@ -243,7 +244,7 @@ bool uses_backend(const host::Program& program, std::string_view method, std::st
       if (need.backend_id == id) return true;
     }
   }
-  return take(program.method_meta(method)).uses_backend(id);
+  return take(host::MethodMeta::of(program, method)).uses_backend(id);
 }
 
 /// Options of the program for the backends of one method: the others would be refused.
@@ -316,7 +317,7 @@ nb::dict value_dict(std::uint32_t kind) {
 
 /// Facts of a method, which the package makes a dataclass of.
 nb::dict method_meta(const ProgramObject& self, const std::string& name) {
-  const host::MethodMeta meta = take(opened(self).method_meta(name));
+  const host::MethodMeta meta = take(host::MethodMeta::of(opened(self), name));
   nb::list inputs, outputs, backends, buffers;
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const std::uint32_t kind = take(meta.input_tag(i));

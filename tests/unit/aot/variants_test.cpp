@@ -14,6 +14,7 @@
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/file_bytes.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/variants/impl/read_variants.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -126,7 +127,7 @@ TEST_CASE("Merged programs are variants of one method, and the first keeps its n
   CHECK(need.target == "big");
   CHECK(need.payload_version == 3);
   CHECK(need.cpu_features == std::vector<std::string_view>{"avx2", "fma"});
-  const auto meta = program->method_meta("forward@B:big");
+  const auto meta = host::MethodMeta::of(*program, "forward@B:big");
   REQUIRE(meta.ok());
   const auto delegate = meta->delegate(0);
   REQUIRE(delegate.ok());

@@ -15,6 +15,7 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -54,7 +55,7 @@ TEST_CASE("every subject file that is shipped names cases whose files can be rea
     const auto program = host::Program::open(of.program);
     INFO(program.text());
     REQUIRE(program.ok());
-    const auto method = (*program)->method_meta(of.method);
+    const auto method = host::MethodMeta::of(**program, of.method);
     REQUIRE(method.ok());
     const auto backends = method->backends();
     CHECK(std::ranges::find(backends, read.backends[0].id) != backends.end());

@@ -17,6 +17,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/c/impl/outcome.hpp"
 #include "tenon/host/c/impl/registry.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/program/tensor_layout.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -194,7 +195,7 @@ tenon_status TENON_CALL tenon_program_get_method_meta(const tenon_program* progr
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given("tenon_program_get_method_meta", given("program", program),
                                        given("method", method), given("out", out)));
-    TENON_TRY(auto meta, program->program->method_meta(method));
+    TENON_TRY(auto meta, tenon::host::MethodMeta::of(*program->program, method));
     std::vector<std::string> backends;
     for (const std::string_view id : meta.backends()) backends.emplace_back(id);
     *out = new tenon_method_meta{program->program, std::move(meta), std::move(backends)};

@@ -17,14 +17,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// The DLPack device for a device of a verified program: the two count types differently.
-[[nodiscard]] tenon_dl_device dl_device(schema::DeviceType type, std::int8_t index) noexcept;
-
-/// Name and overload of an operator, joined by a dot ("aten::add.out"), as kernels are found.
-[[nodiscard]] std::string operator_name(const schema::Operator& op);
-
-/// Kind of a verified value (TENON_VALUE_...). Its name is `value_kind_name` of core/args.hpp.
-[[nodiscard]] std::uint32_t value_kind(const schema::EValue& value) noexcept;
+class Program;
 
 /// Facts of one tensor of a program (ExecuTorch: TensorInfo).
 struct TensorMeta {
@@ -53,6 +46,10 @@ struct DelegateMeta {
 /// Making one reads all values of the method once; get the facts of one method from one object.
 class MethodMeta {
  public:
+  /// Facts of the method `name`, or of the plan of a variant by its name. InvalidArgument when
+  /// `program` has none of that name.
+  [[nodiscard]] static Result<MethodMeta> of(const Program& program, std::string_view name);
+
   /// `plan` is one of the plans of the verified program that `view` shows.
   MethodMeta(const ProgramView& view, const schema::ExecutionPlan& plan);
 

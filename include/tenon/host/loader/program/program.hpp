@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
@@ -74,9 +73,6 @@ class Program {
 
   /// The plan of a method; InvalidArgument when there is none of that name (Program::load_method).
   [[nodiscard]] Result<const schema::ExecutionPlan*> plan(std::string_view method) const;
-
-  /// Facts of a method; InvalidArgument when there is none of that name.
-  [[nodiscard]] Result<MethodMeta> method_meta(std::string_view method) const;
 
   /// Named data of the program itself; tenon/host/layers/data/merged_data_map.hpp joins it with
   /// data files.

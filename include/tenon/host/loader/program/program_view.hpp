@@ -4,11 +4,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
+#include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// The DLPack device for a device of a verified program: the two count types differently.
+[[nodiscard]] tenon_dl_device dl_device(schema::DeviceType type, std::int8_t index) noexcept;
+
+/// Name and overload of an operator, joined by a dot ("aten::add.out"), as kernels are found.
+[[nodiscard]] std::string operator_name(const schema::Operator& op);
+
+/// Kind of a verified value (TENON_VALUE_...). Its name is `value_kind_name` of core/args.hpp.
+[[nodiscard]] std::uint32_t value_kind(const schema::EValue& value) noexcept;
 
 /// The parts of a program in memory: the flatbuffer and the segments behind it. A view: it owns
 /// nothing and is as small as three pointers. Immutable; any thread may use it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <vector>
 
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "unit/host/loader/program/rich_program.hpp"
 
 using namespace tenon;
@@ -13,7 +14,7 @@ class Rich {
  public:
   Rich() : file_(builder().build()) {}
 
-  [[nodiscard]] MethodMeta meta() const { return *program_->method_meta("forward"); }
+  [[nodiscard]] MethodMeta meta() const { return *MethodMeta::of(*program_, "forward"); }
 
  private:
   static ProgramBuilder builder() {

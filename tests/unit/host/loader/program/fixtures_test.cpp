@@ -8,6 +8,7 @@
 #include "fuzz/program_walk.hpp"
 #include "support/catch.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 using namespace tenon;
@@ -44,7 +45,7 @@ void check_tensor(const Result<host::TensorMeta>& meta, const json& facts) {
 }
 
 void check_plan(const host::Program& program, const json& facts, const json& delegates) {
-  const auto meta = program.method_meta(facts["name"].get<std::string>());
+  const auto meta = host::MethodMeta::of(program, facts["name"].get<std::string>());
   REQUIRE(meta.ok());
   REQUIRE(meta->num_operators() == facts["ops"].size());
   for (std::size_t i = 0; i < meta->num_operators(); ++i) {
@@ -77,7 +78,7 @@ void check_plan(const host::Program& program, const json& facts, const json& del
 
 void check_calls(const host::Program& program, const json& calls) {
   for (const auto& call : calls) {
-    const auto meta = program.method_meta(call["method"].get<std::string>());
+    const auto meta = host::MethodMeta::of(program, call["method"].get<std::string>());
     REQUIRE(meta.ok());
     REQUIRE(meta->num_inputs() == call["inputs"].size());
     for (std::size_t i = 0; i < meta->num_inputs(); ++i) {

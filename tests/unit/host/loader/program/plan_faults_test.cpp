@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "rich_program.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -87,7 +88,7 @@ TEST_CASE("optional parts of a plan may be absent") {
   const auto program = host::Program::from_bytes(file.bytes(), nullptr, "x");
   INFO(program.text());
   REQUIRE(program.ok());
-  CHECK(*(*program)->method_meta("forward")->operator_name(0) == "aten::add");
+  CHECK(*host::MethodMeta::of(**program, "forward")->operator_name(0) == "aten::add");
 }
 
 TEST_CASE("a plan with an index out of range is refused") {

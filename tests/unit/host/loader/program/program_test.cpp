@@ -5,6 +5,7 @@
 #include "fuzz/program_walk.hpp"
 #include "rich_program.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -91,14 +92,14 @@ TEST_CASE("methods are found by name") {
   CHECK(program->method_names() == std::vector<std::string_view>{"forward", "backward"});
   REQUIRE(program->plan("backward").ok());
   CHECK(*program->plan("backward") == program->flatbuffer().execution_plan()->Get(1));
-  CHECK(program->method_meta("forward")->name() == "forward");
+  CHECK(host::MethodMeta::of(*program, "forward")->name() == "forward");
 
   const auto missing = program->plan("sideways");
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error() == Error::InvalidArgument);
   CHECK(missing.text() ==
         "rich.pte: no method named 'sideways'; the program has: forward, backward");
-  CHECK(program->method_meta("").error() == Error::InvalidArgument);
+  CHECK(host::MethodMeta::of(*program, "").error() == Error::InvalidArgument);
 }
 
 TEST_CASE("methods are found among many") {

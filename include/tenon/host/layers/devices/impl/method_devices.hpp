@@ -10,9 +10,9 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/external_memory/external_memory.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
 #include "tenon/host/schema/program_generated.h"
 

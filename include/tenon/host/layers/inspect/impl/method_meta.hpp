@@ -7,6 +7,7 @@
 
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -48,51 +49,9 @@ namespace detail {
 
 }  // namespace detail
 
-tenon_dl_device dl_device(schema::DeviceType type, std::int8_t index) noexcept {
-  switch (type) {
-    case schema::DeviceType::CPU:
-      break;
-    case schema::DeviceType::CUDA:
-      return {TENON_DL_CUDA, index};
-  }
-  return {TENON_DL_CPU, 0};
-}
-
-std::string operator_name(const schema::Operator& op) {
-  std::string name = op.name()->str();
-  if (op.overload() != nullptr && op.overload()->size() != 0) {
-    name += '.';
-    name += op.overload()->string_view();
-  }
-  return name;
-}
-
-std::uint32_t value_kind(const schema::EValue& value) noexcept {
-  using schema::KernelTypes;
-  switch (value.val_type()) {
-    case KernelTypes::Int:
-      return TENON_VALUE_INT;
-    case KernelTypes::Bool:
-      return TENON_VALUE_BOOL;
-    case KernelTypes::Double:
-      return TENON_VALUE_DOUBLE;
-    case KernelTypes::Tensor:
-      return TENON_VALUE_TENSOR;
-    case KernelTypes::String:
-      return TENON_VALUE_STRING;
-    case KernelTypes::IntList:
-      return TENON_VALUE_INT_LIST;
-    case KernelTypes::DoubleList:
-      return TENON_VALUE_DOUBLE_LIST;
-    case KernelTypes::BoolList:
-      return TENON_VALUE_BOOL_LIST;
-    case KernelTypes::TensorList:
-      return TENON_VALUE_TENSOR_LIST;
-    case KernelTypes::OptionalTensorList:
-      return TENON_VALUE_OPTIONAL_TENSOR_LIST;
-    default:
-      return TENON_VALUE_NONE;
-  }
+Result<MethodMeta> MethodMeta::of(const Program& program, std::string_view name) {
+  TENON_TRY(const auto* plan, program.plan(name));
+  return MethodMeta(program.view(), *plan);
 }
 
 MethodMeta::MethodMeta(const ProgramView& view, const schema::ExecutionPlan& plan)

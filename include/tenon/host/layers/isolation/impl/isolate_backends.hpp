@@ -36,7 +36,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     for (const VariantNeed& need : variant.needs) add(need.backend_id);
   }
   if (variants.empty()) {
-    TENON_TRY(const MethodMeta meta, program.method_meta(method));
+    TENON_TRY(const MethodMeta meta, MethodMeta::of(program, method));
     for (const std::string_view id : meta.backends()) add(id);
   }
   for (const std::string& id : ids) {

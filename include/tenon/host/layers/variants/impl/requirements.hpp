@@ -9,8 +9,8 @@
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/devices/impl/copy_kernels.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {

@@ -12,7 +12,6 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/files/limits.hpp"
@@ -20,6 +19,7 @@
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/impl/method/run_budget.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 /// Instructions in messages of failures and in traces.

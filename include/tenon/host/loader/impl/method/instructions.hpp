@@ -16,11 +16,11 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/layers/devices/impl/copy_kernels.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {

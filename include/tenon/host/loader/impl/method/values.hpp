@@ -12,7 +12,6 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"

@@ -102,11 +102,6 @@ Result<const schema::ExecutionPlan*> Program::plan(std::string_view method) cons
                list_of_methods());
 }
 
-Result<MethodMeta> Program::method_meta(std::string_view method) const {
-  TENON_TRY(const auto* found, plan(method));
-  return MethodMeta(view_, *found);
-}
-
 std::string_view Program::key(std::uint32_t index) const noexcept {
   return detail::named_data_key_of(flatbuffer(), index);
 }
