@@ -15,6 +15,7 @@
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -38,6 +39,7 @@ class Walk {
     walk.mutable_data(*program);
     walk.constants(*program);
     walk.named_data(*program);
+    walk.variants(*program);
     walk.map(*host::MergedDataMap::create(program));
     return walk.sum_;
   }
@@ -53,6 +55,19 @@ class Walk {
   }
 
  private:
+  /// A table of variants that is wrong is an error of its own.
+  void variants(const host::Program& program) {
+    const auto all = host::Variants::of(program);
+    if (!all.ok()) return add(static_cast<std::uint64_t>(all.error()));
+    for (const std::string_view method : all->visible_methods()) {
+      for (const host::ProgramVariant& variant : all->of_method(method)) {
+        touch(variant.name);
+        touch(program.method_name(variant.plan));
+        for (const host::VariantNeed& need : variant.needs) touch(need.backend_id);
+      }
+    }
+  }
+
   void add(std::uint64_t number) { sum_ = sum_ * 31 + number; }
   void touch(std::span<const std::byte> bytes) {
     add(bytes.size());

@@ -27,6 +27,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/isolation.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -299,7 +300,7 @@ class Compilation {
   }
 
   Status open_program() {
-    TENON_TRY(opened_, host::Program::open(path_of(arguments_.model)));
+    TENON_TRY(opened_, host::Variants::open(path_of(arguments_.model)));
     return ok();
   }
 

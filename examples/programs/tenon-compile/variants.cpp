@@ -8,6 +8,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -78,7 +79,7 @@ aot::NeedsByBackend needs_of(std::span<const aot::BackendToUse> backends) {
 }
 
 Result<aot::ProgramData> read_program_file(const std::string& path) {
-  TENON_TRY(auto program, host::Program::open(host::path_of(path)));
+  TENON_TRY(auto program, host::Variants::open(host::path_of(path)));
   auto read = aot::read_program(std::move(program));
   if (!read.ok()) return std::move(read).status().with_context(path);
   return read;
@@ -108,8 +109,9 @@ Result<aot::ProgramData> strip_program(const std::shared_ptr<const host::Program
                                        std::vector<Variant>& reported) {
   const std::string& path = program->name();
   std::map<std::string, std::string, std::less<>> keep;
-  for (const std::string_view method : program->method_names()) {
-    const auto variants = program->variants(method);
+  TENON_TRY(const host::Variants all, host::Variants::of(*program));
+  for (const std::string_view method : all.visible_methods()) {
+    const auto variants = all.of_method(method);
     if (variants.empty()) continue;
     const host::ProgramVariant* kept = nullptr;
     if (name == "best") {

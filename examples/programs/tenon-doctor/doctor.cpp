@@ -28,6 +28,7 @@
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/layers/variants/requirements.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
@@ -57,7 +58,7 @@ class Doctor {
       diagnosis_.failure = std::move(opened);
       return std::move(diagnosis_);
     }
-    for (const std::string_view name : program_->method_names()) {
+    for (const std::string_view name : host::Variants::of(*program_)->visible_methods()) {
       if (arguments_.method && *arguments_.method != name) continue;
       diagnosis_.methods.push_back(diagnose_method(std::string(name)));
       if (!diagnosis_.methods.back().can_run()) diagnosis_.code = ExitCode::failed;
@@ -71,7 +72,7 @@ class Doctor {
     for (const std::string& path : arguments_.plugins) {
       TENON_RETURN_IF_ERROR(registry_.register_backend(host::path_of(path)));
     }
-    TENON_TRY(program_, host::Program::open(host::path_of(arguments_.model)));
+    TENON_TRY(program_, host::Variants::open(host::path_of(arguments_.model)));
     for (const std::string& path : arguments_.data) {
       TENON_TRY(auto file, host::DataFile::open(host::path_of(path)));
       files_.push_back(std::move(file));

@@ -15,6 +15,7 @@
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/trust/library_policy.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -140,7 +141,7 @@ void load(Report& report, host::OpenedFile file) {
 Status isolate(Report& report, host::OpenedFile file, const std::string& model) {
   std::shared_ptr<const host::Program> program;
   if (!model.empty()) {
-    TENON_TRY(program, host::Program::open(host::path_of(model)));
+    TENON_TRY(program, host::Variants::open(host::path_of(model)));
   }
   if (const auto policy = host::environment_library_policy()) {
     TENON_TRY(file, policy->admit(std::move(file), {}));

@@ -25,6 +25,7 @@
 #include "sandbox/sandbox.hpp"
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
@@ -68,7 +69,8 @@ Status use_plugin(host::OpenedFile file, const Program& program) {
     options.backends.emplace_back(backend);
   }
   if (!program) return ok();
-  for (const std::string_view name : program->method_names()) {
+  TENON_TRY(const host::Variants variants, host::Variants::of(*program));
+  for (const std::string_view name : variants.visible_methods()) {
     TENON_TRY(const auto method, host::Method::load(program, name, options));
     TENON_RETURN_IF_ERROR(set_zeros(*method));
     TENON_RETURN_IF_ERROR(method->execute());

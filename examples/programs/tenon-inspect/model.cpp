@@ -13,6 +13,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -117,7 +118,7 @@ Status check_output(const std::string& model, const std::string& output) {
 }
 
 Status read_program(const Arguments& arguments, ModelReport& report) {
-  TENON_TRY(const auto program, host::Program::open(host::path_of(arguments.plugin)));
+  TENON_TRY(const auto program, host::Variants::open(host::path_of(arguments.plugin)));
   for (std::size_t i = 0; i < program->view().num_segments(); ++i) {
     report.segments.push_back(program->view().segment(i).size());
   }

@@ -75,7 +75,9 @@ Status check_opens(aot::ProgramData program) {
   }
   TENON_TRY(const aot::FileImage image, aot::make_pte(program));
   const auto bytes = std::make_shared<const std::vector<std::byte>>(image.bytes());
-  return host::Program::from_bytes(*bytes, bytes, "no host would open the program").status();
+  TENON_TRY(const auto opened,
+            host::Program::from_bytes(*bytes, bytes, "no host would open the program"));
+  return host::Variants::of(*opened).status();
 }
 
 Result<WrittenFile> write(const Call& call, const std::string& path) {

@@ -24,6 +24,7 @@
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 #include "tenon/host/layers/variants/requirements.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/platform/environment.hpp"
@@ -200,7 +201,8 @@ Status Session::warn_of_plugins(bool with_kernels) {
   TENON_TRY(const host::MethodMeta method, meta());
   const auto named = method.backends();
   std::vector<std::string> used(named.begin(), named.end());
-  for (const host::ProgramVariant& variant : program_->variants(report_.method)) {
+  TENON_TRY(const host::Variants variants, host::Variants::of(*program_));
+  for (const host::ProgramVariant& variant : variants.of_method(report_.method)) {
     for (const host::VariantNeed& need : variant.needs) used.emplace_back(need.backend_id);
   }
   std::set<std::string, std::less<>> loaded;
@@ -236,7 +238,7 @@ Result<std::string> Session::choose_method() const {
 Status Session::open_program() {
   TENON_RETURN_IF_ERROR(timed("open", report_.timings.open_ns, [&]() -> Status {
     TENON_TRY(program_,
-              host::Program::open(host::path_of(arguments_.model), arguments_.limits.of_host));
+              host::Variants::open(host::path_of(arguments_.model), arguments_.limits.of_host));
     for (const std::string& path : arguments_.data) {
       TENON_TRY(data_files_.emplace_back(),
                 host::DataFile::open(host::path_of(path), arguments_.limits.of_host));
@@ -318,7 +320,8 @@ Status Session::read_expected() {
 
 /// The stages behind this one are about the plan of the variant that it chooses.
 Status Session::choose_variant() {
-  const auto variants = program_->variants(report_.method);
+  TENON_TRY(const host::Variants all, host::Variants::of(*program_));
+  const auto variants = all.of_method(report_.method);
   if (!arguments_.variant.empty()) {
     for (const host::ProgramVariant& one : variants) {
       if (one.name != arguments_.variant) continue;
@@ -397,7 +400,8 @@ Status Session::load_method() {
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   // By the name of its plan, which for the default variant is the method's, to be chosen again.
   if (plan_ == report_.method) {
-    const host::ProgramVariant* const variant = program_->find_variant(plan_);
+    TENON_TRY(const host::Variants variants, host::Variants::of(*program_));
+    const host::ProgramVariant* const variant = variants.find(plan_);
     if (variant && variant->is_default) options.variant = variant->name;
   }
   std::optional<std::size_t> failed_delegate;

@@ -33,6 +33,7 @@
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::python {
@@ -93,8 +94,8 @@ class HeldBytes {
   std::span<const std::byte> bytes_;
 };
 
-/// Opens a file or bytes: `File` is Program or DataFile.
-template <class File>
+/// Opens a file or bytes: `File` is Program or DataFile, `Opener` has the function for paths.
+template <class File, class Opener = File>
 std::shared_ptr<const File> open(nb::handle from, const host::HostLimits& limits) {
   if (PyObject_CheckBuffer(from.ptr()) != 0) {
     auto held = std::make_shared<const HeldBytes>(from.ptr());
@@ -109,7 +110,7 @@ std::shared_ptr<const File> open(nb::handle from, const host::HostLimits& limits
   if (!encoded) throw nb::python_error();
   const nb::bytes text = nb::steal<nb::bytes>(encoded);
   const std::filesystem::path file(std::string(text.c_str(), text.size()));
-  return take(File::open(file, limits));
+  return take(Opener::open(file, limits));
 }
 
 tool::ToolLimits read_limits(const nb::dict& given) {
@@ -219,7 +220,8 @@ std::unique_ptr<ProgramObject> open_program(
   self->budget = read_budget(budget);
   self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
   self->backend_options = read_options(options);
-  self->program = open<host::Program>(model, self->limits.of_host);
+  self->program = open<host::Program, host::Variants>(model, self->limits.of_host);
+  static_cast<void>(take(host::Variants::of(*self->program)));  // Of bytes as well.
   self->name = self->program->name();
   for (const nb::handle file : data) {
     self->data_files.push_back(open<host::DataFile>(file, self->limits.of_host));
@@ -237,9 +239,14 @@ std::unique_ptr<ProgramObject> open_program(
   return self;
 }
 
+std::vector<std::string_view> visible_methods(const host::Program& program) {
+  return take(host::Variants::of(program)).visible_methods();
+}
+
 /// Whether a delegate of the method, in any of its variants, is of the backend.
 bool uses_backend(const host::Program& program, std::string_view method, std::string_view id) {
-  for (const host::ProgramVariant& variant : program.variants(method)) {
+  const host::Variants variants = take(host::Variants::of(program));
+  for (const host::ProgramVariant& variant : variants.of_method(method)) {
     for (const host::VariantNeed& need : variant.needs) {
       if (need.backend_id == id) return true;
     }
@@ -252,7 +259,7 @@ std::vector<host::BackendOption> options_of(const ProgramObject& self, std::stri
   std::vector<host::BackendOption> options;
   for (const host::BackendOption& option : self.backend_options) {
     bool is_of_another = false;
-    for (const std::string_view method : self.program->method_names()) {
+    for (const std::string_view method : visible_methods(*self.program)) {
       is_of_another |= uses_backend(*self.program, method, option.backend_id);
     }
     if (!is_of_another || uses_backend(*self.program, name, option.backend_id)) {
@@ -284,7 +291,7 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
 
 nb::list method_names(const ProgramObject& self) {
   nb::list names;
-  for (const std::string_view name : opened(self).method_names()) {
+  for (const std::string_view name : visible_methods(opened(self))) {
     names.append(nb::str(name.data(), name.size()));
   }
   return names;
@@ -336,7 +343,8 @@ nb::dict method_meta(const ProgramObject& self, const std::string& name) {
     buffers.append(take(meta.memory_planned_buffer_size(i)));
   }
   nb::dict variants;
-  for (const host::ProgramVariant& variant : self.program->variants(name)) {
+  const host::Variants all = take(host::Variants::of(*self.program));
+  for (const host::ProgramVariant& variant : all.of_method(name)) {
     nb::list ids;
     for (const host::VariantNeed& need : variant.needs) {
       ids.append(nb::str(need.backend_id.data(), need.backend_id.size()));

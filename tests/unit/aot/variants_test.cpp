@@ -13,7 +13,6 @@
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/core/file_bytes.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/variants/impl/read_variants.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
@@ -114,7 +113,8 @@ TEST_CASE("Merged programs are variants of one method, and the first keeps its n
   CHECK(program->method_name(0) == "forward");
   CHECK(program->method_name(1) == "forward@B:big");
   CHECK(program->method_name(2) == "forward@kernels");
-  const auto variants = program->variants("forward");
+  const auto all = *host::Variants::of(*program);
+  const auto variants = all.of_method("forward");
   REQUIRE(variants.size() == 3);
   CHECK(variants[0].name == "B:big");
   CHECK(variants[1].name == "kernels");
@@ -170,7 +170,7 @@ TEST_CASE("A program that has variants takes more") {
   variants.push_back({*std::move(read), {}, 0, {}});
   variants.push_back({program_of("D", "blob d", {{"of d", "4"}}), {}, 7, {}});
   const auto program = open(merge(std::move(variants)));
-  const auto found = program->variants("forward");
+  const auto found = host::Variants::of(*program)->of_method("forward");
   REQUIRE(found.size() == 4);
   CHECK(found[0].name == "D");
   CHECK(found[1].name == "B:big");
@@ -198,10 +198,11 @@ TEST_CASE("A variant may lack methods of the first program") {
   variants.push_back({std::move(first), {}, 0, {}});
   variants.push_back({program_of("B", "blob b"), {}, 1, {}});
   const auto program = open(merge(std::move(variants)));
-  CHECK(program->method_names() == std::vector<std::string_view>{"forward", "decode"});
-  CHECK(program->variants("forward").size() == 2);
-  CHECK(program->variants("decode").size() == 1);
-  CHECK(program->variants("encode").empty());
+  const auto found = *host::Variants::of(*program);
+  CHECK(found.visible_methods() == std::vector<std::string_view>{"forward", "decode"});
+  CHECK(found.of_method("forward").size() == 2);
+  CHECK(found.of_method("decode").size() == 1);
+  CHECK(found.of_method("encode").empty());
 }
 
 TEST_CASE("Programs that are not for one model are not merged") {
@@ -254,7 +255,7 @@ TEST_CASE("A host sees in the first bytes of a file whether it has variants") {
   const std::vector<std::byte> with = write(three());
   const std::vector<std::byte> without = write(program_of("A", "blob a", {{"key", "value"}}));
   const auto seems = [](const std::vector<std::byte>& file, std::size_t size) {
-    return host::detail::seems_to_have_variants(FileBytes(Bytes(file).first(size)));
+    return host::detail::seems_to_have_variants(Bytes(file).first(size));
   };
   CHECK(seems(with, with.size()));
   CHECK(seems(with, 512));

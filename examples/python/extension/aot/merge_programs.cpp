@@ -18,6 +18,7 @@
 #include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/program/program.hpp"
 
 namespace nb = nanobind;
@@ -29,12 +30,14 @@ namespace {
 /// The program at a path, which is a text, or in `bytes`, which are copied.
 std::shared_ptr<const host::Program> open(nb::handle source) {
   if (nb::isinstance<nb::str>(source)) {
-    return take(host::Program::open(std::filesystem::path(nb::cast<std::string>(source))));
+    return take(host::Variants::open(std::filesystem::path(nb::cast<std::string>(source))));
   }
   const auto bytes = nb::cast<nb::bytes>(source);
   const auto* const first = static_cast<const std::byte*>(bytes.data());
   const auto owner = std::make_shared<std::vector<std::byte>>(first, first + bytes.size());
-  return take(host::Program::from_bytes(*owner, owner, "<bytes>"));
+  auto program = take(host::Program::from_bytes(*owner, owner, "<bytes>"));
+  static_cast<void>(take(host::Variants::of(*program)));
+  return program;
 }
 
 void write(const std::string& path, const Result<aot::ProgramData>& described,

@@ -16,6 +16,7 @@
 #include "support/file_content.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tensor.hpp"
 
 namespace pack_test {
@@ -201,7 +202,10 @@ TEST_CASE("large bytes and many names are packed", "[pack]") {
   REQUIRE(program.ok());
   REQUIRE((*program)->num_keys() == 1001);
   CHECK((*program)->key_data(500).size() == large.size());
-  CHECK((*program)->variants("forward").size() == 1);
+  const auto variants = host::Variants::of(**program);
+  INFO(variants.text());
+  REQUIRE(variants.ok());
+  CHECK(variants->of_method("forward").size() == 1);
 }
 
 TEST_CASE("a file that is read is not written, and one in no directory is an error", "[pack]") {

@@ -18,6 +18,7 @@
 #include "tenon/host/c/impl/outcome.hpp"
 #include "tenon/host/c/impl/registry.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/program/tensor_layout.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -54,9 +55,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   return limits;
 }
 
-[[nodiscard]] inline tenon_program* new_program(std::shared_ptr<const Program> program) {
+[[nodiscard]] inline Result<tenon_program*> new_program(std::shared_ptr<const Program> program) {
+  TENON_TRY(const Variants variants, Variants::of(*program));
   auto out = std::make_unique<tenon_program>();
-  for (const std::string_view name : program->method_names()) out->methods.emplace_back(name);
+  for (const std::string_view name : variants.visible_methods()) out->methods.emplace_back(name);
   out->program = std::move(program);
   return out.release();
 }
@@ -132,8 +134,8 @@ tenon_status TENON_CALL tenon_program_open(const char* path, const tenon_program
   return guarded(error, [&]() -> tenon::Status {
     TENON_RETURN_IF_ERROR(expect_given(function, given("path", path), given("out", out)));
     TENON_TRY(const auto limits, read_options(function, options));
-    TENON_TRY(auto program, tenon::host::Program::open(tenon::host::path_of(path), limits));
-    *out = new_program(std::move(program));
+    TENON_TRY(auto program, tenon::host::Variants::open(tenon::host::path_of(path), limits));
+    TENON_TRY(*out, new_program(std::move(program)));
     return tenon::ok();
   });
 }
@@ -152,7 +154,7 @@ tenon_status TENON_CALL tenon_program_copy(const void* bytes, uint64_t nbytes, c
     TENON_TRY(auto program,
               tenon::host::Program::from_bytes(all, std::move(copy),
                                                std::string(text_or(name, "a program")), limits));
-    *out = new_program(std::move(program));
+    TENON_TRY(*out, new_program(std::move(program)));
     return tenon::ok();
   });
 }
@@ -171,7 +173,7 @@ tenon_status TENON_CALL tenon_program_borrow(const void* bytes, uint64_t nbytes,
                                          static_cast<std::size_t>(nbytes));
     TENON_TRY(auto program, tenon::host::Program::from_bytes(
                                 all, keep, std::string(text_or(name, "a program")), limits));
-    *out = new_program(std::move(program));
+    TENON_TRY(*out, new_program(std::move(program)));
     keep->arm();
     return tenon::ok();
   });

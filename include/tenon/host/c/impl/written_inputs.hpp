@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -14,7 +15,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// The plan of a method that is loaded, which may be that of a variant.
 [[nodiscard]] inline Result<const schema::ExecutionPlan*> loaded_plan(const Method& method) {
   const Program& program = method.program();
-  for (const ProgramVariant& variant : program.variants(method.name())) {
+  TENON_TRY(const Variants variants, Variants::of(program));
+  for (const ProgramVariant& variant : variants.of_method(method.name())) {
     if (variant.name == method.variant()) {
       return program.flatbuffer().execution_plan()->Get(variant.plan);
     }

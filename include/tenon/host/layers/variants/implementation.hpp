@@ -5,3 +5,4 @@
 #pragma once
 
 #include "tenon/host/layers/variants/impl/requirements.hpp"
+#include "tenon/host/layers/variants/impl/variants.hpp"

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "tenon/abi/version.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/program/program.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
@@ -43,6 +48,49 @@ struct ProgramVariant {
   std::int32_t priority = 0;  ///< Of those that run equally well the highest is taken.
   bool is_default = false;    ///< Its plan has the method's name.
   std::vector<VariantNeed> needs;
+};
+
+/// The variants of the methods of one program, which must outlive this view and all that it
+/// returns. A value, immutable; any thread.
+class Variants {
+ public:
+  /// Reads and checks the table of variants at the first call for a program, which keeps the
+  /// result: later calls find one key of its named data. The pages of a program with variants are
+  /// read alone from then on, so that one that is read brings in nothing of another.
+  ///
+  /// errors: InvalidProgram, and OutOfResources for a field longer than `name_bytes` of the
+  ///         program's limits (detail::read_variants). The text begins with the program's name.
+  [[nodiscard]] static Result<Variants> of(const Program& program) {
+    if (program.num_keys() == 0) return Variants(program, {});
+    return read(program);
+  }
+
+  /// Opens the program at `path`, and reads its table of variants. Nothing of a variant is read
+  /// with the flatbuffer, as `Program::open` may do.
+  ///
+  /// errors: those of `Program::open` and of `of`.
+  [[nodiscard]] static Result<std::shared_ptr<const Program>> open(
+      const std::filesystem::path& path, const HostLimits& limits = {});
+
+  /// Whether no method has variants.
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  /// The variants of a method, by falling priority; none of one that has a single form.
+  [[nodiscard]] std::span<const ProgramVariant> of_method(std::string_view method) const noexcept;
+  /// The variant whose plan has this name; null when it is none. A variant can be loaded by that
+  /// name as well.
+  [[nodiscard]] const ProgramVariant* find(std::string_view plan) const noexcept;
+  /// Names of the methods, in the order of the file, without the plans that are a variant of one.
+  [[nodiscard]] std::vector<std::string_view> visible_methods() const;
+
+ private:
+  Variants(const Program& program, std::span<const ProgramVariant> all) noexcept
+      : program_(&program), all_(all) {}
+
+  static Result<Variants> read(const Program& program);
+
+  const Program* program_;
+  /// By method, in the order of the plans; those of one method by falling priority.
+  std::span<const ProgramVariant> all_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/variants/variants.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -77,8 +76,6 @@ struct ProgramNames {
   KeyIndex methods;
   KeyIndex named_data;
   bool has_devices = false;  ///< A tensor or a planned buffer names a device that is not the CPU.
-  /// By method, in the order of the plans; those of one method by falling priority.
-  std::vector<ProgramVariant> variants;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

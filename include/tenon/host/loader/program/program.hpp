@@ -4,6 +4,7 @@
 // the facts of a method, and the checks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/loader/program/key_index.hpp"
@@ -23,6 +23,15 @@
 #include "tenon/host/schema/forward.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// Facts that a layer reads out of a program once; `Program::keep` keeps them.
+class KeptFacts {
+ public:
+  KeptFacts() = default;
+  KeptFacts(const KeptFacts&) = delete;
+  KeptFacts& operator=(const KeptFacts&) = delete;
+  virtual ~KeptFacts() = default;
+};
 
 /// A program: the contents of one `.pte` file that ExecuTorch 1.x wrote ("ET12").
 ///
@@ -37,8 +46,13 @@ class Program {
   /// errors: AccessFailed (MappedFile::open), InvalidProgram, NotSupported, InvalidExternalData,
   ///         OutOfResources for names, values and named data above `limits`
   ///         (detail::verify_program). The text begins with the path.
+  ///
+  /// `reads_alone` may be null. It gets the file's first bytes, of which nothing was checked, and
+  /// says whether the system shall read each page of the file alone (`read_alone`): verifying
+  /// touches the flatbuffer, and the system reads up to megabytes around what is touched.
   [[nodiscard]] static Result<std::shared_ptr<const Program>> open(
-      const std::filesystem::path& path, const HostLimits& limits = {});
+      const std::filesystem::path& path, const HostLimits& limits = {},
+      bool (*reads_alone)(std::span<const std::byte> start) noexcept = nullptr);
 
   /// Verifies a program that is in memory already. `bytes` begins at a multiple of 16; it is not
   /// copied, and must not change while the program lives. `keep_alive` is held as long as the
@@ -52,6 +66,9 @@ class Program {
   /// The path, as it was given to `open`, or the name given to `from_bytes`.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  /// The limits that it was opened with.
+  [[nodiscard]] const HostLimits& limits() const noexcept { return limits_; }
+
   /// The verified flatbuffer.
   [[nodiscard]] const schema::Program& flatbuffer() const noexcept { return view_.flatbuffer(); }
   /// Segments, blobs of delegates, constants and initial states.
@@ -60,16 +77,10 @@ class Program {
   [[nodiscard]] std::size_t num_methods() const noexcept { return names_.methods.size(); }
   /// Name of method `index`, below `num_methods()`.
   [[nodiscard]] std::string_view method_name(std::size_t index) const noexcept;
-  /// Names of all methods, in the order of the file, without the plans that are a variant of one.
+  /// Names of all methods, in the order of the file. Each plan is one (layer variants hides some).
   [[nodiscard]] std::vector<std::string_view> method_names() const;
-
-  /// Whether any method has variants.
-  [[nodiscard]] bool has_variants() const noexcept { return !names_.variants.empty(); }
-  /// The variants of a method, by falling priority; none of one that has a single form.
-  [[nodiscard]] std::span<const ProgramVariant> variants(std::string_view method) const noexcept;
-  /// The variant whose plan has this name; null when it is none. A variant can be loaded by that
-  /// name as well.
-  [[nodiscard]] const ProgramVariant* find_variant(std::string_view plan) const noexcept;
+  /// The number of the method, or nothing when there is none of that name. Found by hash.
+  [[nodiscard]] std::optional<std::uint32_t> find_method(std::string_view name) const noexcept;
 
   /// The plan of a method; InvalidArgument when there is none of that name (Program::load_method).
   [[nodiscard]] Result<const schema::ExecutionPlan*> plan(std::string_view method) const;
@@ -87,14 +98,27 @@ class Program {
   /// Whether a tensor or a planned buffer of any method names a device that is not the CPU.
   [[nodiscard]] bool names_devices() const noexcept { return names_.has_devices; }
 
-  /// Lets the system begin to read what a variant alone uses of the file, in one piece. The pages
-  /// of a program with variants are read alone, so that one that is read brings in nothing of
-  /// another.
-  void read_ahead(const ProgramVariant& variant) const;
+  /// `MappedFile::read_alone` and `read_ahead` of the program's file. Nothing is done for a program
+  /// in memory.
+  void read_alone(std::span<const std::byte> part, bool alone) const noexcept {
+    file_.read_alone(part, alone);
+  }
+  void read_ahead(std::span<const std::byte> part) const noexcept { file_.read_ahead(part); }
 
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable,
   /// at the cost of reading them from the file again. Does nothing for a program in memory.
   void drop(std::span<const std::byte> part) const noexcept { file_.drop(part); }
+
+  /// The facts that a layer keeps with this program; null before `keep`. There is room for one
+  /// layer, variants.
+  [[nodiscard]] const KeptFacts* kept() const noexcept {
+    return kept_.load(std::memory_order_acquire);
+  }
+  /// Keeps `facts` while the program lives, and returns them; or those that another thread kept
+  /// sooner.
+  const KeptFacts& keep(std::unique_ptr<const KeptFacts> facts) const noexcept;
+
+  ~Program() { delete kept(); }
 
  private:
   /// A copy of a file's first bytes. A flatbuffer that fits into them is used from there: a page
@@ -111,7 +135,7 @@ class Program {
   };
 
   Program(MappedFile file, std::unique_ptr<Head> head, std::shared_ptr<const void> keep_alive,
-          std::string name, Verified verified) noexcept;
+          std::string name, const HostLimits& limits, Verified verified) noexcept;
 
   static Result<std::shared_ptr<const Program>> make(std::span<const std::byte> bytes,
                                                      std::span<const std::byte> start,
@@ -122,16 +146,16 @@ class Program {
   static Result<Verified> verify(std::span<const std::byte> bytes, std::span<const std::byte> start,
                                  const HostLimits& limits);
 
-  void read_variants_alone() const noexcept;
-
   [[nodiscard]] std::string list_of_methods() const;
 
   MappedFile file_;
   std::unique_ptr<Head> head_;
   std::shared_ptr<const void> keep_alive_;
   std::string name_;
+  HostLimits limits_;
   ProgramView view_;
   detail::ProgramNames names_;
+  mutable std::atomic<const KeptFacts*> kept_ = nullptr;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -129,10 +129,11 @@ TEST_CASE(
   const JudgingRegistry backends;
   const auto program =
       open_program(program_of({{"First", "optimal a", 9}, {"Second", "usable b"}}));
-  CHECK(program->method_names() == std::vector<std::string_view>{"forward"});
-  CHECK(program->num_methods() == 2);
-  CHECK(program->variants("forward").size() == 2);
-  CHECK(program->variants("forward@1").empty());
+  const auto variants = *host::Variants::of(*program);
+  CHECK(variants.visible_methods() == std::vector<std::string_view>{"forward"});
+  CHECK(program->method_names() == std::vector<std::string_view>{"forward", "forward@1"});
+  CHECK(variants.of_method("forward").size() == 2);
+  CHECK(variants.of_method("forward@1").empty());
   const auto method = host::Method::load(program, "forward@1", backends.options());
   REQUIRE(method.ok());
   CHECK((*method)->name() == "forward");

@@ -52,7 +52,7 @@ TEST_CASE("nothing is read of the blobs of variants that are not loaded", "[vari
           .write("model.pte", std::string(reinterpret_cast<const char*>(bytes.bytes().data()),
                                           bytes.bytes().size()))
           .native();
-  const auto program = host::Program::open(path);
+  const auto program = host::Variants::open(path);
   REQUIRE(program.ok());
   const auto method = host::Method::load(*program, "forward", backends.options());
   REQUIRE(method.ok());

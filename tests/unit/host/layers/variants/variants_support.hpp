@@ -7,6 +7,7 @@
 
 #include "support/variants_program.hpp"
 #include "tenon/abi/static_plugin.h"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
 #include "unit/host/loader/method/method_support.hpp"
 

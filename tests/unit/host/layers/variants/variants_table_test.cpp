@@ -6,6 +6,7 @@
 
 using namespace tenon;
 using namespace tenon::test;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -16,20 +17,24 @@ constexpr std::string_view whole =
 
 std::vector<TestVariant> two() { return {{"First", "a"}, {"Second", "b"}}; }
 
-/// The text of the error of opening a program of two plans with `table`; empty when it opens.
+/// The text of the error of reading `table` of a program of two plans; empty when it is read.
 std::string fault(const std::string& table) {
   auto bytes = std::make_shared<AlignedBytes>(program_of(two(), &table).build());
   const auto program = host::Program::from_bytes(std::as_const(*bytes).bytes(), bytes, "test.pte");
-  if (program.ok()) return "";
-  CHECK(program.error() == Error::InvalidProgram);
-  return std::string(program.text());
+  REQUIRE(program.ok());
+  const auto variants = host::Variants::of(**program);
+  if (variants.ok()) return "";
+  CHECK(variants.error() == Error::InvalidProgram);
+  CHECK_THAT(std::string(variants.text()), StartsWith("test.pte: the table of variants"));
+  return std::string(variants.text());
 }
 
 std::string fault_of(std::string_view lines) { return fault(concat(head, lines)); }
 
 }  // namespace
 
-TEST_CASE("a table of variants that is whole opens, with what a later version adds", "[variants]") {
+TEST_CASE("a table of variants that is whole is read, with what a later version adds",
+          "[variants]") {
   CHECK(fault_of(whole) == "");
   CHECK(fault_of(concat(whole, "data\tsome key\nlater\twords\n\n")) == "");
   CHECK(fault_of("variant\tforward\tforward\t0\tfirst\tlater\nneeds\tFirst\t0\t\t\tlater\n") == "");
@@ -89,8 +94,10 @@ TEST_CASE("a variant with other inputs or outputs than its method is refused", "
     auto bytes = std::make_shared<AlignedBytes>(builder.build());
     const auto program =
         host::Program::from_bytes(std::as_const(*bytes).bytes(), bytes, "test.pte");
-    CHECK(program.error() == Error::InvalidProgram);
-    return std::string(program.text());
+    REQUIRE(program.ok());
+    const auto variants = host::Variants::of(**program);
+    CHECK(variants.error() == Error::InvalidProgram);
+    return std::string(variants.text());
   };
   CHECK_THAT(refused([](auto& plan) { plan.inputs.push_back(plan.inputs[0]); }),
              ContainsSubstring("method 'forward@1': it has 2 inputs, its method has 1"));
@@ -116,10 +123,12 @@ TEST_CASE("the time to read a table of variants grows with its length", "[varian
       const std::clock_t start = std::clock();  // Of this process: others do not count.
       const auto program =
           host::Program::from_bytes(std::as_const(*bytes).bytes(), bytes, "test.pte");
-      const double took = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
       REQUIRE(program.ok());
-      CHECK((*program)->variants("forward").size() == count);
-      CHECK((*program)->method_names().size() == 1);
+      const auto read = host::Variants::of(**program);
+      const double took = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+      REQUIRE(read.ok());
+      CHECK(read->of_method("forward").size() == count);
+      CHECK(read->visible_methods().size() == 1);
       best = std::min(best, took);
     }
     return best;

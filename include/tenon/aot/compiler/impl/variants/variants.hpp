@@ -355,9 +355,10 @@ Result<ProgramData> merge_variants(std::vector<VariantToMerge> variants) {
 
 Result<ProgramData> strip_variants(std::shared_ptr<const host::Program> program,
                                    const std::map<std::string, std::string, std::less<>>& keep) {
+  TENON_TRY(const host::Variants all, host::Variants::of(*program));
   for (const auto& [method, name] : keep) {
     TENON_RETURN_IF_ERROR(program->plan(method));
-    const auto variants = program->variants(method);
+    const auto variants = all.of_method(method);
     if (std::ranges::find(variants, name, &host::ProgramVariant::name) != variants.end()) continue;
     return error(Error::InvalidArgument, "method ", host::quoted(method), " has no variant ",
                  host::quoted(name));
@@ -372,7 +373,7 @@ Result<ProgramData> strip_variants(std::shared_ptr<const host::Program> program,
   std::map<std::string, std::string, std::less<>> renamed;
   std::vector<MethodData> methods;
   for (MethodData& plan : out.methods) {
-    const host::ProgramVariant* const variant = program->find_variant(plan.name);
+    const host::ProgramVariant* const variant = all.find(plan.name);
     if (variant) {
       const auto wanted = keep.find(variant->method);
       const bool is_kept =

@@ -11,11 +11,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/core/best_fit.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/layers/isolation/impl/isolate_backends.hpp"
 #include "tenon/host/layers/variants/impl/variant_judge.hpp"
+#include "tenon/host/layers/variants/impl/variant_pages.hpp"
+#include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -43,6 +46,27 @@ namespace detail {
                variants.empty() ? "; it has a single form" : std::string_view(known));
 }
 
+/// Isolates the backends of all variants of a method that a load may choose, or of its single form,
+/// by `options.isolation`. Of several variants, those whose plugins are missing are left out.
+///
+/// errors: those of `Variants::of`, `Program::plan` and `isolate_backends`.
+[[nodiscard, gnu::cold]] inline Status isolate_candidates(const Program& program,
+                                                          std::string_view method,
+                                                          MethodOptions& options) {
+  TENON_TRY(const Variants all, Variants::of(program));
+  std::vector<std::string_view> ids;
+  const auto variants = all.of_method(method);
+  for (const ProgramVariant& variant : variants) {
+    if (!options.variant.empty() && options.variant != variant.name) continue;
+    for (const VariantNeed& need : variant.needs) ids.push_back(need.backend_id);
+  }
+  if (variants.empty()) {
+    TENON_TRY(const auto* plan, program.plan(method));
+    ids = find_backend_ids(*plan);
+  }
+  return isolate_backends(ids, !variants.empty(), options);
+}
+
 }  // namespace detail
 
 Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& program,
@@ -50,11 +74,12 @@ Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& progr
                                      AskVariants asked) {
   try {
     TENON_RETURN_IF_ERROR(program->plan(method));
+    TENON_TRY(const Variants all, Variants::of(*program));
     VariantChoice out;
-    const auto variants = program->variants(method);
+    const auto variants = all.of_method(method);
     if (options.isolation) {
       MethodOptions isolated = options;
-      TENON_RETURN_IF_ERROR(detail::isolate_backends(*program, method, isolated));
+      TENON_RETURN_IF_ERROR(detail::isolate_candidates(*program, method, isolated));
       return choose_variant(program, method, isolated, asked);
     }
     detail::VariantJudge judge(program, options);

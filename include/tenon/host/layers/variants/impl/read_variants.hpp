@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -21,7 +22,7 @@
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/loader/program/key_index.hpp"
-#include "tenon/host/loader/program/program_view.hpp"
+#include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -29,7 +30,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// Whether the last named data of a program is the table of variants, as this compiler writes it:
 /// the key is right behind its entry. For a copy of the first bytes of a file, which need not hold
 /// it, before anything of it is checked.
-[[nodiscard]] inline bool seems_to_have_variants(FileBytes start) noexcept {
+[[nodiscard]] inline bool seems_to_have_variants(std::span<const std::byte> bytes) noexcept {
+  const FileBytes start(bytes);
   const auto target = [&](std::uint64_t place) { return place + start.u32(place); };
   const std::uint64_t root = start.u32(0);
   const std::int64_t to_entries = static_cast<std::int32_t>(start.u32(root));
@@ -103,14 +105,13 @@ struct TableFields {
   }
 };
 
-/// Reads the table of variants (program/variants.hpp) of a program that was verified.
+/// Reads the table of variants (variants.hpp) of a program that was verified.
 class VariantsReader {
  public:
-  /// All arguments must outlive this object.
-  VariantsReader(const ProgramView& view, const KeyIndex& methods, const HostLimits& limits)
-      : limits_(limits),
-        plans_(*view.flatbuffer().execution_plan()),
-        methods_(methods),
+  /// `program` must outlive this object.
+  explicit VariantsReader(const Program& program)
+      : program_(program),
+        plans_(*program.flatbuffer().execution_plan()),
         is_taken_(plans_.size(), false) {}
 
   /// Once.
@@ -147,9 +148,6 @@ class VariantsReader {
     return out;
   }
 
-  [[nodiscard]] std::optional<std::uint32_t> find_plan(std::string_view name) const noexcept {
-    return methods_.find(name, [this](std::uint32_t i) { return name_of(i); });
-  }
   [[nodiscard]] std::string_view name_of(std::uint32_t plan) const noexcept {
     return plans_.Get(plan)->name()->string_view();
   }
@@ -167,8 +165,9 @@ class VariantsReader {
 
   /// Applications name a variant by a C string, as a method.
   Status check_field(std::string_view field) const {
-    if (field.size() > limits_.name_bytes) {
-      return over_limit("bytes of a field", field.size(), "name_bytes", limits_.name_bytes);
+    const std::uint64_t most = program_.limits().name_bytes;
+    if (field.size() > most) {
+      return over_limit("bytes of a field", field.size(), "name_bytes", most);
     }
     if (field.find('\0') == std::string_view::npos) return ok();
     return refuse(quoted(field), " holds a NUL byte");
@@ -178,9 +177,9 @@ class VariantsReader {
 
   Status add_variant(const Fields& fields) {
     TENON_RETURN_IF_ERROR(end_variant());
-    const auto plan = find_plan(fields[2]);
+    const auto plan = program_.find_method(fields[2]);
     if (!plan) return refuse("the program has no method ", quoted(fields[2]));
-    const auto method = find_plan(fields[1]);
+    const auto method = program_.find_method(fields[1]);
     if (!method) return refuse("the program has no method ", quoted(fields[1]));
     // Each plan once: so there are no more variants than plans, and none is a variant of two.
     if (is_taken_[*plan]) return refuse("method ", quoted(fields[2]), " is a variant already");
@@ -262,9 +261,8 @@ class VariantsReader {
     return ok();
   }
 
-  const HostLimits& limits_;
+  const Program& program_;
   const flatbuffers::Vector<flatbuffers::Offset<schema::ExecutionPlan>>& plans_;
-  const KeyIndex& methods_;
   std::vector<bool> is_taken_;  ///< By plan.
   std::vector<ProgramVariant> variants_;
   std::vector<std::uint32_t> method_of_;  ///< By variant.
@@ -281,11 +279,9 @@ class VariantsReader {
 /// each backend that its delegates name. No field of these lines holds a NUL byte.
 ///
 /// errors: InvalidProgram, and OutOfResources for a field longer than a name may be, with the line.
-[[nodiscard]] inline Result<std::vector<ProgramVariant>> read_variants(const ProgramView& view,
-                                                                       const KeyIndex& methods,
-                                                                       std::string_view text,
-                                                                       const HostLimits& limits) {
-  return VariantsReader(view, methods, limits).read(text);
+[[nodiscard]] inline Result<std::vector<ProgramVariant>> read_variants(const Program& program,
+                                                                       std::string_view text) {
+  return VariantsReader(program).read(text);
 }
 
 /// Calls `each(plan, key)` for the named data that the table states for each variant, by the name

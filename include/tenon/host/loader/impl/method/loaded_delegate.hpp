@@ -25,6 +25,7 @@
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/prepared/impl/blob_preparation.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
+#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/method/host_init_context.hpp"
 #include "tenon/host/loader/method/options.hpp"
@@ -248,12 +249,13 @@ inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Aren
                                                 const Program& program,
                                                 const schema::ExecutionPlan& plan,
                                                 std::string_view method) {
+  TENON_TRY(const Variants variants, Variants::of(program));
   for (const BackendOption& option : options) {
     bool used = false;
     for (const auto* delegate : *plan.delegates()) {
       used = used || delegate->id()->string_view() == option.backend_id;
     }
-    for (const ProgramVariant& variant : program.variants(method)) {
+    for (const ProgramVariant& variant : variants.of_method(method)) {
       for (const VariantNeed& need : variant.needs) {
         used = used || need.backend_id == option.backend_id;
       }

@@ -10,7 +10,6 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
-#include "tenon/host/layers/isolation/impl/isolate_backends.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/layers/variants/impl/choose_variant.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
@@ -37,14 +36,15 @@ struct PlanToLoad {
     const std::shared_ptr<const Program>& program, std::string_view name,
     const MethodOptions& options) {
   TENON_TRY(const schema::ExecutionPlan* const plan, program->plan(name));
-  const auto variants = program->variants(name);
+  TENON_TRY(const Variants all, Variants::of(*program));
+  const auto variants = all.of_method(name);
   if (!options.variant.empty()) {
     for (const ProgramVariant& one : variants) {
       if (one.name == options.variant) return plan_of(*program, one);
     }
     return no_such_variant(variants, name, options.variant);
   }
-  if (variants.empty()) return PlanToLoad{plan, program->find_variant(name)};
+  if (variants.empty()) return PlanToLoad{plan, all.find(name)};
   TENON_TRY(VariantChoice choice, choose_variant(program, name, options));
   if (Status refused = choice.status(); !refused.ok()) {
     return std::move(refused).with_context(concat(program->name(), ": method ", name));
@@ -60,16 +60,17 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
                                              std::string_view name, MethodOptions options) {
   try {
     if (options.isolation) [[unlikely]] {
-      Status isolated = detail::isolate_backends(*program, name, options);
+      Status isolated = detail::isolate_candidates(*program, name, options);
       if (!isolated.ok()) {
         return shortened(
             std::move(isolated).with_context(concat(program->name(), ": method ", name)));
       }
     }
     detail::PlanToLoad chosen;
-    if (program->has_variants() || !options.variant.empty()) [[unlikely]] {
+    TENON_TRY(const Variants variants, Variants::of(*program));
+    if (!variants.empty() || !options.variant.empty()) [[unlikely]] {
       TENON_TRY(chosen, detail::choose_plan(program, name, options));
-      if (chosen.variant) program->read_ahead(*chosen.variant);
+      if (chosen.variant) detail::read_variant_ahead(*program, *chosen.variant);
     } else {
       TENON_TRY(chosen.plan, program->plan(name));
     }

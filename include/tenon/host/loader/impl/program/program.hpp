@@ -24,21 +24,25 @@ inline constexpr std::size_t program_alignment = 16;
 }  // namespace detail
 
 Program::Program(MappedFile file, std::unique_ptr<Head> head,
-                 std::shared_ptr<const void> keep_alive, std::string name,
+                 std::shared_ptr<const void> keep_alive, std::string name, const HostLimits& limits,
                  Verified verified) noexcept
     : file_(std::move(file)),
       head_(std::move(head)),
       keep_alive_(std::move(keep_alive)),
       name_(std::move(name)),
+      limits_(limits),
       view_(verified.view),
       names_(std::move(verified.names)) {}
 
-Result<std::shared_ptr<const Program>> Program::open(const std::filesystem::path& path,
-                                                     const HostLimits& limits) {
+Result<std::shared_ptr<const Program>> Program::open(
+    const std::filesystem::path& path, const HostLimits& limits,
+    bool (*reads_alone)(std::span<const std::byte>) noexcept) {
   auto head = std::make_unique<Head>();
   std::span<std::byte> start(head->bytes);
   TENON_TRY(auto file, MappedFile::open(path, &start));
   const auto bytes = file.bytes();
+  // Before anything of the mapping is touched.
+  if (reads_alone != nullptr && reads_alone(start)) file.read_alone(bytes, true);
   return make(bytes, start, std::move(file), std::move(head), nullptr, path_text(path), limits);
 }
 
@@ -58,46 +62,18 @@ std::string_view Program::method_name(std::size_t index) const noexcept {
 }
 
 std::vector<std::string_view> Program::method_names() const {
-  std::vector<bool> is_hidden(num_methods());
-  for (const ProgramVariant& variant : names_.variants) {
-    if (!variant.is_default) is_hidden[variant.plan] = true;
-  }
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < num_methods(); ++i) {
-    if (!is_hidden[i]) names.push_back(method_name(i));
-  }
+  for (std::size_t i = 0; i < num_methods(); ++i) names.push_back(method_name(i));
   return names;
 }
 
-std::span<const ProgramVariant> Program::variants(std::string_view method) const noexcept {
-  if (names_.variants.empty()) return {};
-  const auto number_of = [this](std::string_view name) {
-    return names_.methods.find(
-        name, [this](std::uint32_t i) { return detail::method_name_of(flatbuffer(), i); });
-  };
-  const auto number = number_of(method);
-  if (!number) return {};
-  // They are in the order of their methods.
-  const auto first =
-      std::ranges::lower_bound(names_.variants, number, {},
-                               [&](const ProgramVariant& one) { return number_of(one.method); });
-  const auto last = std::find_if_not(first, names_.variants.end(), [&](const ProgramVariant& one) {
-    return one.method == method;
-  });
-  return {first, last};
-}
-
-const ProgramVariant* Program::find_variant(std::string_view plan) const noexcept {
-  for (const ProgramVariant& variant : names_.variants) {
-    if (method_name(variant.plan) == plan) return &variant;
-  }
-  return nullptr;
+std::optional<std::uint32_t> Program::find_method(std::string_view name) const noexcept {
+  return names_.methods.find(
+      name, [this](std::uint32_t i) { return detail::method_name_of(flatbuffer(), i); });
 }
 
 Result<const schema::ExecutionPlan*> Program::plan(std::string_view method) const {
-  const auto place = names_.methods.find(
-      method, [this](std::uint32_t i) { return detail::method_name_of(flatbuffer(), i); });
-  if (place) return flatbuffer().execution_plan()->Get(*place);
+  if (const auto place = find_method(method)) return flatbuffer().execution_plan()->Get(*place);
   return error(Error::InvalidArgument, name_, ": no method named ", quoted(method), "; ",
                list_of_methods());
 }
@@ -120,49 +96,20 @@ Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> 
                                                      MappedFile file, std::unique_ptr<Head> head,
                                                      std::shared_ptr<const void> keep_alive,
                                                      std::string name, const HostLimits& limits) {
-  // Before anything of the mapping is touched.
-  if (start.data() != bytes.data() && detail::seems_to_have_variants(FileBytes(start))) {
-    file.read_alone(bytes, true);
-  }
   auto verified = verify(bytes, start, limits);
   if (!verified.ok()) return shortened(std::move(verified).status().with_context(name));
   if (verified->in_file) head.reset();
-  std::shared_ptr<const Program> program(new Program(std::move(file), std::move(head),
-                                                     std::move(keep_alive), std::move(name),
-                                                     *std::move(verified)));
-  if (program->has_variants()) program->read_variants_alone();
-  return program;
+  return std::shared_ptr<const Program>(new Program(std::move(file), std::move(head),
+                                                    std::move(keep_alive), std::move(name), limits,
+                                                    *std::move(verified)));
 }
 
-/// Segments of constants and of states are of all variants.
-void Program::read_variants_alone() const noexcept {
-  file_.read_alone(view_.segment_area(), true);
-  const auto usual = [this](const schema::SubsegmentOffsets* of_all) {
-    if (of_all) file_.read_alone(view_.segment(of_all->segment_index()), false);
-  };
-  if (view_.uses_constant_segment()) usual(flatbuffer().constant_segment());
-  if (const auto* states = flatbuffer().mutable_data_segments()) {
-    for (const auto* one : *states) usual(one);
+const KeptFacts& Program::keep(std::unique_ptr<const KeptFacts> facts) const noexcept {
+  const KeptFacts* sooner = nullptr;
+  if (!kept_.compare_exchange_strong(sooner, facts.get(), std::memory_order_acq_rel)) {
+    return *sooner;
   }
-}
-
-void Program::read_ahead(const ProgramVariant& variant) const {
-  // Segments may overlap, and lists may name one again and again.
-  std::size_t left = view_.segment_area().size();
-  const auto ahead = [&](std::span<const std::byte> part) {
-    if (part.size() > left) return;
-    left -= part.size();
-    file_.read_ahead(part);
-  };
-  const schema::ExecutionPlan& plan = *flatbuffer().execution_plan()->Get(variant.plan);
-  for (const auto* delegate : *plan.delegates()) ahead(view_.delegate_data(*delegate));
-  const auto table = find_key(variants_key);
-  if (!table) return;
-  const auto of_any = [&](std::string_view plan_name, std::string_view key) {
-    if (plan_name != plan.name()->string_view()) return;
-    if (const auto place = find_key(key)) ahead(key_data(*place));
-  };
-  detail::for_each_key_of_variants(as_text(key_data(*table)), of_any);
+  return *facts.release();
 }
 
 Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,

@@ -9,7 +9,6 @@
 
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/variants/impl/read_variants.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
@@ -522,7 +521,6 @@ template <class Element>
 /// - Planned buffers have sizes of 0 or more (entry 0 is reserved) and at most one device each.
 /// - Each delegate has an id, a blob that exists, and compile specs with keys and values.
 /// - Names, values and named data are within `limits`.
-/// - The table of variants satisfies what `read_variants` checks, when there is one.
 ///
 /// Not checked, because nothing of the host relies on it: `stacktrace`, `container_meta_type`,
 /// `requires_grad`, `layout`, the overload of an operator but for its length, and whether
@@ -578,14 +576,7 @@ template <class Element>
       return with_location(std::move(plan), "plan ", i, " ", quoted(method_name(i)));
     }
   }
-  ProgramNames out{std::move(methods), std::move(keys), has_devices, {}};
-  if (const auto table = out.named_data.find(variants_key, key)) {
-    TENON_TRY(
-        out.variants,
-        read_variants(view, out.methods,
-                      as_text(view.segment(named_data->Get(*table)->segment_index())), limits));
-  }
-  return out;
+  return ProgramNames{std::move(methods), std::move(keys), has_devices};
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail
