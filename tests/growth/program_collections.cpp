@@ -289,7 +289,7 @@ Task checks_blob(std::size_t count) {
     TENON_TRY(const auto data, MergedDataMap::create(program));
     TENON_TRY(const schema::ExecutionPlan* plan, program->plan("forward"));
     TENON_TRY(const auto check,
-              check_blob(*backend, *program, "forward", *plan->delegates()->Get(0), data.get()));
+              check_blob(*backend, *program, "forward", *plan->delegates()->Get(0), data->abi()));
     return check && check->missing_keys.size() == count ? ok() : error(Error::Internal, "missing");
   };
 }

@@ -24,6 +24,7 @@
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
@@ -272,14 +273,14 @@ class Doctor {
     }
     out.available = (*backend)->is_available();
     auto estimate = host::estimate_delegate(**backend, *program_, plan.name()->c_str(), serialized,
-                                            named_data_.get());
+                                            named_data_->abi());
     if (estimate.ok()) {
       out.estimate = *std::move(estimate);
     } else {
       out.estimated = std::move(estimate).status();
     }
     auto check = host::check_blob(**backend, *program_, plan.name()->c_str(), serialized,
-                                  named_data_.get(), &registry_);
+                                  named_data_->abi(), &registry_);
     if (!check.ok()) {
       out.checked = std::move(check).status();
       return;

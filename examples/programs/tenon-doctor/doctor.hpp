@@ -13,8 +13,8 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
-#include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/registry/backend_info.hpp"
 #include "tool.hpp"
 

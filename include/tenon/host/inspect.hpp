@@ -4,6 +4,7 @@
 // from the file without loading it, its devices, and whether a backend accepts a program's blobs.
 #pragma once
 
+#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/layers/inspect/binary_lint.hpp"

@@ -89,8 +89,9 @@ Answer load_and_check(std::uint32_t architecture) {
   REQUIRE(program.ok());
   const auto data = host::MergedDataMap::create(*program, {});
   REQUIRE(data.ok());
-  auto check = host::check_blob(*host.backend(), **program, "forward",
-                                *(*(*program)->plan("forward"))->delegates()->Get(0), data->get());
+  auto check =
+      host::check_blob(*host.backend(), **program, "forward",
+                       *(*(*program)->plan("forward"))->delegates()->Get(0), (*data)->abi());
   INFO(check.text());
   REQUIRE((check.ok() && check->has_value()));
   auto method = host.load(*program, "forward", {}, {});

@@ -97,7 +97,7 @@ TEST_CASE("a kernel that needs more shared memory than a block can have is refus
   REQUIRE(data.ok());
   const auto check =
       host::check_blob(*host.backend(), **program, "forward",
-                       *(*(*program)->plan("forward"))->delegates()->Get(0), data->get());
+                       *(*(*program)->plan("forward"))->delegates()->Get(0), (*data)->abi());
   REQUIRE((check.ok() && check->has_value()));
   const auto loaded = host.load_fixture("cuda_embedding");
   if (there == 3072) {

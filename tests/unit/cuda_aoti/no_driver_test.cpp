@@ -42,8 +42,8 @@ host::BlobCheck check_blob(Edit edit, const std::string& name = "cuda_addmul") {
   REQUIRE(data.ok());
   const auto plan = (*program)->plan("forward");
   REQUIRE(plan.ok());
-  const auto check =
-      host::check_blob(**backend, **program, "forward", *(*plan)->delegates()->Get(0), data->get());
+  const auto check = host::check_blob(**backend, **program, "forward",
+                                      *(*plan)->delegates()->Get(0), (*data)->abi());
   INFO(check.text());
   REQUIRE((check.ok() && check->has_value()));
   return **check;

@@ -22,7 +22,7 @@ host::BlobCheck check_blob(CudaHost& host,
   REQUIRE(data.ok());
   const auto check =
       host::check_blob(*host.backend(), **program, "forward",
-                       *(*(*program)->plan("forward"))->delegates()->Get(0), data->get());
+                       *(*(*program)->plan("forward"))->delegates()->Get(0), (*data)->abi());
   INFO(check.text());
   REQUIRE((check.ok() && check->has_value()));
   return **check;

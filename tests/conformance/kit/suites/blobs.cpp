@@ -154,8 +154,8 @@ TENON_CONFORMANCE_TEST("blobs/checks-without-device", "a blob is judged without 
   if (opened.backend().is_available().ok()) kit.not_applicable("the device is present");
   for (const auto* delegate : *plan->delegates()) {
     if (delegate->id()->string_view() != kit.backend().id) continue;
-    const auto check =
-        host::check_blob(opened.backend(), *program.program(), name.c_str(), *delegate, data.get());
+    const auto check = host::check_blob(opened.backend(), *program.program(), name.c_str(),
+                                        *delegate, data ? data->abi() : nullptr);
     if (check.ok() && !check->has_value()) {
       kit.not_applicable("the backend has no " TENON_EXTENSION_CHECK_BLOB);
     }

@@ -79,7 +79,7 @@ class Bench {
       bool with_data = true, std::span<const tenon_option> options = {}) const {
     const schema::ExecutionPlan& plan = **program_->plan("forward");
     return check_blob(*backend_, *program_, "forward", *plan.delegates()->Get(0),
-                      with_data ? map_.get() : nullptr, nullptr, options);
+                      with_data ? map_->abi() : nullptr, nullptr, options);
   }
   /// Of one that succeeds with a verdict.
   [[nodiscard]] BlobCheck verdict(bool with_data = true) const {

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/host.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class LoadedBackend;
-class MergedDataMap;
 class Program;
 
 /// Bytes on one device; on TENON_DL_CPU the memory of the process.
@@ -98,7 +98,7 @@ struct MethodMemory {
 /// threads: any. errors: the backend's own; Internal for a statement that 64 bits do not hold.
 [[nodiscard]] Result<DelegateEstimate> estimate_delegate(
     const LoadedBackend& backend, const Program& program, const char* method_name,
-    const schema::BackendDelegate& delegate, const MergedDataMap* data,
+    const schema::BackendDelegate& delegate, const tenon_named_data_map* data,
     std::span<const tenon_option> options = {});
 
 /// Bytes that are free now. For the CPU it is what the system gives to a process without swapping

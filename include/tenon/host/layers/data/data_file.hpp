@@ -14,6 +14,7 @@
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/loader/program/key_index.hpp"
+#include "tenon/host/loader/program/named_data_table.hpp"
 #include "tenon/host/loader/program/tensor_layout.hpp"
 #include "tenon/host/schema/forward.hpp"
 
@@ -26,7 +27,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// sound and its data complete and aligned to the element size. The bytes of segments are not
 /// touched. Immutable: any thread may use it, and any number of programs share it. Everything that
 /// it returns points into it and is valid while it lives.
-class DataFile {
+class DataFile : public NamedDataTable<DataFile> {
  public:
   /// Maps the file at `path` and verifies it.
   ///
@@ -61,6 +62,11 @@ class DataFile {
   /// The layout of key `index`, below `num_keys()`; nothing when its data is not a tensor.
   [[nodiscard]] std::optional<StoredTensorLayout> key_layout(std::uint32_t index) const noexcept;
 
+  /// The sizes of a layout in 64 bits, as plugins see them. Valid while the file lives.
+  [[nodiscard]] const std::int64_t* keep_wide(std::span<const std::int32_t> sizes) const {
+    return sizes_.keep(sizes);
+  }
+
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable,
   /// at the cost of reading them from the file again. Does nothing for data in memory.
   void drop(std::span<const std::byte> part) const noexcept { file_.drop(part); }
@@ -87,6 +93,7 @@ class DataFile {
   const flat_tensor_schema::FlatTensor* root_;
   std::span<const std::byte> segments_;
   detail::KeyIndex keys_;
+  mutable WideSizes sizes_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

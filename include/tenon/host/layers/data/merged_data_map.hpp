@@ -19,7 +19,8 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The named data of a program and of data files as one map (ExecuTorch: MergedDataMap). Plugins
-/// see it as `tenon_named_data_map`.
+/// see it as `tenon_named_data_map`. A program without data files needs none: it has its own
+/// (`Program::named_data`).
 ///
 /// Keeps the program and the files alive. Its contents and its address never change: methods
 /// and threads may share one. Look-up is by hash in each file in turn, so its cost depends on the
@@ -69,26 +70,20 @@ class MergedDataMap final : private tenon_named_data_map {
     [[nodiscard]] std::optional<std::uint32_t> find_key(std::string_view key) const noexcept;
     [[nodiscard]] const std::string& name() const noexcept;
     [[nodiscard]] Entry entry(std::uint32_t index) const noexcept;
-  };
-
-  struct Location {
-    const Source* source;
-    std::uint32_t index;
+    /// As plugins see the file; null when it has no keys.
+    [[nodiscard]] const tenon_named_data_map* named_data() const noexcept;
   };
 
   MergedDataMap(std::vector<Source> sources, std::uint32_t count) noexcept;
 
   static Status verify_distinct(const Source& first, const Source& second);
 
-  [[nodiscard]] std::optional<Location> locate(std::string_view key) const noexcept;
-
-  static std::optional<Location> locate(const tenon_named_data_map* map, const char* key,
-                                        std::uint64_t key_size) noexcept;
+  /// The first answer of a file that has the key: keys differ.
+  template <class Ask>
+  [[nodiscard]] tenon_status ask_files(const Ask& ask) const noexcept;
 
   static tenon_status get_data_entry(const tenon_named_data_map* map, const char* key,
                                      std::uint64_t key_size, tenon_buffer* out) noexcept;
-
-  static void release_entry(tenon_buffer* buffer) noexcept;
 
   static tenon_status get_tensor_layout_entry(const tenon_named_data_map* map, const char* key,
                                               std::uint64_t key_size,
@@ -99,7 +94,6 @@ class MergedDataMap final : private tenon_named_data_map {
 
   std::vector<Source> sources_;
   std::uint32_t num_keys_;
-  mutable WideSizes sizes_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/abi/extensions/check_blob.h"
+#include "tenon/abi/host.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/schema/forward.hpp"
 
@@ -16,7 +17,6 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class BackendRegistry;
 class LoadedBackend;
-class MergedDataMap;
 class Program;
 
 /// A backend's verdict about a blob without its device.
@@ -45,7 +45,7 @@ struct BlobCheck {
 /// threads: any. errors: the backend's own when it fails to judge; MemoryAllocationFailed.
 [[nodiscard]] Result<std::optional<BlobCheck>> check_blob(
     const LoadedBackend& backend, const Program& program, const char* method_name,
-    const schema::BackendDelegate& delegate, const MergedDataMap* data,
+    const schema::BackendDelegate& delegate, const tenon_named_data_map* data,
     const BackendRegistry* registry = nullptr, std::span<const tenon_option> options = {});
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
 #include "tenon/host/schema/forward.hpp"
 
@@ -27,22 +25,5 @@ class MergedDataMap;
 /// be null.
 [[nodiscard]] std::vector<std::string> find_missing_tensors(const schema::ExecutionPlan& plan,
                                                             const MergedDataMap* external);
-
-/// A buffer that a plan puts on a device.
-struct DeviceBuffer {
-  std::uint32_t index = 0;  ///< Its memory_id, 1 or more.
-  std::uint64_t nbytes = 0;
-  tenon_dl_device device{TENON_DL_CPU, 0};
-
-  /// "planned buffer 2 of 384 bytes on CUDA device 0"
-  [[nodiscard]] std::string text() const;
-};
-
-/// Planned buffers that are on a device, in the order of the plan.
-[[nodiscard]] std::vector<DeviceBuffer> find_device_buffers(const schema::ExecutionPlan& plan);
-
-/// Ids of the backends that the delegates need, each once, in the order of the delegates. That is
-/// the order in which they are asked for memory on a device.
-[[nodiscard]] std::vector<std::string_view> find_backend_ids(const schema::ExecutionPlan& plan);
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -19,6 +19,7 @@
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/loader/program/key_index.hpp"
+#include "tenon/host/loader/program/named_data_table.hpp"
 #include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/forward.hpp"
 
@@ -39,7 +40,7 @@ class KeptFacts {
 /// is open can be read without checks. The cost is that of the flatbuffer; the bytes of segments
 /// are not touched. Immutable: any thread may use it, and any number of methods share it.
 /// Everything that a program returns points into it and is valid while it lives.
-class Program {
+class Program : public NamedDataTable<Program> {
  public:
   /// Maps the file at `path` and verifies it.
   ///
@@ -85,8 +86,7 @@ class Program {
   /// The plan of a method; InvalidArgument when there is none of that name (Program::load_method).
   [[nodiscard]] Result<const schema::ExecutionPlan*> plan(std::string_view method) const;
 
-  /// Named data of the program itself; tenon/host/layers/data/merged_data_map.hpp joins it with
-  /// data files.
+  /// Named data of the program itself, which plugins see as `named_data()`.
   [[nodiscard]] std::uint32_t num_keys() const noexcept { return names_.named_data.size(); }
   /// Key `index`, below `num_keys()`.
   [[nodiscard]] std::string_view key(std::uint32_t index) const noexcept;

@@ -71,8 +71,9 @@ class Statements {
     is_complete_ = true;
     for (const auto* delegate : *plan_->delegates()) {
       if (delegate->id()->string_view() != kit_.backend().id) continue;
-      const auto estimate = host::estimate_delegate(opened_.backend(), *program_.program(),
-                                                    plan_->name()->c_str(), *delegate, data_.get());
+      const auto estimate =
+          host::estimate_delegate(opened_.backend(), *program_.program(), plan_->name()->c_str(),
+                                  *delegate, data_ ? data_->abi() : nullptr);
       if (!estimate.ok()) {
         kit_.violated("TN-EST-1", "estimate failed for a blob of the case: ", estimate.text());
         continue;

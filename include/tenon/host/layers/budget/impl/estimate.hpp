@@ -14,7 +14,6 @@
 #include "tenon/host/layers/budget/impl/memory_sink.hpp"
 #include "tenon/host/layers/budget/impl/planned_bytes.hpp"
 #include "tenon/host/layers/budget/impl/table_bytes.hpp"
-#include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/inspect/impl/blob_context.hpp"
 #include "tenon/host/loader/files/limits.hpp"
@@ -53,7 +52,7 @@ MethodEstimate estimate_host(const schema::ExecutionPlan& plan) {
 Result<DelegateEstimate> estimate_delegate(const LoadedBackend& backend, const Program& program,
                                            const char* method_name,
                                            const schema::BackendDelegate& delegate,
-                                           const MergedDataMap* data,
+                                           const tenon_named_data_map* data,
                                            std::span<const tenon_option> options) {
   DelegateEstimate out;
   out.backend_id = delegate.id()->str();
@@ -61,8 +60,7 @@ Result<DelegateEstimate> estimate_delegate(const LoadedBackend& backend, const P
   if (!table || !table->estimate) return out;
 
   detail::BlobContext context;
-  TENON_RETURN_IF_ERROR(
-      context.fill(backend, program, method_name, delegate, data ? data->abi() : nullptr));
+  TENON_RETURN_IF_ERROR(context.fill(backend, program, method_name, delegate, data));
   context.set_options(options);
 
   detail::MemorySink sink;

@@ -7,6 +7,7 @@
 
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
+#include "tenon/host/loader/impl/program/named_data_entries.hpp"
 #include "tenon/host/loader/program/file_header.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
@@ -57,7 +58,8 @@ namespace detail {
 
 DataFile::DataFile(MappedFile file, std::shared_ptr<const void> keep_alive, std::string name,
                    Verified verified) noexcept
-    : file_(std::move(file)),
+    : NamedDataTable(verified.keys.size()),
+      file_(std::move(file)),
       keep_alive_(std::move(keep_alive)),
       name_(std::move(name)),
       root_(verified.root),

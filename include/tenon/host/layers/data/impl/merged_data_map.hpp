@@ -4,11 +4,8 @@
 #include "tenon/host/layers/data/merged_data_map.hpp"
 
 #include <limits>
-#include <new>
-#include <type_traits>
 #include <utility>
 
-#include "tenon/core/struct_size.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -47,9 +44,10 @@ std::optional<std::string_view> MergedDataMap::key(std::uint32_t index) const no
 }
 
 std::optional<MergedDataMap::Entry> MergedDataMap::find(std::string_view key) const noexcept {
-  const auto place = locate(key);
-  if (!place) return std::nullopt;
-  return place->source->entry(place->index);
+  for (const auto& source : sources_) {
+    if (const auto index = source.find_key(key)) return source.entry(*index);
+  }
+  return std::nullopt;
 }
 
 MergedDataMap::MergedDataMap(std::vector<Source> sources, std::uint32_t count) noexcept
@@ -79,6 +77,10 @@ MergedDataMap::Entry MergedDataMap::Source::entry(std::uint32_t index) const noe
   return {program->key_data(index), std::nullopt};
 }
 
+const tenon_named_data_map* MergedDataMap::Source::named_data() const noexcept {
+  return file ? file->named_data() : program->named_data();
+}
+
 Status MergedDataMap::verify_distinct(const Source& first, const Source& second) {
   for (std::uint32_t i = 0; i < second.num_keys(); ++i) {
     const auto key = second.key(i);
@@ -89,69 +91,30 @@ Status MergedDataMap::verify_distinct(const Source& first, const Source& second)
   return ok();
 }
 
-std::optional<MergedDataMap::Location> MergedDataMap::locate(std::string_view key) const noexcept {
-  for (const auto& source : sources_) {
-    if (const auto index = source.find_key(key)) return Location{&source, *index};
+template <class Ask>
+tenon_status MergedDataMap::ask_files(const Ask& ask) const noexcept {
+  for (const Source& source : sources_) {
+    const tenon_named_data_map* const file = source.named_data();
+    const tenon_status status = file ? ask(file) : tenon_status{TENON_STATUS_NOT_FOUND};
+    if (status != TENON_STATUS_NOT_FOUND) return status;
   }
-  return std::nullopt;
-}
-
-std::optional<MergedDataMap::Location> MergedDataMap::locate(const tenon_named_data_map* map,
-                                                             const char* key,
-                                                             std::uint64_t key_size) noexcept {
-  const auto* self = static_cast<const MergedDataMap*>(map);
-  return self->locate(std::string_view(key, static_cast<std::size_t>(key_size)));
+  return TENON_STATUS_NOT_FOUND;
 }
 
 tenon_status MergedDataMap::get_data_entry(const tenon_named_data_map* map, const char* key,
                                            std::uint64_t key_size, tenon_buffer* out) noexcept {
-  if (map == nullptr || (key == nullptr && key_size != 0) || out == nullptr ||
-      !TENON_HAS_MEMBER(*out, release)) {
-    return TENON_STATUS_INVALID_ARGUMENT;
-  }
-  const auto place = locate(map, key, key_size);
-  if (!place) return TENON_STATUS_NOT_FOUND;
-  const auto data = place->source->entry(place->index).data;
-  out->data = data.empty() ? nullptr : data.data();
-  out->nbytes = data.size();
-  out->owner = const_cast<Source*>(place->source);
-  out->release = &release_entry;
-  return TENON_STATUS_OK;
-}
-
-void MergedDataMap::release_entry(tenon_buffer* buffer) noexcept {
-  if (buffer == nullptr || buffer->data == nullptr) return;
-  const std::span part(static_cast<const std::byte*>(buffer->data),
-                       static_cast<std::size_t>(buffer->nbytes));
-  const auto& source = *static_cast<const Source*>(buffer->owner);
-  if (source.file) {
-    source.file->drop(part);
-  } else {
-    source.program->drop(part);
-  }
-  buffer->data = nullptr;
-  buffer->nbytes = 0;
+  if (map == nullptr) return TENON_STATUS_INVALID_ARGUMENT;
+  return static_cast<const MergedDataMap*>(map)->ask_files(
+      [&](const tenon_named_data_map* file) { return file->get_data(file, key, key_size, out); });
 }
 
 tenon_status MergedDataMap::get_tensor_layout_entry(const tenon_named_data_map* map,
                                                     const char* key, std::uint64_t key_size,
                                                     tenon_tensor_layout* out) noexcept {
-  if (map == nullptr || (key == nullptr && key_size != 0) || out == nullptr ||
-      !TENON_HAS_MEMBER(*out, dim_order)) {
-    return TENON_STATUS_INVALID_ARGUMENT;
-  }
-  const auto place = locate(map, key, key_size);
-  const auto layout = place ? place->source->entry(place->index).layout : std::nullopt;
-  if (!layout) return TENON_STATUS_NOT_FOUND;
-  try {
-    out->sizes = static_cast<const MergedDataMap*>(map)->sizes_.keep(layout->sizes);
-  } catch (const std::bad_alloc&) {
-    return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
-  }
-  out->scalar_type = static_cast<std::int32_t>(layout->scalar_type);
-  out->rank = static_cast<std::uint32_t>(layout->sizes.size());
-  out->dim_order = layout->dim_order.data();
-  return TENON_STATUS_OK;
+  if (map == nullptr) return TENON_STATUS_INVALID_ARGUMENT;
+  return static_cast<const MergedDataMap*>(map)->ask_files([&](const tenon_named_data_map* file) {
+    return file->get_tensor_layout(file, key, key_size, out);
+  });
 }
 
 tenon_status MergedDataMap::get_key_entry(const tenon_named_data_map* map, std::uint32_t index,

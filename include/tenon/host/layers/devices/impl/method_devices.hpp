@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/external_memory/external_memory.hpp"
-#include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"

@@ -11,7 +11,6 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/core/visible.hpp"
-#include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/inspect/impl/blob_context.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
@@ -91,13 +90,13 @@ class RecordingDataMap : private tenon_named_data_map {
 Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const Program& program,
                                             const char* method_name,
                                             const schema::BackendDelegate& delegate,
-                                            const MergedDataMap* data,
+                                            const tenon_named_data_map* data,
                                             const BackendRegistry* registry,
                                             std::span<const tenon_option> options) {
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
-  const detail::RecordingDataMap recorder(data ? data->abi() : nullptr);
+  const detail::RecordingDataMap recorder(data);
   PluginKernelLookup kernels({}, registry, method_name);
   detail::BlobContext context(&kernels);
   TENON_RETURN_IF_ERROR(context.fill(backend, program, method_name, delegate, recorder.abi()));

@@ -55,10 +55,17 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     hasher.number(record.max_payload_version);
     hasher.bytes(program.delegate_data(*plan.delegates()->Get(i)));
   }
-  const MergedDataMap* const data = StateMemory::named_data_of(method);
-  for (std::uint32_t i = 0; data && i < data->num_keys(); ++i) {
-    hasher.text(*data->key(i));
-    if (const auto entry = data->find(*data->key(i))) hasher.bytes(entry->data);
+  const tenon_named_data_map* const data = StateMemory::named_data_of(method);
+  for (std::uint32_t i = 0; data && i < data->num_keys; ++i) {
+    const char* key = nullptr;
+    std::uint64_t key_size = 0;
+    if (data->get_key(data, i, &key, &key_size) != TENON_STATUS_OK) continue;
+    hasher.text({key, static_cast<std::size_t>(key_size)});
+    tenon_buffer found{};
+    found.struct_size = sizeof found;
+    if (data->get_data(data, key, key_size, &found) != TENON_STATUS_OK) continue;
+    hasher.bytes(
+        {static_cast<const std::byte*>(found.data), static_cast<std::size_t>(found.nbytes)});
   }
   for (const StateMemory::Part& part : memory.parts()) {
     hasher.text(part.name);

@@ -61,8 +61,9 @@ class StateMemory {
     return method.values_;
   }
   /// Null without named data.
-  [[nodiscard]] static const MergedDataMap* named_data_of(const LoadedMethod& method) noexcept {
-    return method.data_.get();
+  [[nodiscard]] static const tenon_named_data_map* named_data_of(
+      const LoadedMethod& method) noexcept {
+    return method.named_data();
   }
   [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
 

@@ -15,10 +15,10 @@
 
 #include "tenon/core/best_fit.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/isolation/impl/isolate_backends.hpp"
 #include "tenon/host/layers/variants/impl/variant_judge.hpp"
 #include "tenon/host/layers/variants/impl/variant_pages.hpp"
-#include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"

@@ -106,9 +106,8 @@ class VariantJudge {
   }
 
   [[nodiscard]] Status open_data() {
-    if (data_ || (program_->num_keys() == 0 && options_.data_files.empty())) return ok();
+    if (data_ || options_.data_files.empty()) return ok();
     TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
-    if (options_.data_files.empty()) return ok();
     TENON_TRY(external_, MergedDataMap::create(nullptr, options_.data_files));
     return ok();
   }
@@ -149,8 +148,9 @@ class VariantJudge {
       const schema::BackendDelegate& delegate = *plan.delegates()->Get(i);
       TENON_TRY(const LoadedBackend* const backend, open(delegate.id()->string_view()));
       const auto given = runtime_specs_of(options_.backend_options, backend->id());
-      auto checked = check_blob(*backend, *program_, method.c_str(), delegate, data_.get(),
-                                options_.registry, given);
+      auto checked =
+          check_blob(*backend, *program_, method.c_str(), delegate,
+                     data_ ? data_->abi() : program_->named_data(), options_.registry, given);
       if (!checked.ok()) return std::move(checked).status();
       TENON_RETURN_IF_ERROR(
           take(*std::move(checked), concat("delegate ", i, " (", backend->id()), out));

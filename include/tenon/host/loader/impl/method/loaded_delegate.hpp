@@ -21,7 +21,6 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
-#include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/prepared/impl/blob_preparation.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
@@ -274,7 +273,7 @@ struct DelegateLoader {
   const char* method_name;
   const BackendRegistry* registry;
   std::span<const BackendRef> backends;
-  const MergedDataMap* named_data;
+  const tenon_named_data_map* named_data;  ///< Null when there is none.
   Trace* trace;
   std::span<const BackendOption> options;
   const EmbeddedCodePolicy& embedded_code;
@@ -316,7 +315,7 @@ struct DelegateLoader {
     context.processed = &out.processed;
     TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
     context.runtime_allocator = lent->table();
-    context.named_data_map = named_data ? named_data->abi() : nullptr;
+    context.named_data_map = named_data;
     context.tracer = trace ? trace->table() : nullptr;
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());

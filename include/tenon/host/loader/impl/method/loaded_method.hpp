@@ -71,16 +71,18 @@ class LoadedMethod final : public Method {
   [[nodiscard]] std::string_view public_name() const noexcept {
     return variant_ ? variant_->method : plan_.name()->string_view();
   }
+  /// The named data of the program and of the data files; null when there is none.
+  [[nodiscard]] const tenon_named_data_map* named_data() const noexcept {
+    return data_ ? data_->abi() : program_->named_data();
+  }
   [[nodiscard]] const Program& the_program() const noexcept { return *program_; }
   [[nodiscard]] std::size_t count_inputs() const noexcept { return inputs_.size(); }
 
   /// Errors as those of `Method::load`.
   Status build() {
-    if (program_->num_keys() != 0 || !options_.data_files.empty()) {
-      TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
-    }
     std::shared_ptr<const MergedDataMap> external;
     if (!options_.data_files.empty()) {
+      TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
       TENON_TRY(external, MergedDataMap::create(nullptr, options_.data_files));
     }
     if (options_.cancellable) {
@@ -92,7 +94,7 @@ class LoadedMethod final : public Method {
                           .method_name = public_name().data(),
                           .registry = options_.registry,
                           .backends = options_.backends,
-                          .named_data = data_.get(),
+                          .named_data = named_data(),
                           .trace = options_.trace,
                           .options = options_.backend_options,
                           .embedded_code = options_.embedded_code,
@@ -214,8 +216,12 @@ class LoadedMethod final : public Method {
     if (recorder_) return recorder_.get();
     DebugHandles handles;
     const std::string key = concat(debug_handles_key, plan_.name()->string_view());
-    if (const auto found = data_ ? data_->find(key) : std::nullopt) {
-      TENON_TRY(handles, DebugHandles::read(as_text(found->data)));
+    tenon_buffer found{};
+    found.struct_size = sizeof found;
+    const tenon_named_data_map* const data = named_data();
+    if (data && data->get_data(data, key.data(), key.size(), &found) == TENON_STATUS_OK) {
+      TENON_TRY(handles, DebugHandles::read({static_cast<const char*>(found.data),
+                                             static_cast<std::size_t>(found.nbytes)}));
     }
     auto made =
         std::make_unique<MethodRecorder>(plan_, chains_, delegates_, devices_, options_.limits);
@@ -298,7 +304,7 @@ class LoadedMethod final : public Method {
       const std::string_view id = delegate.id()->string_view();
       TENON_TRY(const BackendUse* use, loader.use_backend(id));
       auto estimate = estimate_delegate(*use->backend, *program_, loader.method_name, delegate,
-                                        data_.get(), use->runtime_specs);
+                                        loader.named_data, use->runtime_specs);
       if (!estimate.ok()) {
         if (options_.failed_delegate) *options_.failed_delegate = i;
         return std::move(estimate).status().with_context(concat("delegate ", i, " (", id, ")"));
@@ -553,8 +559,8 @@ class LoadedMethod final : public Method {
   const schema::ExecutionPlan& plan_;
   const ProgramVariant* variant_ = nullptr;  ///< Null when the method has a single form.
   MethodOptions options_;
-  std::shared_ptr<const MergedDataMap> data_;
-  std::unique_ptr<MethodBudget> budget_;  ///< Null without one. The arenas count in it.
+  std::shared_ptr<const MergedDataMap> data_;  ///< Null without data files.
+  std::unique_ptr<MethodBudget> budget_;       ///< Null without one. The arenas count in it.
   Arena arena_;
   BackendUses uses_{arena_};
   DeviceMemories devices_;

@@ -9,6 +9,7 @@
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
+#include "tenon/host/loader/impl/program/named_data_entries.hpp"
 #include "tenon/host/loader/impl/program/verify.hpp"
 #include "tenon/host/loader/program/file_header.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -26,7 +27,8 @@ inline constexpr std::size_t program_alignment = 16;
 Program::Program(MappedFile file, std::unique_ptr<Head> head,
                  std::shared_ptr<const void> keep_alive, std::string name, const HostLimits& limits,
                  Verified verified) noexcept
-    : file_(std::move(file)),
+    : NamedDataTable(verified.names.named_data.size()),
+      file_(std::move(file)),
       head_(std::move(head)),
       keep_alive_(std::move(keep_alive)),
       name_(std::move(name)),
