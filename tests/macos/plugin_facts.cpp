@@ -6,8 +6,9 @@
 #include <string>
 
 #include "shims/shim_list.hpp"
+#include "tenon/core/object/mach_o.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
 
 int main(int argc, char** argv) {
   using namespace tenon;
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", std::string(file.text()).c_str());
     return 1;
   }
-  const host::Platform mac{host::BinaryFormat::mach_o, host::detail::macho::cpu_arm64};
+  const host::Platform mac{BinaryFormat::mach_o, detail::macho::cpu_arm64};
   const auto record = host::peek(file->bytes(), argv[1], mac);
   if (!record.ok()) {
     std::fprintf(stderr, "%s\n", std::string(record.text()).c_str());

@@ -94,7 +94,7 @@ void read(Report& report, const host::OpenedFile& file) {
     report.platform = host::platform_of(bytes);
     // Of its own platform a plugin needs this host's C library, too.
     if (report.platform && !loads_here(*report.platform)) platform = *report.platform;
-    return host::read_elf_library(bytes, platform.format == host::BinaryFormat::elf
+    return host::read_elf_library(bytes, platform.format == BinaryFormat::elf
                                              ? platform.machine
                                              : host::this_platform.machine);
   });

@@ -16,6 +16,7 @@
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/layers/inspect/binary_lint.hpp"
 #include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/plugin/plugin_record.hpp"

@@ -74,7 +74,7 @@ Json library_json(const host::ElfLibrary& library) {
 }
 
 Json platform_json(const host::Platform& platform) {
-  return {{"format", host::name_of(platform.format)},
+  return {{"format", name_of(platform.format)},
           {"machine", host::machine_name(platform)},
           {"loads_here", loads_here(platform)}};
 }

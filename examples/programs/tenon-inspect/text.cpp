@@ -51,10 +51,12 @@ class Text : private Sections {
                    : report_.library->symbol_table    ? ", not stripped"
                                                       : ", stripped";
     }
-    line(host::library_kind(*report_.platform), ", ", report_.file_size, " bytes", properties);
+    const std::string kind = host::describe_library(*report_.platform);
+    // Without its article.
+    line(std::string_view(kind).substr(kind.find(' ') + 1), ", ", report_.file_size, " bytes",
+         properties);
     if (!loads_here(*report_.platform)) {
-      line("cannot be loaded here: this host loads ",
-           host::detail::describe_library(host::this_platform));
+      line("cannot be loaded here: this host loads ", host::describe_library(host::this_platform));
     }
     if (report_.library) field("build id", report_.library->build_id);
   }

@@ -11,6 +11,7 @@
 #include "tenon/host/layers/inspect/check_blob.hpp"
 #include "tenon/host/layers/inspect/elf_functions.hpp"
 #include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"

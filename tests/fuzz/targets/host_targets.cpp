@@ -9,12 +9,15 @@
 
 #include "fuzz/fuzz_target.hpp"
 #include "parsers.hpp"
+#include "tenon/core/object/mach_o.hpp"
+#include "tenon/core/object/pe_header.hpp"
 #include "tenon/host/layers/arrays/compare_arrays.hpp"
 #include "tenon/host/layers/arrays/element.hpp"
 #include "tenon/host/layers/arrays/npy.hpp"
 #include "tenon/host/layers/discovery/impl/manifest.hpp"
 #include "tenon/host/layers/inspect/binary_lint.hpp"
 #include "tenon/host/layers/inspect/elf_library.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/signatures.hpp"
 
@@ -79,16 +82,16 @@ void elf(std::span<std::byte> bytes) {
 
 void mach_o(std::span<std::byte> bytes) {
   for (const std::uint32_t machine :
-       {host::detail::macho::cpu_arm64, host::detail::macho::cpu_x86_64}) {
-    use(host::peek(bytes, "fuzz.dylib", {host::BinaryFormat::mach_o, machine}));
+       {tenon::detail::macho::cpu_arm64, tenon::detail::macho::cpu_x86_64}) {
+    use(host::peek(bytes, "fuzz.dylib", {BinaryFormat::mach_o, machine}));
   }
 }
 
 void pe(std::span<std::byte> bytes) {
   const auto platform = host::platform_of(bytes);
   for (const std::uint32_t machine :
-       {host::detail::pe::machine_x86_64, platform ? platform->machine : 0U}) {
-    use(host::peek(bytes, "fuzz.dll", {host::BinaryFormat::pe, machine}));
+       {tenon::detail::pe::machine_x86_64, platform ? platform->machine : 0U}) {
+    use(host::peek(bytes, "fuzz.dll", {BinaryFormat::pe, machine}));
   }
 }
 

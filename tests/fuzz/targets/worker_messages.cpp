@@ -22,6 +22,7 @@
 #include "fuzz/peers/worker_peer.hpp"
 #include "support/elf_builder.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/loader/plugin/platform.hpp"
 
 extern char** environ;
 

@@ -132,7 +132,7 @@ std::filesystem::path need_unloading(Context& kit) {
   const auto library = host::with_bytes(
       file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
   // Only ELF files can ask for that.
-  if constexpr (host::this_platform.format == host::BinaryFormat::elf) {
+  if constexpr (host::this_platform.format == BinaryFormat::elf) {
     if (!library.ok()) kit.not_applicable("not an ELF library: ", library.text());
   }
   const auto checks = library.ok() ? host::lint_plugin(*library) : std::vector<host::LintResult>();

@@ -10,7 +10,7 @@
 #include "inspect_support.hpp"
 #include "support/elf_builder.hpp"
 #include "support/rounds.hpp"
-#include "tenon/host/loader/impl/plugin/elf.hpp"
+#include "tenon/core/object/elf.hpp"
 
 using namespace tenon;
 using namespace tenon::host;
@@ -151,7 +151,7 @@ TEST_CASE("needed libraries whose names are all of a large table are refused") {
   put_number(file, elf::dynamic_header + 16, elf::base + elf::object);
   put_number(file, elf::dynamic_header + 32, std::uint64_t{(entries + 8) * 16});
   check_refused(file, "its names are longer in sum than 16 times its string table");
-  CHECK(host::detail::elf::read_dependencies(FileBytes(file), x86_64).error() ==
+  CHECK(tenon::detail::elf::read_dependencies(FileBytes(file), x86_64).error() ==
         Error::InvalidArgument);
 }
 

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/elf32_builder.hpp"
 #include "support/temporary_directory.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "unit/host/layers/inspect/macho_builder.hpp"
 #include "unit/host/layers/inspect/object_builder.hpp"
 #include "unit/host/layers/inspect/pe_builder.hpp"
@@ -52,7 +52,7 @@ TEST_CASE("the plugin of another platform is described, and --load refuses it wi
       {write(directory, "arm.so", tenon::test::elf32::build(ObjectBuilder(4).bytes())), "ELF",
        "arm", "ELF shared library for arm"},
   };
-  const std::string here = tenon::host::detail::describe_library(tenon::host::this_platform);
+  const std::string here = tenon::host::describe_library(tenon::host::this_platform);
   for (const Row& row : rows) {
     INFO(row.path);
     const Outcome outcome = run_program(TENON_INSPECT, {row.path}, {});
@@ -80,7 +80,7 @@ TEST_CASE("a plugin that needs another C library than this host's is refused, wi
   ByteVector file =
       sizeof(void*) == 8 ? tenon::test::elf::build(object) : tenon::test::elf32::build(object);
   tenon::test::put_number(file, 18, static_cast<std::uint16_t>(tenon::host::this_platform.machine));
-  const bool glibc = tenon::host::this_platform.c_library == tenon::host::CLibrary::glibc;
+  const bool glibc = tenon::host::this_platform.c_library == tenon::CLibrary::glibc;
   tenon::test::need_library(file, glibc ? "libc.musl-any.so.1" : "libc.so.6");
   const std::string path = write(directory, "other.so", file);
   const Outcome outcome = run_program(TENON_INSPECT, {path}, {});

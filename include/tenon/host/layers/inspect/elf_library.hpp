@@ -4,31 +4,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/object/elf.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/loader/plugin/platform.hpp"
 
 /// The properties of an ELF shared library that matter before it is loaded, read from the file.
 /// Formats: System V gABI, the GNU extensions of glibc's elf.h.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
-
-namespace detail::elf {
-
-/// A library's description of the libraries that it needs.
-struct Dependencies {
-  /// DT_NEEDED, DT_FILTER and DT_AUXILIARY, in order: the dynamic loader opens all of them.
-  std::vector<std::string> needed;
-  std::string soname;                   ///< DT_SONAME; empty when there is none.
-  std::optional<std::string> rpath;     ///< DT_RPATH; of no effect when there is a DT_RUNPATH.
-  std::optional<std::string> run_path;  ///< DT_RUNPATH.
-};
-
-}  // namespace detail::elf
 
 /// A symbol of the dynamic symbol table.
 struct LibrarySymbol {
@@ -45,7 +32,7 @@ struct ElfLibrary {
   std::uint64_t file_size = 0;
   std::uint32_t machine = 0;  ///< `e_machine`.
   std::string build_id;       ///< Hexadecimal; empty without one.
-  detail::elf::Dependencies dependencies;
+  tenon::detail::elf::Dependencies dependencies;
   std::vector<std::string> versions;  ///< Symbol versions it needs: "libc.so.6 GLIBC_2.34".
 
   std::vector<LibrarySymbol> exported;   ///< Defined here and visible to others.

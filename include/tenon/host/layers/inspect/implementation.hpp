@@ -19,3 +19,4 @@ void include_tenon_host_inspect_implementation_hpp_in_exactly_one_source() noexc
 #include "tenon/host/layers/inspect/impl/binary_lint.hpp"
 #include "tenon/host/layers/inspect/impl/elf_functions.hpp"
 #include "tenon/host/layers/inspect/impl/elf_library.hpp"
+#include "tenon/host/layers/inspect/impl/platforms.hpp"

@@ -6,14 +6,11 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
-#include "tenon/host/loader/plugin/platform.hpp"
 #include "tenon/host/loader/plugin/plugin_record.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -21,34 +18,16 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-namespace detail {
-
-/// "an ELF shared library for x86_64"
-std::string describe_library(const Platform& platform);
-
-}  // namespace detail
-
-/// The platform that a library is for, by its first bytes alone, so that a plugin can be described
-/// that this host cannot load; nothing for a file that is not read (of another kind, or ELF of
-/// another width than its machine's or not little-endian). The C library is not found so: it is
-/// `any`. Of a universal Mach-O file on macOS this host's platform, otherwise that of the first
-/// slice.
-[[nodiscard]] std::optional<Platform> platform_of(std::span<const std::byte> bytes);
-
 /// Reads the record of the plugin whose whole file is `file`.
 ///
 /// Any bytes may be given: a hostile file gets an error, in bounded time. `name` begins the text of
-/// a failure. Another `platform` than this host's describes a plugin that cannot be loaded here.
+/// a failure. Of a plugin for another platform than this host's <tenon/host/inspect.hpp> reads it.
 ///
 /// The ABI version is not checked: a plugin that is too new can be described, and `check_abi`
 /// decides whether it may be loaded.
 ///
-/// threads: any. errors: InvalidArgument when the bytes are not a plugin for `platform`, with a
+/// threads: any. errors: InvalidArgument when the bytes are not a plugin for this platform, with a
 /// text that says what they are; and those of `read_record`.
-[[nodiscard]] Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name,
-                                        const Platform& platform);
-
-/// The same for this host's platform.
 [[nodiscard]] Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name);
 
 /// Reads the record of the plugin at `path`.

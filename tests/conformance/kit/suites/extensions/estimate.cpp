@@ -25,7 +25,7 @@
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
-#include "tenon/host/loader/impl/plugin/find_object.hpp"
+#include "tenon/host/loader/impl/plugin/object.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -126,8 +126,7 @@ struct Held {
 bool is_isolated(Context& kit) {
   constexpr std::string_view mark("tenon-isolated/1", sizeof "tenon-isolated/1");
   const auto file = kit.need(host::MappedFile::open(kit.plugin()), "the plugin's file");
-  const auto object =
-      host::detail::find_plugin_object(FileBytes(file.bytes()), host::this_platform);
+  const auto object = host::detail::find_plugin_object(FileBytes(file.bytes()));
   if (!object.ok()) return false;
   const auto expected = std::as_bytes(std::span(mark));
   return std::search(object->begin(), object->end(), expected.begin(), expected.end()) !=

@@ -26,8 +26,8 @@
 #include "support/file_content.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
 
 using namespace tenon;

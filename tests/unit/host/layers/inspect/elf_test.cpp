@@ -6,7 +6,7 @@
 #include "object_builder.hpp"
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -6,7 +6,7 @@
 #include "macho_builder.hpp"
 #include "object_builder.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

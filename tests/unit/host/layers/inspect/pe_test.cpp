@@ -10,7 +10,7 @@
 #include "object_builder.hpp"
 #include "pe_builder.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -13,9 +13,10 @@
 #include "support/catch.hpp"
 #include "support/elf32_builder.hpp"
 #include "support/elf_builder.hpp"
+#include "tenon/core/object/mach_o.hpp"
 #include "tenon/host/layers/inspect/elf_functions.hpp"
 #include "tenon/host/layers/inspect/elf_library.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 
 using namespace tenon;
 using namespace tenon::host;
@@ -77,12 +78,12 @@ std::vector<PlatformRow> platforms() {
        "expected an ELF shared library for arm",
        elf_file,
        "for arm"},
-      {{BinaryFormat::mach_o, host::detail::macho::cpu_arm64},
+      {{BinaryFormat::mach_o, tenon::detail::macho::cpu_arm64},
        test::macho::build(ObjectBuilder(8).bytes(), test::macho::arm64),
        "expected a Mach-O library for arm64",
        mach_o,
        "Mach-O"},
-      {{BinaryFormat::mach_o, host::detail::macho::cpu_x86_64},
+      {{BinaryFormat::mach_o, tenon::detail::macho::cpu_x86_64},
        test::macho::build(ObjectBuilder(8).bytes()),
        "expected a Mach-O library for x86_64",
        mach_o,

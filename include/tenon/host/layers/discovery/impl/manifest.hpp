@@ -16,10 +16,10 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/discovery/impl/hand_written_json.hpp"
+#include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/plugin/plugin_record.hpp"
 #include "tenon/host/platform/path_text.hpp"
 

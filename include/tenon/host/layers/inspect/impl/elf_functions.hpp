@@ -16,11 +16,11 @@
 #include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/file_bytes.hpp"
-#include "tenon/host/loader/impl/plugin/elf.hpp"
+#include "tenon/core/object/elf.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-namespace detail::elf {
+namespace detail {
 
 /// The best function found so far for one address.
 struct FunctionCandidate {
@@ -80,15 +80,15 @@ inline void match_functions_of_sections(const ElfImage& image,
   }
 }
 
-}  // namespace detail::elf
+}  // namespace detail
 
 Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine) {
-  TENON_TRY(const auto image, detail::elf::open_image(FileBytes(file), machine));
+  TENON_TRY(const auto image, tenon::detail::elf::open_image(FileBytes(file), machine));
   std::vector<std::optional<std::uint64_t>> out;
   for (const std::uint64_t offset : offsets) {
-    out.push_back(detail::elf::address_of_offset(image, offset));
+    out.push_back(detail::address_of_offset(image, offset));
   }
   return out;
 }
@@ -96,17 +96,17 @@ Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
 Result<std::vector<std::optional<FunctionPlace>>> functions_at(
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine) {
-  TENON_TRY(const auto image, detail::elf::open_image(FileBytes(file), machine));
-  std::vector<detail::elf::FunctionCandidate> candidates;
+  TENON_TRY(const auto image, tenon::detail::elf::open_image(FileBytes(file), machine));
+  std::vector<detail::FunctionCandidate> candidates;
   std::vector<std::optional<std::uint64_t>> addresses;
   for (const std::uint64_t offset : offsets) {
-    addresses.push_back(detail::elf::address_of_offset(image, offset));
+    addresses.push_back(detail::address_of_offset(image, offset));
     // No symbol has an address at the very end.
     candidates.push_back({.address = addresses.back().value_or(UINT64_MAX)});
   }
-  detail::elf::match_functions_of_sections(image, candidates);
+  detail::match_functions_of_sections(image, candidates);
   std::vector<std::optional<FunctionPlace>> out;
-  for (const detail::elf::FunctionCandidate& one : candidates) {
+  for (const detail::FunctionCandidate& one : candidates) {
     std::optional<FunctionPlace>& place = out.emplace_back();
     if (!one.found) continue;
     const auto name = one.strings.part(one.name, max_function_name).text();

@@ -19,20 +19,20 @@
 #include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/hex.hpp"
-#include "tenon/host/loader/impl/plugin/elf.hpp"
+#include "tenon/core/object/elf.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-namespace detail::elf {
+namespace detail {
 
 /// Build ids are in the first notes.
 inline constexpr std::uint64_t max_notes = 1024;
 
-/// Reads the parts of `ElfLibrary`. Nothing in the file is trusted: what is not in
-/// it reads as absent.
+/// Reads the parts of `ElfLibrary`. Nothing in the file is trusted: what is not in it reads as
+/// absent.
 class LibraryReader {
  public:
-  explicit LibraryReader(const OpenedLibrary& library)
+  explicit LibraryReader(const tenon::detail::elf::OpenedLibrary& library)
       : image_(library.image), symbols_(library.symbols), texts_(library.symbols.strings()) {}
 
   [[nodiscard]] Result<ElfLibrary> read() && {
@@ -184,13 +184,13 @@ class LibraryReader {
   ElfLibrary library_;
 };
 
-}  // namespace detail::elf
+}  // namespace detail
 
 Result<ElfLibrary> read_elf_library(std::span<const std::byte> file, std::uint32_t machine) {
-  TENON_TRY(const auto opened, detail::elf::open_library(FileBytes(file), machine));
-  TENON_TRY(ElfLibrary library, detail::elf::LibraryReader(opened).read());
+  TENON_TRY(const auto opened, tenon::detail::elf::open_library(FileBytes(file), machine));
+  TENON_TRY(ElfLibrary library, detail::LibraryReader(opened).read());
   library.machine = machine;
-  TENON_TRY(library.dependencies, detail::elf::dependencies_of(opened));
+  TENON_TRY(library.dependencies, tenon::detail::elf::dependencies_of(opened));
   return library;
 }
 

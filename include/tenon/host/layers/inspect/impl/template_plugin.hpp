@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "tenon/abi/plugin.h"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/loader/impl/plugin/find_object.hpp"
-#include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/impl/plugin/object.hpp"
 #include "tenon/host/loader/plugin/plugin_record.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -39,7 +39,7 @@ struct PluginBytes {
 
 /// The object of a plugin in the bytes of its file, checked.
 inline Result<std::span<const std::byte>> object_in(const PluginBytes& file) {
-  auto object = find_plugin_object(FileBytes(file.bytes), this_platform);
+  auto object = find_plugin_object(FileBytes(file.bytes));
   if (!object.ok()) return std::move(object).status().with_context(path_text(file.path));
   TENON_RETURN_IF_ERROR(read_record(*object, path_text(file.path)));
   return object;

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "tenon/core/lists.hpp"
+#include "tenon/core/object/elf.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
-#include "tenon/host/loader/impl/plugin/elf.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/plugin/platform.hpp"
 #include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
@@ -37,7 +38,7 @@ inline bool keeps_libraries() {
   return !environment_variable("TENON_NO_UNLOAD").value_or("").empty();
 }
 
-inline std::string run_path_of(const elf::Dependencies& library) {
+inline std::string run_path_of(const tenon::detail::elf::Dependencies& library) {
   return library.run_path.value_or(library.rpath.value_or(""));
 }
 
@@ -53,7 +54,7 @@ inline std::optional<std::string_view> after_origin(std::string_view entry) noex
 
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
 [[gnu::cold]] inline std::vector<std::string> directories_beside(
-    const elf::Dependencies& library, const std::filesystem::path& path) {
+    const tenon::detail::elf::Dependencies& library, const std::filesystem::path& path) {
   std::vector<std::string> out;
   const std::string run_path = run_path_of(library);
   for (const std::string_view entry : split(run_path, ':')) {
@@ -66,7 +67,7 @@ inline std::optional<std::string_view> after_origin(std::string_view entry) noex
 /// Entries of a run path that are neither relative to the library itself nor directories of the
 /// system: of the current working directory, of applications, with another word of the loader.
 [[gnu::cold]] inline std::vector<std::string> directories_elsewhere(
-    const elf::Dependencies& library) {
+    const tenon::detail::elf::Dependencies& library) {
   std::vector<std::string> out;
   const std::string run_path = run_path_of(library);
   if (run_path.empty()) return out;
@@ -112,12 +113,12 @@ inline Result<Sha256> digest_of(std::span<const OpenedFile> files) {
 class Library {
  public:
   /// The libraries that an ELF file names and where it looks for them.
-  using Needs = detail::elf::Dependencies;
+  using Needs = tenon::detail::elf::Dependencies;
 
   /// Reads them from all bytes of a file; none from a file of another format than ELF.
   [[nodiscard]] static Result<Needs> read_needs(std::span<const std::byte> bytes) {
     if constexpr (this_platform.format != BinaryFormat::elf) return Needs();
-    return detail::elf::read_dependencies(FileBytes(bytes), this_platform.machine);
+    return tenon::detail::elf::read_dependencies(FileBytes(bytes), this_platform.machine);
   }
 
   /// Loads the very file that is open, whatever its path names by now: on Linux through /proc;

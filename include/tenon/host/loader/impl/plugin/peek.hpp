@@ -11,27 +11,12 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/file_bytes.hpp"
-#include "tenon/host/layers/inspect/impl/macho.hpp"
-#include "tenon/host/layers/inspect/impl/pe.hpp"
-#include "tenon/host/loader/impl/plugin/elf_platform.hpp"
-#include "tenon/host/loader/impl/plugin/find_object.hpp"
+#include "tenon/host/loader/impl/plugin/object.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
-
-[[gnu::cold]] std::string describe_library(const Platform& platform) {
-  return concat(article_of(platform.format), library_kind(platform));
-}
-
-/// Bytes of a pointer in the shared libraries of a platform.
-constexpr std::size_t pointer_size_of(const Platform& platform) {
-  if (platform.format == BinaryFormat::elf) {
-    return static_cast<std::size_t>(elf::class_of_machine(platform.machine).word_size());
-  }
-  return platform.format == BinaryFormat::pe && platform.machine == pe::machine_i386 ? 4 : 8;
-}
 
 /// Describes what a path names instead of a regular file.
 [[gnu::cold]] inline std::string_view describe_file_type(std::filesystem::file_type type) {
@@ -64,38 +49,15 @@ constexpr std::size_t pointer_size_of(const Platform& platform) {
   if (regular && std::filesystem::file_size(path, system_error) != 0) return failure;
   return error(Error::InvalidArgument, path_text(path), ": is ",
                regular ? "empty" : describe_file_type(status.type()), ", expected ",
-               describe_library(this_platform));
+               describe_expected());
 }
 
 }  // namespace detail
 
-std::optional<Platform> platform_of(std::span<const std::byte> bytes) {
-  const FileBytes file(bytes);
-  const auto format = detail::format_of(file);
-  if (!format) return std::nullopt;
-  if (*format == BinaryFormat::pe) {
-    return Platform{*format, detail::pe::Headers::of(file).machine()};
-  }
-  if (*format == BinaryFormat::elf) {
-    const std::uint32_t machine = file.u16(18);
-    const auto width = detail::elf::class_of_machine(machine).word_size() / 4;
-    if (file.u8(4) != width || file.u8(5) != 1) return std::nullopt;
-    return Platform{*format, machine};
-  }
-  if (file.u32(0) == detail::macho::thin_magic) return Platform{*format, file.u32(4)};
-  if (this_platform.format == *format) return this_platform;
-  return Platform{*format, file.big_endian<std::uint32_t>(8)};
-}
-
-Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name,
-                          const Platform& platform) {
-  auto object = detail::find_plugin_object(FileBytes(file), platform);
-  if (!object.ok()) return std::move(object).status().with_context(name);
-  return read_record(*object, name, detail::pointer_size_of(platform));
-}
-
 Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name) {
-  return peek(file, name, this_platform);
+  auto object = detail::find_plugin_object(FileBytes(file));
+  if (!object.ok()) return std::move(object).status().with_context(name);
+  return read_record(*object, name);
 }
 
 Result<PluginRecord> peek(const std::filesystem::path& path) {

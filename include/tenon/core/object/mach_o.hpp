@@ -11,25 +11,23 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/hex.hpp"
+#include "tenon/core/object/format.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/loader/plugin/platform.hpp"
 
 /// Finds a plugin's object in a 64-bit Mach-O library, thin or universal.
 ///
 /// Layouts are those of Apple's <mach-o/loader.h>, <mach-o/fat.h> and <mach-o/nlist.h>. The export
 /// trie is asked, as dyld does; the symbol table only in a library that has no trie.
-namespace tenon { inline namespace TENON_RELEASE { namespace host::detail::macho {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail::macho {
 
-inline constexpr std::uint32_t thin_magic = 0xfeedfacf;    // MH_MAGIC_64, little endian
-inline constexpr std::uint32_t fat_magic = 0xcafebabe;     // FAT_MAGIC, big endian
-inline constexpr std::uint32_t fat_magic_64 = 0xcafebabf;  // FAT_MAGIC_64, big endian
+inline constexpr std::uint32_t cpu_x86_64 = 0x01000007;
+inline constexpr std::uint32_t cpu_arm64 = 0x0100000c;
+
 inline constexpr std::uint64_t header_size = 32;
 inline constexpr std::uint64_t segment_command_size = 72;
 inline constexpr std::uint64_t symbol_size = 16;
 
-// Bounds on the work that a hostile file can cause. Java class files begin as universal files do;
-// they show a count above 40 there.
-inline constexpr std::uint32_t max_slices = 40;
+// Bounds on the work that a hostile file can cause.
 inline constexpr std::uint32_t max_commands = 65536;
 inline constexpr std::uint32_t max_symbols = 1u << 22;
 inline constexpr std::uint64_t max_label_size = 65536;
@@ -54,6 +52,11 @@ inline std::string machine_name(std::uint32_t cpu) {
     default:
       return concat("CPU type ", cpu);
   }
+}
+
+/// "a Mach-O library for arm64"
+inline std::string describe_library(std::uint32_t cpu) {
+  return concat("a Mach-O library for ", machine_name(cpu));
 }
 
 template <class... Pieces>
@@ -370,4 +373,4 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   return found.bytes();
 }
 
-}}}  // namespace tenon::TENON_RELEASE::host::detail::macho
+}}}  // namespace tenon::TENON_RELEASE::detail::macho

@@ -2,36 +2,81 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/elf/elf_class.hpp"
 #include "tenon/core/elf/elf_image.hpp"
 #include "tenon/core/elf/elf_symbols.hpp"
 #include "tenon/core/file_bytes.hpp"
+#include "tenon/core/object/format.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/inspect/elf_library.hpp"
-#include "tenon/host/loader/impl/plugin/elf_platform.hpp"
-#include "tenon/host/loader/plugin/platform.hpp"
 
 /// Finds a plugin's object in a little-endian ELF shared library, of 64 or 32 bits, and what the
 /// library needs.
 ///
 /// The way is that of the dynamic loader: program headers, dynamic section, hash table, symbol. So
 /// it works without section headers, and what is found here is what `dlsym` finds.
-namespace tenon { inline namespace TENON_RELEASE { namespace host::detail::elf {
+namespace tenon { inline namespace TENON_RELEASE { namespace detail::elf {
 
-using tenon::detail::Piece;
+/// Name of an ELF machine number (`e_machine`).
+inline std::string machine_name(std::uint32_t machine) {
+  struct Machine {
+    std::uint32_t number;
+    std::string_view name;
+  };
+  static constexpr Machine machines[] = {
+      {3, "i386"},      {8, "mips"},     {20, "powerpc"},   {21, "powerpc64"}, {22, "s390x"},
+      {40, "arm"},      {43, "sparc64"}, {62, "x86_64"},    {183, "aarch64"},  {190, "NVIDIA CUDA"},
+      {224, "AMD GPU"}, {243, "riscv"},  {258, "loongarch"}};
+  for (const Machine& known : machines) {
+    if (known.number == machine) return std::string(known.name);
+  }
+  return concat("machine number ", machine);
+}
+
+/// The width of the shared libraries of a machine. Where one number is of machines of both widths,
+/// the one that is read: 32 bits for mips, 64 for riscv and loongarch.
+constexpr ElfClass class_of_machine(std::uint32_t machine) {
+  constexpr std::uint32_t i386 = 3, mips = 8, powerpc = 20, arm = 40;
+  return {machine != i386 && machine != mips && machine != powerpc && machine != arm};
+}
+
+/// Name of a system by the `EI_OSABI` of its files; empty for Linux and for those that do not say.
+inline std::string system_name(unsigned os_abi) {
+  switch (os_abi) {
+    case 0:  // System V: Linux too, unless the file uses what only GNU has.
+    case 3:
+      return {};
+    case 2:
+      return "NetBSD";
+    case 6:
+      return "Solaris";
+    case 9:
+      return "FreeBSD";
+    case 12:
+      return "OpenBSD";
+    default:
+      return concat("system number ", os_abi);
+  }
+}
+
+/// "an ELF shared library for x86_64"
+inline std::string describe_library(std::uint32_t machine) {
+  return concat("an ELF shared library for ", machine_name(machine));
+}
 
 /// Checks that the file is a shared library for `machine`.
 inline Status check_file_header(FileBytes file, std::uint32_t machine) {
   const auto refuse = [&](Piece a, Piece b = "", Piece c = "", Piece d = "", Piece e = "",
                           Piece f = "") {
-    return error(Error::InvalidArgument, "is ", a, b, c, d, e, f,
-                 ", expected an ELF shared library for ", machine_name(machine));
+    return error(Error::InvalidArgument, "is ", a, b, c, d, e, f, ", expected ",
+                 describe_library(machine));
   };
   const ElfClass expected = class_of_machine(machine);
   if (file.size() < expected.file_header_size()) {
@@ -68,7 +113,7 @@ inline Status check_file_header(FileBytes file, std::uint32_t machine) {
       return refuse("an ELF file of type ", type);
   }
   if (found_machine != machine) {
-    return refuse("an ELF shared library for ", machine_name(found_machine));
+    return refuse(describe_library(found_machine));
   }
   constexpr std::uint32_t arm = 40, soft_float = 0x200;  // EF_ARM_ABI_FLOAT_SOFT
   if (machine == arm && (expected.file_header(file).flags & soft_float) != 0) {
@@ -99,6 +144,15 @@ inline Result<OpenedLibrary> open_library(FileBytes file, std::uint32_t machine)
   TENON_TRY(ElfSymbols symbols, ElfSymbols::open(image));
   return OpenedLibrary{std::move(image), std::move(symbols)};
 }
+
+/// A library's description of the libraries that it needs.
+struct Dependencies {
+  /// DT_NEEDED, DT_FILTER and DT_AUXILIARY, in order: the dynamic loader opens all of them.
+  std::vector<std::string> needed;
+  std::string soname;                   ///< DT_SONAME; empty when there is none.
+  std::optional<std::string> rpath;     ///< DT_RPATH; of no effect when there is a DT_RUNPATH.
+  std::optional<std::string> run_path;  ///< DT_RUNPATH.
+};
 
 /// The names of the libraries that a library needs, and where it says they are. A text that is not
 /// in the file reads as empty.
@@ -148,8 +202,8 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   if (c_library != CLibrary::any) {
     const CLibrary needed = needed_c_library(library);
     if (needed != CLibrary::any && needed != c_library) {
-      return error(Error::InvalidArgument, "is an ELF shared library for ", machine_name(machine),
-                   " that needs ", name_of(needed), ", expected one for ", name_of(c_library));
+      return error(Error::InvalidArgument, "is ", describe_library(machine), " that needs ",
+                   name_of(needed), ", expected one for ", name_of(c_library));
     }
   }
   TENON_TRY(const std::uint32_t index, library.symbols.find(name));
@@ -176,4 +230,4 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   return found.part(0, symbol.size).bytes();
 }
 
-}}}  // namespace tenon::TENON_RELEASE::host::detail::elf
+}}}  // namespace tenon::TENON_RELEASE::detail::elf
