@@ -145,12 +145,13 @@ class ElfImage {
   /// Offset in the file of the dynamic section.
   [[nodiscard]] std::uint64_t entries_at() const noexcept { return offset_of(dynamic_); }
 
-  /// The segment that is loaded around an address; null when none is.
+  /// The segment that is loaded around an address; null when none is. Of two the later one, which
+  /// the dynamic loader maps over the other.
   [[nodiscard]] const ElfClass::Segment* loaded_at(std::uint64_t address) const noexcept {
-    const auto next = std::ranges::upper_bound(loads_, address, {}, &ElfClass::Segment::address);
-    if (next == loads_.begin()) return nullptr;
-    const ElfClass::Segment& segment = *(next - 1);
-    return address - segment.address < segment.memory_size ? &segment : nullptr;
+    for (std::size_t i = loads_.size(); i-- != 0;) {
+      if (address - loads_[i].address < loads_[i].memory_size) return &loads_[i];
+    }
+    return nullptr;
   }
 
   /// The file's bytes from `address` to the end of the loaded segment around it; empty when no
@@ -194,6 +195,8 @@ class ElfImage {
  private:
   /// Bounds the work on a hostile file.
   static constexpr std::uint64_t max_dynamic_entries = 65536;
+  /// Linkers write about four. Each address that is looked up costs a pass over them.
+  static constexpr std::size_t max_loaded_segments = 128;
 
   Status read_segments() {
     const ElfClass::FileHeader& header = headers_.header();
@@ -215,19 +218,21 @@ class ElfImage {
                      " bytes: segment ", i, " has ", segment.file_size, " bytes at ",
                      segment.offset);
       }
-      if (segment.memory_size != 0) loads_.push_back(segment);
+      loads_.push_back(segment);
     }
-    // The gABI has them in this order; a hostile file may have another one. Sorting a heap is the
-    // least code.
-    std::ranges::make_heap(loads_, {}, &ElfClass::Segment::address);
-    std::ranges::sort_heap(loads_, {}, &ElfClass::Segment::address);
+    if (loads_.size() > max_loaded_segments) {
+      return malformed_elf("it has ", loads_.size(), " segments to load, expected at most ",
+                           max_loaded_segments);
+    }
     return ok();
   }
 
   Status read_dynamic() {
+    // Of several, the dynamic loader takes the last one.
     const auto segment =
-        std::ranges::find(segments_, ElfClass::pt_dynamic, &ElfClass::Segment::type);
-    if (segment == segments_.end()) {
+        std::find_if(segments_.rbegin(), segments_.rend(),
+                     [](const ElfClass::Segment& one) { return one.type == ElfClass::pt_dynamic; });
+    if (segment == segments_.rend()) {
       return error(Error::InvalidArgument,
                    "is an ELF file without a dynamic section (statically linked, or only debug "
                    "information), expected a shared library");
@@ -251,7 +256,7 @@ class ElfImage {
   }
 
   ElfHeaders headers_;
-  std::vector<ElfClass::Segment> loads_;  ///< By ascending address.
+  std::vector<ElfClass::Segment> loads_;  ///< Those of PT_LOAD, in their order.
   FileBytes dynamic_;
   bool entries_have_end_ = false;
 };

@@ -100,29 +100,19 @@ class ElfSymbols {
   }
 
   struct Count {
-    std::uint64_t count;  ///< With the empty first one. So many are in the file.
-    bool is_whole;        ///< The tables do not contradict each other.
+    std::uint64_t
+        count;      ///< With the empty first one. `num_symbols` says how many are in the file.
+    bool is_whole;  ///< The tables do not contradict each other.
   };
 
-  /// The number of symbols, which only the hash tables say.
+  /// The number of symbols, which only the hash tables say. The larger one of two: the dynamic
+  /// loader finds symbols by the GNU hash table where there is one, so the other table cannot hide
+  /// any; and a GNU hash table without symbols does not say how many are undefined.
   [[nodiscard]] Count num_symbols() const noexcept {
-    const std::uint64_t most = std::min(symbols_.size() / class_.symbol_size(), max_symbols);
-    const auto count = [&](std::uint64_t said, bool is_whole) {
-      return Count{std::min(said, most), is_whole && said <= most};
-    };
-    if (sysv_hash_) return count(sysv_hash_->u32(4), sysv_hash_->holds(0, 8));
-    const GnuHash hash(*gnu_hash_, class_);
-    std::uint64_t last = 0;
-    bool is_whole = hash.has_buckets();
-    for (std::uint64_t i = 0; i < hash.num_buckets && hash.table.holds(hash.bucket(i), 4); ++i) {
-      last = std::max<std::uint64_t>(last, hash.table.u32(hash.bucket(i)));
-    }
-    if (last < hash.first) return count(hash.first, is_whole);
-    // The longest chain ends where its lowest bit is set.
-    for (; last < most && hash.table.holds(hash.link(last), 4); ++last) {
-      if ((hash.table.u32(hash.link(last)) & 1) != 0) return count(last + 1, is_whole);
-    }
-    return count(last + 1, false);
+    const Count by_sysv = count_by_sysv_hash(), by_gnu = count_by_gnu_hash();
+    const std::uint64_t said = std::max(by_sysv.count, by_gnu.count);
+    return {std::min(said, most_symbols()),
+            by_sysv.is_whole && by_gnu.is_whole && said <= most_symbols()};
   }
 
   /// Index of the symbol `name`, as `dlsym` finds it; 0 when there is none.
@@ -161,6 +151,30 @@ class ElfSymbols {
     std::uint32_t num_buckets, first;
     std::uint64_t buckets;
   };
+
+  [[nodiscard]] std::uint64_t most_symbols() const noexcept {
+    return std::min(symbols_.size() / class_.symbol_size(), max_symbols);
+  }
+
+  [[nodiscard]] Count count_by_sysv_hash() const noexcept {
+    if (!sysv_hash_) return {0, true};
+    return {sysv_hash_->u32(4), sysv_hash_->holds(0, 8)};
+  }
+
+  [[nodiscard]] Count count_by_gnu_hash() const noexcept {
+    if (!gnu_hash_) return {0, true};
+    const GnuHash hash(*gnu_hash_, class_);
+    std::uint64_t last = 0;
+    for (std::uint64_t i = 0; i < hash.num_buckets && hash.table.holds(hash.bucket(i), 4); ++i) {
+      last = std::max<std::uint64_t>(last, hash.table.u32(hash.bucket(i)));
+    }
+    if (last < hash.first) return {hash.first, hash.has_buckets()};
+    // The longest chain ends where its lowest bit is set.
+    for (; last < most_symbols() && hash.table.holds(hash.link(last), 4); ++last) {
+      if ((hash.table.u32(hash.link(last)) & 1) != 0) return {last + 1, hash.has_buckets()};
+    }
+    return {last + 1, false};
+  }
 
   [[nodiscard]] bool is_named(std::uint32_t index, std::string_view name) const noexcept {
     return strings_.c_string(symbol(index).name, name.size() + 1) == name;

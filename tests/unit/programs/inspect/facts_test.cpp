@@ -135,6 +135,17 @@ TEST_CASE("symbols are exported, undefined or neither") {
   CHECK_FALSE(undefined.needs_symbol("tenon_plugin_v"));
 }
 
+TEST_CASE("neither hash table hides the symbols that the other one has") {
+  ByteVector file = small_file();
+  put_number(file, elf::sysv_hash + 4, 1u);
+  CHECK(small_facts(file).exported.size() == 1);
+  file = small_file();
+  // As linkers write it where nothing is exported.
+  put_number(file, elf::gnu_hash + 24, 0u);
+  put_number(file, elf::symbol + 6, std::uint16_t{0});
+  CHECK(small_facts(file).needs_symbol("tenon_plugin_v1"));
+}
+
 TEST_CASE("symbols are found by either hash table") {
   for (const std::size_t other : {std::size_t{0}, std::size_t{1}}) {
     ByteVector file = small_file();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
@@ -150,6 +151,76 @@ TEST_CASE("an ELF file that is no plugin for this machine is refused with what i
     CHECK_THAT(std::string(record.text()), ContainsSubstring(row.text));
     CHECK_THAT(std::string(record.text()), ContainsSubstring("plugin.so: "));
   }
+}
+
+namespace {
+
+/// The valid file with room for `count` program headers at its end, where the first two are copies.
+ByteVector with_headers(std::size_t count, std::size_t& headers) {
+  ByteVector file = valid_file();
+  headers = file.size();
+  file.resize(headers + count * 56);
+  std::copy_n(file.begin() + elf::load, 2 * 56,
+              file.begin() + static_cast<std::ptrdiff_t>(headers));
+  put_number(file, elf::program_headers_offset, std::uint64_t{headers});
+  put_number(file, elf::program_header_count, static_cast<std::uint16_t>(count));
+  return file;
+}
+
+/// Writes program header `index` of a table: all of its bytes are in the file.
+void put_segment(ByteVector& file, std::size_t headers, std::size_t index, std::uint32_t type,
+                 std::uint64_t offset, std::uint64_t address, std::uint64_t size) {
+  const std::size_t at = headers + index * 56;
+  put_number(file, at, type);
+  put_number(file, at + 8, offset);
+  put_number(file, at + 16, address);
+  put_number(file, at + 32, size);
+  put_number(file, at + 40, size);
+}
+
+}  // namespace
+
+TEST_CASE("of two dynamic sections the last one counts, as for the dynamic loader") {
+  std::size_t headers = 0;
+  ByteVector file = with_headers(3, headers);
+  // The first one is of zeros: it has no tables.
+  put_segment(file, headers, 1, 2, elf::object, elf::base + elf::object, 16);
+  put_segment(file, headers, 2, 2, elf::dynamic, elf::base + elf::dynamic, 8 * 16);
+  const auto record = peek_elf(file);
+  INFO(record.text());
+  CHECK(record.ok());
+  // glibc says that such a file has none.
+  put_number(file, headers + 2 * 56 + 32, std::uint64_t{0});
+  CHECK_THAT(std::string(peek_elf(file).text()),
+             ContainsSubstring("its dynamic section is not in the file"));
+}
+
+TEST_CASE("of two segments at one address the later one counts, as for the dynamic loader") {
+  std::size_t headers = 0;
+  ByteVector file = with_headers(3, headers);
+  const std::size_t other = file.size();
+  file.resize(other + 2048);
+  std::copy_n(file.begin() + elf::object, 1576, file.begin() + static_cast<std::ptrdiff_t>(other));
+  const bool is_later = GENERATE(true, false);
+  // The copy has no magic number.
+  file[other] = std::byte{0};
+  const std::size_t index = is_later ? 2 : 0;
+  put_segment(file, headers, 2, 1, 0, elf::base, valid_file().size());
+  put_segment(file, headers, index, 1, other, elf::base + elf::object, 1576);
+  const auto record = peek_elf(file);
+  INFO(record.text());
+  CHECK(record.ok() != is_later);
+  if (is_later) CHECK_THAT(std::string(record.text()), ContainsSubstring("begins with 00 "));
+}
+
+TEST_CASE("a file with more segments than a linker writes is refused") {
+  std::size_t headers = 0;
+  ByteVector file = with_headers(131, headers);
+  for (std::size_t i = 2; i < 131; ++i) put_segment(file, headers, i, i == 2 ? 4u : 1u, 0, 0, 0);
+  CHECK_THAT(std::string(peek_elf(file).text()),
+             ContainsSubstring("it has 129 segments to load, expected at most 128"));
+  put_segment(file, headers, 3, 4, 0, 0, 0);
+  CHECK(peek_elf(file).ok());
 }
 
 TEST_CASE("a library whose object is only in zeroed memory is refused") {
