@@ -9,6 +9,7 @@
 // <tenon/host/inspect.hpp>, asynchronous runs in <tenon/host/async.hpp>.
 #pragma once
 
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/data/data_file.hpp"

@@ -15,6 +15,7 @@
 #include "abi/longer.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/tenon.h"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/loader/plugin/loaded_backend.hpp"
@@ -105,7 +106,7 @@ struct Object {
 
 Result<std::shared_ptr<const LoadedBackend>> get_backend(const tenon_plugin_head& head,
                                                          std::string_view id = "Second") {
-  TENON_TRY(const auto plugin, Plugin::from_static(&head));
+  TENON_TRY(const auto plugin, Plugin::from_static(&head, all_layers()));
   return plugin->backend(id);
 }
 
@@ -113,7 +114,7 @@ Result<std::shared_ptr<const LoadedBackend>> get_backend(const tenon_plugin_head
 void check_short(const tenon_plugin_head& head, const char* field, std::size_t size,
                  std::size_t whole) {
   INFO(size);
-  const auto refused = Plugin::from_static(&head);
+  const auto refused = Plugin::from_static(&head, all_layers());
   CHECK(refused.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(refused.text()), ContainsSubstring(concat(field, " is ", size, ",")) &&
                                               ContainsSubstring(concat(whole)) &&
@@ -137,7 +138,7 @@ TEST_CASE("a plugin of a later minor, whose every struct is longer, runs",
   Object<Longer<tenon_plugin_head>, Longer<tenon_backend_record>, Longer<tenon_plugin_body>> object(
       api);
   object.head.abi_minor = later_minor;
-  const auto plugin = Plugin::from_static(&object.head);
+  const auto plugin = Plugin::from_static(&object.head, all_layers());
   REQUIRE(plugin.ok());
   REQUIRE((*plugin)->record().backends.size() == 2);
   CHECK((*plugin)->record().backends[1].description == "the second");
@@ -161,7 +162,7 @@ TEST_CASE("a plugin whose record is shorter than that of ABI 1.0 is refused", "[
     check_short(object.head, "record_size", size, whole);
   }
   object.head.record_size = object.records[0].struct_size = whole;
-  const auto plugin = Plugin::from_static(&object.head);
+  const auto plugin = Plugin::from_static(&object.head, all_layers());
   REQUIRE(plugin.ok());
   CHECK((*plugin)->record().backends[0].id == "First");
 }
@@ -186,7 +187,7 @@ TEST_CASE("a host reads the flags of a record that it knows", "[abi][TN-COD-1]")
   Object<> object(api);
   object.records[0].flags = 0xffff;
   object.records[1].flags = 0xffff & ~std::uint32_t{TENON_BACKEND_RUNS_EMBEDDED_CODE};
-  const auto plugin = Plugin::from_static(&object.head);
+  const auto plugin = Plugin::from_static(&object.head, all_layers());
   REQUIRE(plugin.ok());
   CHECK((*plugin)->record().backends[0].runs_embedded_code);
   CHECK_FALSE((*plugin)->record().backends[1].runs_embedded_code);

@@ -12,6 +12,7 @@
 #include "tenon/abi/draft/preprocess.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/core/extensions.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/trust/library_policy.hpp"
@@ -125,7 +126,8 @@ void read(Report& report, const host::OpenedFile& file) {
 void load(Report& report, host::OpenedFile file) {
   auto plugin = host::Plugin::load(
       std::move(file), nullptr,
-      {"tenon-inspect", {}, host::environment_library_policy(), tool_isolation()});
+      host::all_layers(
+          {"tenon-inspect", {}, host::environment_library_policy(), tool_isolation()}));
   report.loaded = plugin.ok() ? ok() : std::move(plugin).status();
   if (!report.loaded->ok()) {
     report.code = ExitCode::no_backend;

@@ -25,6 +25,7 @@
 #include "sandbox/sandbox.hpp"
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/method/options.hpp"
@@ -61,7 +62,8 @@ Status set_zeros(host::Method& method) {
 
 /// Everything that is tried of a plugin.
 Status use_plugin(host::OpenedFile file, const Program& program) {
-  TENON_TRY(const auto plugin, host::Plugin::load(std::move(file), nullptr, {"tenon-inspect", {}}));
+  TENON_TRY(const auto plugin,
+            host::Plugin::load(std::move(file), nullptr, host::all_layers({"tenon-inspect", {}})));
   host::MethodOptions options;
   for (const host::BackendRecord& record : plugin->record().backends) {
     TENON_TRY(const auto backend, plugin->backend(record.id));

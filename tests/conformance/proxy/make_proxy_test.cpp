@@ -6,6 +6,7 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "unit/host/loader/plugin/process.hpp"
 
@@ -116,7 +117,7 @@ TEST_CASE("a proxy in a directory that cannot be written is refused", "[proxy]")
 }
 
 TEST_CASE("the template of proxies is a plugin that explains its use", "[proxy]") {
-  auto plugin = host::Plugin::load(template_file);
+  auto plugin = host::Plugin::load(template_file, host::all_layers());
   REQUIRE(plugin.ok());
   const auto backend = (*plugin)->backend("TenonProxyTemplate");
   CHECK(backend.error() == Error::NotSupported);
@@ -131,7 +132,7 @@ TEST_CASE("a proxy reports a missing or changed plugin", "[proxy]") {
   fs::copy_file(TENON_TEST_HELLO, directory / "plugin.so");
   REQUIRE(make(directory.file("plugin.so"), directory / "proxy.so").ok());
   const auto open = [&]() -> Status {
-    TENON_TRY(auto plugin, host::Plugin::load(directory / "proxy.so"));
+    TENON_TRY(auto plugin, host::Plugin::load(directory / "proxy.so", host::all_layers()));
     TENON_TRY(auto backend, plugin->backend("Add"));
     return ok();
   };

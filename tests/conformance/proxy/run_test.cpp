@@ -11,6 +11,7 @@
 #include "proxied.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/host/all_layers.hpp"
 #include "unit/host/loader/plugin/loaded_backend.hpp"
 #include "unit/host/loader/plugin/process.hpp"
 
@@ -64,7 +65,7 @@ TEST_CASE("a program gives the same numbers through a proxy and both libraries a
 TEST_CASE("the wrapped plugin stays until the last backend of its proxy is closed", "[proxy]") {
   Proxied proxied(zoo_plugin("good"));
   auto first = proxied.load(zoo_case("add"));
-  auto second = host::Plugin::load(proxied.path());
+  auto second = host::Plugin::load(proxied.path(), host::all_layers());
   REQUIRE(first.ok());
   REQUIRE(second.ok());
   auto backend = (*second)->backend("ZooBackend");
@@ -98,7 +99,7 @@ TEST_CASE("a proxy stops an exception and the run fails with an error text", "[p
 
 TEST_CASE("a proxy adds an error text to a failure without one", "[proxy][TN-ERR-2]") {
   Proxied proxied(zoo_plugin("silent_failure"));
-  auto plugin = host::Plugin::load(proxied.path());
+  auto plugin = host::Plugin::load(proxied.path(), host::all_layers());
   REQUIRE(plugin.ok());
   auto backend = (*plugin)->backend("ZooBackend");
   REQUIRE(backend.ok());

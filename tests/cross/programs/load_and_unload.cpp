@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -33,7 +34,7 @@ struct Use {
 };
 
 tenon::Status load_once(const std::filesystem::path& path) {
-  TENON_TRY(const auto plugin, host::Plugin::load(path));
+  TENON_TRY(const auto plugin, host::Plugin::load(path, host::all_layers()));
   TENON_TRY(const auto backend, plugin->backend(plugin->record().backends.front().id));
   if (!::GetModuleHandleW(path.filename().c_str())) {
     return tenon::error(tenon::Error::Internal, "the DLL is not among the modules while in use");

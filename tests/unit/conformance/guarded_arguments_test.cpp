@@ -15,6 +15,7 @@
 
 #include "kit/fixtures/wrong_arguments.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
 
 namespace guarded_arguments_test {
@@ -167,7 +168,7 @@ class Guarded {
   }
   tenon_backend* raw() { return boundary_.handle(); }
 
-  host::HostTable host_{{}, ""};
+  host::HostTable host_{host::all_layers(), ""};
   std::vector<Finding> findings_;
   Boundary boundary_;
   tenon_delegate* delegate_ = nullptr;

@@ -12,6 +12,8 @@
 #include "support/catch.hpp"
 #include "tenon/abi/private/changes.h"
 #include "tenon/conformance/boundary.hpp"
+#include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_lookup_table.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
 #include "tenon/host/loader/method/host_init_context.hpp"
@@ -57,7 +59,7 @@ class Lookup final : public host::detail::KernelLookup {
 };
 
 TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[conformance]") {
-  const host::HostTable original({}, "");
+  const host::HostTable original(host::all_layers(), "");
   Faults faults;
   const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
@@ -95,7 +97,7 @@ TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[
 
 TEST_CASE("a plugin that asks for changes gets those of the host, which sees its own context",
           "[conformance]") {
-  const host::HostTable original({}, "");
+  const host::HostTable original(host::all_layers(), "");
   Faults faults;
   const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);

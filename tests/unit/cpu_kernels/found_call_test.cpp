@@ -15,6 +15,7 @@
 #include "proxy_call.hpp"
 #include "support/catch.hpp"
 #include "tenon/backend/kernel_lookup.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
@@ -57,7 +58,7 @@ struct Host {
   }
 
   host::BackendRegistry registry;
-  host::HostTable table{{}, ""};
+  host::HostTable table{host::all_layers(), ""};
 };
 
 /// The context of an `init` whose host looks for no kernels.

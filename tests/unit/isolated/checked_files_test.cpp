@@ -20,6 +20,7 @@
 #include "support/environment.hpp"
 #include "support/signer.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/signatures.hpp"
@@ -105,7 +106,8 @@ fs::path make_isolated(const fs::path& plugin, host::WorkerSettings settings = {
 TEST_CASE("a worker maps no file of its plugin") {
   static_cast<void>(marked_process());
   const HelloCompanions here;
-  const auto plugin = host::Plugin::load(here.plugin, {.isolation = isolates_all()});
+  const auto plugin =
+      host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}));
   REQUIRE(run(plugin) == "right");
   const std::string maps = maps_of_workers();
   CHECK_THAT(maps, ContainsSubstring("/memfd:tenon-plugin"));
@@ -122,8 +124,9 @@ TEST_CASE("later workers load what was checked, whatever is written to the files
     const HelloCompanions here;
     const host::WorkerSettings settings{.profile = profile, .own_worker = true};
     const auto plugin =
-        is_made ? host::Plugin::load(make_isolated(here.plugin, settings))
-                : host::Plugin::load(here.plugin, {.isolation = isolates_all(settings)});
+        is_made ? host::Plugin::load(make_isolated(here.plugin, settings), host::all_layers())
+                : host::Plugin::load(here.plugin,
+                                     host::all_layers({.isolation = isolates_all(settings)}));
     REQUIRE(plugin.ok());
     REQUIRE(run(plugin) == "right");
     // Through a mapping, which changes no time of a file before it is unmapped.
@@ -145,8 +148,9 @@ TEST_CASE("a library that is replaced before the first worker starts is refused"
   for (const bool is_made : {false, true}) {
     INFO(is_made);
     const HelloCompanions here;
-    const auto plugin = is_made ? host::Plugin::load(make_isolated(here.plugin))
-                                : host::Plugin::load(here.plugin, {.isolation = isolates_all()});
+    const auto plugin =
+        is_made ? host::Plugin::load(make_isolated(here.plugin), host::all_layers())
+                : host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}));
     REQUIRE(plugin.ok());
     here.replace_library();
     const std::string refused = run(plugin);
@@ -159,7 +163,7 @@ TEST_CASE("a library that comes next to the plugin after the check is refused") 
   const HelloCompanions here;
   fs::rename(here.library, here.directory / "kept");
   const fs::path isolated = make_isolated(here.plugin);
-  const auto plugin = host::Plugin::load(isolated);
+  const auto plugin = host::Plugin::load(isolated, host::all_layers());
   REQUIRE(plugin.ok());
   fs::rename(here.directory / "kept", here.library);
   CHECK_THAT(run(plugin), ContainsSubstring("or a library is next to the plugin"));
@@ -172,16 +176,16 @@ TEST_CASE("under a policy a worker loads libraries that were signed, and those o
   const auto policy = policy_of(signer);
   signer.sign_file(here.plugin);
   {
-    const auto unsigned_library =
-        host::Plugin::load(here.plugin, {.library_policy = policy, .isolation = isolates_all()});
+    const auto unsigned_library = host::Plugin::load(
+        here.plugin, host::all_layers({.library_policy = policy, .isolation = isolates_all()}));
     CHECK(unsigned_library.error() == Error::AccessFailed);
     CHECK_THAT(std::string(unsigned_library.text()),
                ContainsSubstring("needed by " + here.plugin.native()));
   }
   signer.sign_file(here.library);
   {
-    const auto plugin =
-        host::Plugin::load(here.plugin, {.library_policy = policy, .isolation = isolates_all()});
+    const auto plugin = host::Plugin::load(
+        here.plugin, host::all_layers({.library_policy = policy, .isolation = isolates_all()}));
     INFO(plugin.text());
     REQUIRE(plugin.ok());
     CHECK(run(plugin) == "right");
@@ -189,9 +193,9 @@ TEST_CASE("under a policy a worker loads libraries that were signed, and those o
   // The publisher's signature of an isolated plugin is one of the wrapped files as well.
   const fs::path isolated = make_isolated(here.plugin);
   signer.sign_file(isolated);
-  CHECK(run(host::Plugin::load(isolated, {.library_policy = policy})) == "right");
+  CHECK(run(host::Plugin::load(isolated, host::all_layers({.library_policy = policy}))) == "right");
   here.replace_library();
-  const auto plugin = host::Plugin::load(isolated, {.library_policy = policy});
+  const auto plugin = host::Plugin::load(isolated, host::all_layers({.library_policy = policy}));
   REQUIRE(plugin.ok());
   CHECK((*plugin)->backend("Add").error() == Error::InvalidState);
 }
@@ -207,7 +211,8 @@ TEST_CASE("under a policy an isolated plugin whose run path leads elsewhere is r
   here.directory.write("hello_companion.so", bytes);
   const fs::path isolated = make_isolated(here.plugin);
   signer.sign_file(isolated);
-  const auto plugin = host::Plugin::load(isolated, {.library_policy = policy_of(signer)});
+  const auto plugin =
+      host::Plugin::load(isolated, host::all_layers({.library_policy = policy_of(signer)}));
   REQUIRE(plugin.ok());
   CHECK((*plugin)->backend("Add").error() == Error::NotSupported);
   CHECK_THAT(run(plugin), ContainsSubstring("its run path has '/opt/ac"));
@@ -220,7 +225,8 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
   const ::test::ScopedEnvironment variable(
       ::test::Variables{{"TENON_WORKER", elsewhere.file("tenon-worker")}});
   SECTION("a program that the application names") {
-    CHECK(run(host::Plugin::load(here.plugin, {.isolation = isolates_all()})) == "right");
+    CHECK(run(host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}))) ==
+          "right");
   }
   SECTION("a policy of the application, with rules") {
     TENON_TEST_NEEDS_SIGNER();
@@ -228,7 +234,8 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
     signer.sign_file(here.plugin);
     signer.sign_file(here.library);
     const auto plugin = host::Plugin::load(
-        here.plugin, {.library_policy = policy_of(signer), .isolation = isolates_all({}, {})});
+        here.plugin,
+        host::all_layers({.library_policy = policy_of(signer), .isolation = isolates_all({}, {})}));
     // The headers of the tests are not installed, and know no program.
     CHECK(plugin.error() == Error::NotFound);
     CHECK_THAT(std::string(plugin.text()), !ContainsSubstring("TENON_WORKER"));
@@ -238,11 +245,14 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
     const Signer signer;
     const fs::path isolated = make_isolated(here.plugin);
     signer.sign_file(isolated);
-    CHECK(run(host::Plugin::load(isolated, {.library_policy = policy_of(signer)})) == "right");
-    CHECK_THAT(run(host::Plugin::load(isolated)), ContainsSubstring("the worker died in open"));
+    CHECK(run(host::Plugin::load(
+              isolated, host::all_layers({.library_policy = policy_of(signer)}))) == "right");
+    CHECK_THAT(run(host::Plugin::load(isolated, host::all_layers())),
+               ContainsSubstring("the worker died in open"));
   }
   SECTION("nothing is said") {
-    const auto plugin = host::Plugin::load(here.plugin, {.isolation = isolates_all({}, {})});
+    const auto plugin =
+        host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all({}, {})}));
     INFO(plugin.text());
     REQUIRE(plugin.ok());
     CHECK_THAT(run(plugin), ContainsSubstring("the worker died in open"));
@@ -252,7 +262,8 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
 TEST_CASE("a program next to the plugin is not taken for the worker that the application chose") {
   const HelloCompanions here;
   put_false_worker(here.directory.path());
-  CHECK(run(host::Plugin::load(here.plugin, {.isolation = isolates_all()})) == "right");
+  CHECK(run(host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}))) ==
+        "right");
 }
 
 }}  // namespace checked_files_test

@@ -15,6 +15,7 @@
 
 #include "isolated.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 
 using namespace tenon;
@@ -137,7 +138,7 @@ TEST_CASE("a plugin that was changed since is refused by its hash") {
 }
 
 TEST_CASE("the template itself is no plugin to use") {
-  auto plugin = host::Plugin::load(TENON_TEST_ISOLATED_TEMPLATE, {});
+  auto plugin = host::Plugin::load(TENON_TEST_ISOLATED_TEMPLATE, host::all_layers());
   REQUIRE(plugin.ok());
   const auto backend = (*plugin)->backend("TenonIsolatedTemplate");
   CHECK(backend.error() == Error::NotSupported);

@@ -18,6 +18,7 @@
 #include "support/sanitizer.hpp"
 #include "support/signer.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
@@ -175,11 +176,12 @@ TEST_CASE("what is part of the application cannot be isolated, and is not run in
   REQUIRE(library != nullptr);
   const auto* const head =
       static_cast<const tenon_plugin_head*>(::dlsym(library.get(), TENON_PLUGIN_SYMBOL));
-  const auto linked = host::Plugin::from_static(head, info_with(by_rules("Add")));
+  const auto linked = host::Plugin::from_static(head, host::all_layers(info_with(by_rules("Add"))));
   CHECK(linked.error() == Error::NotSupported);
   CHECK_THAT(std::string(linked.text()), ContainsSubstring("is linked into the application"));
 
-  const auto plugin = host::Plugin::from_static(head, info_with(by_rules("hello.so")));
+  const auto plugin =
+      host::Plugin::from_static(head, host::all_layers(info_with(by_rules("hello.so"))));
   REQUIRE(plugin.ok());
   Host here(nullptr);
   REQUIRE(here.registry.register_backend(*(*plugin)->backend("Add")).ok());
@@ -267,7 +269,7 @@ TEST_CASE("a plugin is checked by the policy of signatures before it is isolated
     host::HostInfo info;
     info.library_policy = policy;
     info.isolation = by_rules("*");
-    return host::Plugin::load(plugin, std::move(info));
+    return host::Plugin::load(plugin, host::all_layers(std::move(info)));
   };
   CHECK(load().error() == Error::AccessFailed);
   signer.sign_file(plugin);

@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/host_execution_context.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
@@ -51,7 +52,7 @@ class Kernels {
  public:
   Kernels(const std::string& plugin, const char* id, Application::Place place)
       : application_(plugin, place) {
-    auto loaded = host::Plugin::load(application_.path(), {});
+    auto loaded = host::Plugin::load(application_.path(), host::all_layers());
     REQUIRE(loaded.ok());
     plugin_ = *loaded;
     auto backend = plugin_->backend(id);

@@ -18,6 +18,7 @@
 #include "support/catch.hpp"
 #include "tenon/abi/draft/sequence.h"
 #include "tenon/abi/extensions/sessions.h"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/state/sequence.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
@@ -217,7 +218,7 @@ TEST_CASE("sessions stay dead without restarts") {
 /// One delegate in a worker, by the functions of the boundary.
 struct Direct {
   explicit Direct(std::int64_t restarts = 0) {
-    auto loaded = host::Plugin::load(application.path(), {});
+    auto loaded = host::Plugin::load(application.path(), host::all_layers());
     REQUIRE(loaded.ok());
     plugin = *loaded;
     auto found = plugin->backend("Add");

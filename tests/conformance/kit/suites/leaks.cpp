@@ -24,6 +24,7 @@
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/inspect/binary_lint.hpp"
 #include "tenon/host/layers/inspect/elf_library.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
@@ -44,7 +45,7 @@ void open_and_close(Context& kit, const LoadedPlugin& plugin, bool ask_whether_a
   const std::string& id = kit.backend().id;
   const tenon_backend_api* table = plugin.table(id);
   if (!table) kit.blocked("the plugin has no table for backend ", id);
-  host::HostTable host(host::HostInfo{}, host::path_text(kit.plugin()));
+  host::HostTable host(host::all_layers(), host::path_text(kit.plugin()));
   Boundary boundary(kit.need(host::complete_api(*table, id), "the table"), kit.crumbs(),
                     [&kit](Finding finding) { kit.report(std::move(finding)); });
   const auto backend = kit.need(

@@ -32,7 +32,8 @@ class Opened {
     info.log = [this](std::int32_t level, std::string_view, std::string_view text) {
       lines.push_back(concat(level, " ", text));
     };
-    auto loaded = host::Plugin::from_static(tenon_static_plugin_ProbePlugin, info);
+    auto loaded =
+        host::Plugin::from_static(tenon_static_plugin_ProbePlugin, host::all_layers(info));
     REQUIRE(loaded.ok());
     auto opened = (*loaded)->backend("Probe");
     INFO(opened.text());

@@ -27,7 +27,8 @@ class Kernels {
  public:
   Kernels() {
     host::HostInfo info;
-    auto loaded = host::Plugin::load(TENON_TEST_BRIDGES "/executorch_kernels.so", info);
+    auto loaded =
+        host::Plugin::load(TENON_TEST_BRIDGES "/executorch_kernels.so", host::all_layers(info));
     INFO(loaded.text());
     REQUIRE(loaded.ok());
     auto opened = (*loaded)->backend("ExecutorchKernels");

@@ -51,7 +51,8 @@ class Chatty {
     info.log = [this](std::int32_t, std::string_view, std::string_view text) {
       lines.emplace_back(text);
     };
-    auto loaded = host::Plugin::load(std::string(TENON_TEST_CHATTY) + "/" + id + ".so", info);
+    auto loaded = host::Plugin::load(std::string(TENON_TEST_CHATTY) + "/" + id + ".so",
+                                     host::all_layers(info));
     INFO(loaded.text());
     REQUIRE(loaded.ok());
     auto opened = (*loaded)->backend(id);

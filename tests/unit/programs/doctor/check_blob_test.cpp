@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 #include <cstddef>
@@ -98,7 +99,7 @@ class Bench {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const MergedDataMap> map_;
   BackendRecord record_;
-  HostTable host_{{"test", {}}, "judge.so"};
+  HostTable host_{all_layers({"test"}), "judge.so"};
   std::unique_ptr<LoadedBackend> backend_;
 };
 

@@ -5,4 +5,5 @@
 #pragma once
 
 #include "tenon/host/layers/kernels/impl/kernel_backends.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_extension.hpp"
 #include "tenon/host/layers/kernels/impl/provider_table.hpp"

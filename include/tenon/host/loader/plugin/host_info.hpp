@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tenon/abi/version.h"
 
@@ -15,6 +16,13 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// line that can be printed: what a terminal obeys is an escape in it (`\x1b`, `\n`). Called from
 /// any thread, also from several at once.
 using LogSink = std::function<void(std::int32_t level, std::string_view plugin, std::string_view)>;
+
+/// A table that a host offers to plugins (`tenon_host::get_extension`). Both pointers must outlive
+/// all plugins that the host loads.
+struct HostExtension {
+  const char* id = nullptr;
+  const void* table = nullptr;
+};
 
 class LibraryPolicy;
 class PluginIsolation;
@@ -30,6 +38,9 @@ struct HostInfo {
   /// Loads plugins into processes of their own (tenon/host/layers/isolation/plugin_isolation.hpp);
   /// null: none.
   std::shared_ptr<const PluginIsolation> isolation{};
+  /// The tables of layers; the loader has its own. Of two with one id the first counts.
+  /// `all_layers` of <tenon/host.hpp> adds all that there are.
+  std::vector<HostExtension> extensions{};
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -34,9 +34,10 @@ class LoadedPlugin;
 /// Any thread.
 class Plugin {
  public:
-  /// Loads the plugin in `path`, for which the caller answers (`Trust::caller`).
+  /// Loads the plugin in `path`, for which the caller answers (`Trust::caller`). `info` says what
+  /// the plugin is offered: `all_layers()` of <tenon/host.hpp>, or `{}` for the loader alone.
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(const std::filesystem::path& path,
-                                                            HostInfo info = {});
+                                                            HostInfo info);
 
   /// Loads the plugin in an open file. The record is read from the file first and the versions are
   /// negotiated, so that a plugin that does not fit is never loaded; the record of the loaded
@@ -48,11 +49,11 @@ class Plugin {
   /// the record is that of the plugin which it gives in place of this one.
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(OpenedFile file,
                                                             const PluginRecord* expected,
-                                                            HostInfo info = {});
+                                                            HostInfo info);
 
   /// Takes a plugin that is linked into the application (TENON_DECLARE_STATIC_PLUGIN).
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> from_static(const tenon_plugin_head* head,
-                                                                   HostInfo info = {});
+                                                                   HostInfo info);
 
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;

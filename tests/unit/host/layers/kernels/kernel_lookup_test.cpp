@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tenon/abi/private/changes.h"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
@@ -230,7 +231,7 @@ struct FailingLookup final : host::detail::KernelLookup {
 
 TEST_CASE("exceptions and null pointers at the extension for kernels are failures with a reason",
           "[kernels]") {
-  const host::HostTable table({}, "");
+  const host::HostTable table(host::all_layers(), "");
   const tenon_host* const raw = table.get();
   const auto& kernels = *static_cast<const tenon_kernel_lookup_v1*>(
       raw->get_extension(raw, TENON_EXTENSION_KERNEL_LOOKUP));
@@ -291,7 +292,7 @@ TEST_CASE("a blob is judged with the kernels of a registry, or none", "[kernels]
 }
 
 TEST_CASE("a host has the extensions for kernels and for changes, and no other", "[kernels]") {
-  const host::HostTable host({}, "");
+  const host::HostTable host(tenon::host::all_layers(), "");
   const auto ask = [&](const char* id) { return host.get()->get_extension(host.get(), id); };
   CHECK(ask(TENON_EXTENSION_KERNEL_LOOKUP) != nullptr);
   CHECK(ask(TENON_EXTENSION_CHANGES) != nullptr);

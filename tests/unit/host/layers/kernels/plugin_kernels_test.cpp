@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/abi/extensions/kernels.h"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "unit/host/loader/method/method_support.hpp"
@@ -126,7 +127,7 @@ struct HandMade {
     return out;
   }
 
-  host::HostTable host{{}, "/hand/made.so"};
+  host::HostTable host{tenon::host::all_layers(), "/hand/made.so"};
   host::BackendRecord record;
   host::BackendRef backend;
 };
@@ -391,7 +392,8 @@ TEST_CASE("kernels are made, run and destroyed by several threads at once", "[th
 
 TEST_CASE("what a search found with a tag for few is not asked, what the application registered is",
           "[kernels]") {
-  const auto linked = host::Plugin::from_static(tenon_static_plugin_FirstKernels);
+  const auto linked =
+      host::Plugin::from_static(tenon_static_plugin_FirstKernels, host::all_layers());
   REQUIRE(linked.ok());
   host::BackendRegistry registry;
   registry.add_search([&] {

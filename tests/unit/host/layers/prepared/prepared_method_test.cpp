@@ -50,7 +50,7 @@ struct Fixture {
       const std::lock_guard lock(mutex);
       lines.emplace_back(line);
     };
-    auto loaded = host::Plugin::load(plugin, info);
+    auto loaded = host::Plugin::load(plugin, host::all_layers(info));
     INFO(loaded.text());
     REQUIRE(loaded.ok());
     auto backend = (*loaded)->backend("Prepares");

@@ -23,6 +23,7 @@
 #include "support/signer.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/core/sha256.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/layers/inspect/platforms.hpp"
 #include "tenon/host/layers/isolation/plugin_isolation.hpp"
@@ -99,7 +100,7 @@ struct SignedCompanions : Companions {
 /// Checks that the plugin is refused before it is loaded, and returns why.
 std::string refusal(const fs::path& plugin, const std::shared_ptr<const LibraryPolicy>& policy) {
   const LoadWatch watch("a.so");
-  const auto loaded = Plugin::load(plugin, under(policy));
+  const auto loaded = Plugin::load(plugin, all_layers(under(policy)));
   CHECK(loaded.error() == Error::AccessFailed);
   CHECK(loaded.text().starts_with(plugin.native() + ": "));
   CHECK_FALSE(watch.is_loaded());
@@ -115,7 +116,7 @@ TEST_CASE("a plugin that a listed publisher signed is loaded, and another one is
     const Signed here;
     const auto policy = policy_of(publishers_of(here.signer), copies);
     {
-      const auto plugin = Plugin::load(here.plugin, under(policy));
+      const auto plugin = Plugin::load(here.plugin, all_layers(under(policy)));
       INFO(plugin.text());
       REQUIRE(plugin.ok());
       CHECK((*plugin)->path() == here.plugin.native());
@@ -167,7 +168,7 @@ TEST_CASE("a signature that is stripped, forged, of another file or another key 
   here.write_signature(good.substr(0, good.size() / 2));
   CHECK_THAT(refusal(here.plugin, policy), ContainsSubstring(" is malformed: line "));
   here.write_signature(std::string(max_signature_size + 1, 'a'));
-  CHECK_THAT(std::string(Plugin::load(here.plugin, under(policy)).text()),
+  CHECK_THAT(std::string(Plugin::load(here.plugin, all_layers(under(policy))).text()),
              ContainsSubstring("a signature of 16385 bytes, expected at most 16384"));
 
   fs::remove(here.signature);
@@ -177,7 +178,7 @@ TEST_CASE("a signature that is stripped, forged, of another file or another key 
   CHECK_THAT(refusal(here.plugin, policy), ContainsSubstring("is not there"));
   fs::remove(here.signature);
   fs::create_directory(here.signature);
-  const auto directory = Plugin::load(here.plugin, under(policy));
+  const auto directory = Plugin::load(here.plugin, all_layers(under(policy)));
   CHECK(directory.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(directory.text()), ContainsSubstring("expected a regular file"));
 }
@@ -191,7 +192,7 @@ TEST_CASE("a key counts in its time alone", "[signatures]") {
     publishers.keys[0].not_after = until;
     return policy_of(std::move(publishers));
   };
-  CHECK(Plugin::load(here.plugin, under(policy_for(now, now + 1))).ok());
+  CHECK(Plugin::load(here.plugin, all_layers(under(policy_for(now, now + 1)))).ok());
   CHECK_THAT(refusal(here.plugin, policy_for({}, now)),
              ContainsSubstring("of Acme, which counted before 2026-09-21T14:13:20Z by the list; it "
                                "is 2026-09-21T14:13:20Z"));
@@ -209,8 +210,8 @@ TEST_CASE("a key that expires while the process runs admits no more loads, of a 
   std::int64_t time = now;
   options.now = [&] { return time; };
   const auto policy = std::make_shared<SignaturePolicy>(publishers, options);
-  CHECK(Plugin::load(here.plugin, under(policy)).ok());
-  CHECK(Plugin::load(here.plugin, under(policy)).ok());
+  CHECK(Plugin::load(here.plugin, all_layers(under(policy))).ok());
+  CHECK(Plugin::load(here.plugin, all_layers(under(policy))).ok());
   time = now + 1;
   CHECK_THAT(refusal(here.plugin, policy), ContainsSubstring("which counted before"));
 }
@@ -220,15 +221,15 @@ TEST_CASE("without a requirement what is not signed is loaded, and what is wrong
   TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   const auto policy = policy_of(publishers_of(here.signer, false));
-  CHECK(Plugin::load(here.plugin, under(policy)).ok());
+  CHECK(Plugin::load(here.plugin, all_layers(under(policy))).ok());
   here.write_signature(Signer(9).sign(content_of(here.plugin)));
-  CHECK(Plugin::load(here.plugin, under(policy)).ok());
+  CHECK(Plugin::load(here.plugin, all_layers(under(policy))).ok());
   here.write_signature(here.signer.sign("another file"));
   CHECK_THAT(refusal(here.plugin, policy), ContainsSubstring("is not what was signed"));
   here.write_signature("untrusted comment: x");
   CHECK_THAT(refusal(here.plugin, policy), ContainsSubstring("is malformed"));
   fs::remove(here.signature);
-  CHECK(Plugin::load(here.plugin, under(policy)).ok());
+  CHECK(Plugin::load(here.plugin, all_layers(under(policy))).ok());
 }
 
 TEST_CASE("a plugin that is replaced or written to after the check is not what is loaded",
@@ -245,7 +246,7 @@ TEST_CASE("a plugin that is replaced or written to after the check is not what i
   std::fstream(here.plugin, std::ios::in | std::ios::out | std::ios::binary)
       << content_of(zoo("static_constructor"));
   fs::last_write_time(here.plugin, time);
-  const auto plugin = Plugin::load(*std::move(admitted), nullptr);
+  const auto plugin = Plugin::load(*std::move(admitted), nullptr, all_layers());
   INFO(plugin.text());
   REQUIRE(plugin.ok());
   CHECK(run_zoo(*plugin) == 1);
@@ -319,7 +320,7 @@ TEST_CASE("copies that are kept take no more memory than they may", "[signatures
   options.max_kept_bytes = 0;
   const auto keeps_none = std::make_shared<SignaturePolicy>(publishers, options);
   const auto before = Footprint::now();
-  for (int i = 0; i < 10; ++i) CHECK(Plugin::load(one.plugin, under(keeps_none)).ok());
+  for (int i = 0; i < 10; ++i) CHECK(Plugin::load(one.plugin, all_layers(under(keeps_none))).ok());
   CHECK(Footprint::now().descriptors == before.descriptors);
 }
 
@@ -327,7 +328,7 @@ TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]"
   TENON_TEST_NEEDS_SIGNER();
   const SignedCompanions pair;
   const auto policy = policy_of(publishers_of(pair.signer));
-  const auto refused = Plugin::load(pair.plugin, under(policy));
+  const auto refused = Plugin::load(pair.plugin, all_layers(under(policy)));
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
              ContainsSubstring(concat("needed by ", pair.plugin.native(), ": ",
@@ -335,12 +336,12 @@ TEST_CASE("a library next to a plugin needs a signature as well", "[signatures]"
                                       pair.library.native(), ".minisig is not there")));
   CHECK_FALSE(is_mapped("libcompanion.so"));
   pair.signer.sign_file(pair.library);
-  const auto loaded = Plugin::load(pair.plugin, under(policy));
+  const auto loaded = Plugin::load(pair.plugin, all_layers(under(policy)));
   INFO(loaded.text());
   REQUIRE(loaded.ok());
   CHECK(run_zoo(*loaded) == 41);
   std::ofstream(pair.library, std::ios::app | std::ios::binary) << '\0';
-  CHECK_THAT(std::string(Plugin::load(pair.plugin, under(policy)).text()),
+  CHECK_THAT(std::string(Plugin::load(pair.plugin, all_layers(under(policy))).text()),
              ContainsSubstring("the file is not what was signed"));
 }
 
@@ -360,14 +361,16 @@ TEST_CASE("a plugin isolation gets all files that were admitted, marked as admit
   const SignedCompanions pair;
   HostInfo info = under(policy_of(publishers_of(pair.signer)));
   info.isolation = std::make_shared<Everything>();
-  const auto refused = Plugin::load(pair.plugin, info);
+  const auto refused = Plugin::load(pair.plugin, all_layers(info));
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
              ContainsSubstring("libcompanion.so.minisig is not there"));
   pair.signer.sign_file(pair.library);
-  CHECK(Plugin::load(pair.plugin, info).text() == "libcompanion.so needs_companion.so 1");
+  CHECK(Plugin::load(pair.plugin, all_layers(info)).text() ==
+        "libcompanion.so needs_companion.so 1");
   info.library_policy = nullptr;
-  CHECK(Plugin::load(pair.plugin, info).text() == "libcompanion.so needs_companion.so 0");
+  CHECK(Plugin::load(pair.plugin, all_layers(info)).text() ==
+        "libcompanion.so needs_companion.so 0");
 }
 
 TEST_CASE("under a policy no run path leads where nothing is checked", "[signatures]") {
@@ -397,7 +400,7 @@ TEST_CASE("under a policy no run path leads where nothing is checked", "[signatu
     install(TENON_TEST_COMPANION, library);
     signer.sign_file(directory / "needs_companion.so");
     signer.sign_file(library);
-    const auto loaded = Plugin::load(directory / "needs_companion.so", under(policy));
+    const auto loaded = Plugin::load(directory / "needs_companion.so", all_layers(under(policy)));
     INFO(loaded.text());
     CHECK((loaded.error() == Error::NotSupported) == each.is_refused);
     CHECK((loaded.text().find("its run path has ") != std::string_view::npos) == each.is_refused);
@@ -434,7 +437,8 @@ TEST_CASE("under a policy no library is named by a path, as needed or as a filte
     const TemporaryDirectory directory;
     directory.write("a.so", bytes);
     signer.sign_file(directory / "a.so");
-    const auto loaded = Plugin::load(directory / "a.so", under(policy_of(publishers_of(signer))));
+    const auto loaded =
+        Plugin::load(directory / "a.so", all_layers(under(policy_of(publishers_of(signer)))));
     CHECK_THAT(std::string(loaded.text()), ContainsSubstring("needs '/opt/compani.so'"));
   }
 }
@@ -564,7 +568,7 @@ TEST_CASE("without a policy no signature is read", "[signatures]") {
   TENON_TEST_NEEDS_SIGNER();
   const Signed here;
   here.write_signature("nonsense");
-  CHECK(Plugin::load(here.plugin).ok());
+  CHECK(Plugin::load(here.plugin, all_layers()).ok());
 }
 
 TEST_CASE("threads load under one policy at once", "[signatures][threads]") {
@@ -576,7 +580,7 @@ TEST_CASE("threads load under one policy at once", "[signatures][threads]") {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 25; ++turn) {
-        num_loaded += Plugin::load(here.plugin, under(policy)).ok() ? 1 : 0;
+        num_loaded += Plugin::load(here.plugin, all_layers(under(policy))).ok() ? 1 : 0;
       }
     });
   }

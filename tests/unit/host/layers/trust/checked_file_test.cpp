@@ -14,6 +14,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/trust/impl/library.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/host/loader/plugin/loaded_backend.hpp"
@@ -46,7 +47,7 @@ TEST_CASE("a plugin that is replaced after it was opened is not the one that is 
   REQUIRE(opened.ok());
   fs::copy_file(zoo("static_constructor"), directory / "b.so");  // Would end this process.
   fs::rename(directory / "b.so", directory / "a.so");
-  const auto plugin = Plugin::load(*std::move(opened), nullptr);
+  const auto plugin = Plugin::load(*std::move(opened), nullptr, all_layers());
   REQUIRE(plugin.ok());
   CHECK(run_zoo(*plugin) == 1);
   CHECK((*plugin)->path() == directory.file("a.so"));
@@ -57,7 +58,7 @@ TEST_CASE("a plugin that is removed after it was opened is loaded all the same",
   fs::copy_file(zoo("newer_minor"), directory / "a.so");
   auto opened = open_file(directory / "a.so", Trust::caller);
   fs::remove(directory / "a.so");
-  const auto plugin = Plugin::load(*std::move(opened), nullptr);
+  const auto plugin = Plugin::load(*std::move(opened), nullptr, all_layers());
   REQUIRE(plugin.ok());
   CHECK(run_zoo(*plugin) == 1);
 }
@@ -67,7 +68,7 @@ TEST_CASE("a plugin that is written to after it was opened is refused", "[loader
   fs::copy_file(zoo("newer_minor"), directory / "a.so");
   auto opened = open_file(directory / "a.so", Trust::caller);
   std::ofstream(directory / "a.so", std::ios::app | std::ios::binary) << "more";
-  const auto plugin = Plugin::load(*std::move(opened), nullptr);
+  const auto plugin = Plugin::load(*std::move(opened), nullptr, all_layers());
   CHECK(plugin.error() == Error::InvalidState);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("was changed while it was loaded"));
   CHECK(unloaded("a.so"));
@@ -87,7 +88,7 @@ TEST_CASE("a descriptor's number that comes back is not the library of before", 
   CHECK(is_mapped("stays.so"));  // It was linked so that it cannot be unloaded.
   auto opened = open_file(directory / "other.so", Trust::caller);
   REQUIRE(opened->descriptor.get() == number);
-  const auto plugin = Plugin::load(*std::move(opened), nullptr);
+  const auto plugin = Plugin::load(*std::move(opened), nullptr, all_layers());
   REQUIRE(plugin.ok());
   CHECK(is_mapped("other.so"));
   CHECK(run_zoo(*plugin) == 1);
@@ -116,7 +117,7 @@ TEST_CASE("another process can open a library by the name that the loader got", 
 TEST_CASE("a library next to the plugin is loaded and unloaded with it", "[loader]") {
   const NeedsCompanion here;
   {
-    const auto plugin = Plugin::load(here.plugin);
+    const auto plugin = Plugin::load(here.plugin, all_layers());
     INFO(plugin.text());
     REQUIRE(plugin.ok());
     CHECK(run_zoo(*plugin) == 41);
@@ -129,7 +130,7 @@ TEST_CASE("a library next to the plugin is loaded and unloaded with it", "[loade
 TEST_CASE("a missing library of the plugin is named", "[loader]") {
   const NeedsCompanion here;
   fs::remove(here.library);
-  const auto plugin = Plugin::load(here.plugin);
+  const auto plugin = Plugin::load(here.plugin, all_layers());
   CHECK(plugin.error() == Error::AccessFailed);
   CHECK_THAT(std::string(plugin.text()),
              ContainsSubstring("libcompanion.so") && ContainsSubstring(here.plugin.native()));
@@ -141,19 +142,19 @@ TEST_CASE("a library next to the plugin is checked like the plugin", "[loader]")
   ::chmod(here.library.c_str(), 0666);
   auto checked = open_file(here.plugin, Trust::checked);
   REQUIRE(checked.ok());
-  const auto refused = Plugin::load(*std::move(checked), nullptr);
+  const auto refused = Plugin::load(*std::move(checked), nullptr, all_layers());
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
              ContainsSubstring("needed by " + here.plugin.native()) &&
                  ContainsSubstring("writable by every user (mode 0666)"));
   CHECK_FALSE(libcompanion_watch.is_loaded());
-  CHECK(Plugin::load(here.plugin).ok());  // The caller answers for both.
+  CHECK(Plugin::load(here.plugin, all_layers()).ok());  // The caller answers for both.
 }
 
 TEST_CASE("a library next to the plugin under another name than its own is refused", "[loader]") {
   const NeedsCompanion here;
   fs::copy_file(zoo("newer_minor"), here.library, fs::copy_options::overwrite_existing);
-  const auto plugin = Plugin::load(here.plugin);
+  const auto plugin = Plugin::load(here.plugin, all_layers());
   CHECK(plugin.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("expected its name 'libcompanion.so'"));
 }
@@ -167,7 +168,7 @@ TEST_CASE("a plugin that needs a library by a relative path is refused", "[loade
     bytes.replace(at, name.size(), path);
   }
   here.directory.write("needs_companion.so", bytes);
-  const auto plugin = Plugin::load(here.plugin);
+  const auto plugin = Plugin::load(here.plugin, all_layers());
   CHECK(plugin.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("needs 'lib/companio.so'") &&
                                              ContainsSubstring("current working directory"));
@@ -176,9 +177,9 @@ TEST_CASE("a plugin that needs a library by a relative path is refused", "[loade
 TEST_CASE("a thousand loads of a plugin with a library leak nothing", "[loader]") {
   const NeedsCompanion here;
   int good = 0;
-  for (int i = 0; i < 20; ++i) good += Plugin::load(here.plugin).ok();
+  for (int i = 0; i < 20; ++i) good += Plugin::load(here.plugin, all_layers()).ok();
   const Footprint before = Footprint::now();
-  for (int i = 20; i < 1000; ++i) good += Plugin::load(here.plugin).ok();
+  for (int i = 20; i < 1000; ++i) good += Plugin::load(here.plugin, all_layers()).ok();
   const Footprint after = Footprint::now();
   CHECK(good == 1000);
   CHECK(after.mappings == before.mappings);
@@ -192,7 +193,7 @@ TEST_CASE("TENON_NO_UNLOAD keeps libraries in memory", "[loader]") {
     const pid_t child = ::fork();
     if (child == 0) {
       ::setenv("TENON_NO_UNLOAD", value, 1);
-      const bool loaded = Plugin::load(directory / "kept.so").ok();
+      const bool loaded = Plugin::load(directory / "kept.so", all_layers()).ok();
       ::_exit(loaded && is_mapped("kept.so") && !unloads_libraries() ? 0 : 1);
     }
     int outcome = -1;

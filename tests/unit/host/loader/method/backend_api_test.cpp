@@ -25,7 +25,7 @@ std::vector<host::OptionDeclaration> options_of(const tenon_options_v1& options)
   api.get_extension = [](tenon_backend*, const char* id) -> const void* {
     return std::string_view(id) == TENON_EXTENSION_OPTIONS ? given : nullptr;
   };
-  const host::HostTable table{{}, "/hand/made.so"};
+  const host::HostTable table{host::all_layers(), "/hand/made.so"};
   const host::BackendRecord record;
   const auto backend = host::LoadedBackend::open(record, table.get(), api);
   REQUIRE(backend.ok());
@@ -129,7 +129,7 @@ TEST_CASE("a host shows the limits of options, and ignores those of another type
 }
 
 TEST_CASE("a static plugin that is null is refused by name") {
-  CHECK(host::Plugin::from_static(nullptr).error() == Error::InvalidArgument);
+  CHECK(host::Plugin::from_static(nullptr, host::all_layers()).error() == Error::InvalidArgument);
   host::BackendRegistry registry;
   CHECK(registry.register_backend(nullptr).error() == Error::InvalidArgument);
 }

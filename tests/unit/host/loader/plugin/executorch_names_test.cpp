@@ -2,6 +2,7 @@
 //
 // Registration with the names of torch::executor, as applications that move over write it.
 #include "tenon/host/executorch_names.hpp"
+#include "tenon/host/all_layers.hpp"
 
 #include <type_traits>
 
@@ -18,7 +19,8 @@ static_assert(std::is_same_v<decltype(et::get_backend_class("")), tenon::host::B
 
 TEST_CASE("a backend is registered and found with the names of torch::executor",
           "[loader][S1.16][S1.18][S1.19]") {
-  const auto opened = (*tenon::host::Plugin::load(TENON_TEST_HELLO))->backend("Add");
+  const auto opened =
+      (*tenon::host::Plugin::load(TENON_TEST_HELLO, tenon::host::all_layers()))->backend("Add");
   REQUIRE(opened.ok());
   CHECK_FALSE(et::get_backend_class("NamesOfExecutorch"));
   REQUIRE(et::register_backend({"NamesOfExecutorch", *opened}) == Error::Ok);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/loader/plugin/loaded_backend.hpp"
@@ -40,7 +41,7 @@ void check_adds(const std::shared_ptr<const LoadedBackend>& backend) {
 }  // namespace
 
 TEST_CASE("a plugin is loaded from its file and its backend runs", "[loader][TN-EXE-2]") {
-  const auto plugin = Plugin::load(hello);
+  const auto plugin = Plugin::load(hello, all_layers());
   REQUIRE(plugin.ok());
   CHECK((*plugin)->path() == hello);
   CHECK((*plugin)->record().name == "Add");
@@ -54,7 +55,7 @@ TEST_CASE("a plugin is loaded from its file and its backend runs", "[loader][TN-
 }
 
 TEST_CASE("a backend is opened once however often it is asked for", "[loader]") {
-  const auto plugin = Plugin::load(hello);
+  const auto plugin = Plugin::load(hello, all_layers());
   REQUIRE(plugin.ok());
   const auto first = (*plugin)->backend("Add");
   const auto second = (*plugin)->backend("Add");
@@ -63,7 +64,7 @@ TEST_CASE("a backend is opened once however often it is asked for", "[loader]") 
 }
 
 TEST_CASE("a plugin says which backends it has when it is asked for another", "[loader]") {
-  const auto plugin = Plugin::load(zoo("two_backends"));
+  const auto plugin = Plugin::load(zoo("two_backends"), all_layers());
   REQUIRE(plugin.ok());
   const auto backend = (*plugin)->backend("works");
   CHECK(backend.error() == Error::NotFound);
@@ -75,24 +76,24 @@ TEST_CASE("a plugin says which backends it has when it is asked for another", "[
 TEST_CASE("a relative path is resolved before it is loaded", "[loader]") {
   const std::filesystem::path relative = std::filesystem::relative(hello);
   REQUIRE(relative.is_relative());
-  const auto plugin = Plugin::load(relative);
+  const auto plugin = Plugin::load(relative, all_layers());
   REQUIRE(plugin.ok());
   CHECK(std::filesystem::path((*plugin)->path()).is_absolute());
   CHECK(std::filesystem::equivalent((*plugin)->path(), hello));
 }
 
 TEST_CASE("a file that is missing or no plugin is refused by name", "[loader]") {
-  const auto missing = Plugin::load("/nowhere/plugin.so");
+  const auto missing = Plugin::load("/nowhere/plugin.so", all_layers());
   CHECK(missing.error() == Error::NotFound);
   CHECK_THAT(std::string(missing.text()), ContainsSubstring("/nowhere/plugin.so"));
 
-  const auto text = Plugin::load(__FILE__);
+  const auto text = Plugin::load(__FILE__, all_layers());
   CHECK(text.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(text.text()), ContainsSubstring("text file"));
 
-  const auto directory = Plugin::load(std::filesystem::temp_directory_path());
+  const auto directory = Plugin::load(std::filesystem::temp_directory_path(), all_layers());
   CHECK(directory.error() == Error::InvalidArgument);
-  CHECK(Plugin::load("").error() != Error::Ok);
+  CHECK(Plugin::load("", all_layers()).error() != Error::Ok);
 }
 
 TEST_CASE("a plugin that describes itself wrongly is refused and not loaded", "[loader]") {
@@ -110,7 +111,7 @@ TEST_CASE("a plugin that describes itself wrongly is refused and not loaded", "[
   };
   for (const Fault& fault : faults) {
     INFO(fault.name);
-    const auto plugin = Plugin::load(zoo(fault.name));
+    const auto plugin = Plugin::load(zoo(fault.name), all_layers());
     CHECK(plugin.error() == fault.error);
     CHECK_THAT(std::string(plugin.text()), ContainsSubstring(zoo(fault.name)));
     for (const std::string& word : fault.words) {
@@ -121,7 +122,7 @@ TEST_CASE("a plugin that describes itself wrongly is refused and not loaded", "[
 }
 
 TEST_CASE("a plugin of a newer minor that accepts this host is loaded", "[loader][TN-NEG-1]") {
-  const auto plugin = Plugin::load(zoo("newer_minor"));
+  const auto plugin = Plugin::load(zoo("newer_minor"), all_layers());
   REQUIRE(plugin.ok());
   CHECK((*plugin)->record().abi_minor == 7);
   const auto backend = (*plugin)->backend("ZooBackend");
@@ -134,7 +135,7 @@ TEST_CASE("a plugin of a newer minor that accepts this host is loaded", "[loader
 }
 
 TEST_CASE("a library that the system refuses is refused with the system's words", "[loader]") {
-  const auto plugin = Plugin::load(zoo("undefined_symbol"));
+  const auto plugin = Plugin::load(zoo("undefined_symbol"), all_layers());
   CHECK(plugin.error() == Error::AccessFailed);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("undefined_symbol.so") &&
                                              ContainsSubstring("tenon_test_defined_by_nobody"));
@@ -143,28 +144,28 @@ TEST_CASE("a library that the system refuses is refused with the system's words"
 
 TEST_CASE("a plugin that changes its record while it is loaded is refused and unloaded",
           "[loader][TN-BIN-3]") {
-  const auto plugin = Plugin::load(zoo("changes_when_loaded"));
+  const auto plugin = Plugin::load(zoo("changes_when_loaded"), all_layers());
   CHECK(plugin.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("differently from its file"));
   CHECK(unloaded("changes_when_loaded.so"));
 }
 
 TEST_CASE("a plugin whose body does not fit its head is refused and unloaded", "[loader]") {
-  const auto plugin = Plugin::load(zoo("body_differs_from_head"));
+  const auto plugin = Plugin::load(zoo("body_differs_from_head"), all_layers());
   CHECK(plugin.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("2 backends"));
   CHECK(unloaded("body_differs_from_head.so"));
 }
 
 TEST_CASE("a backend without execute or without a table cannot be got", "[loader][TN-BCK-3]") {
-  const auto no_execute = Plugin::load(zoo("null_execute"));
+  const auto no_execute = Plugin::load(zoo("null_execute"), all_layers());
   REQUIRE(no_execute.ok());
   const auto first = (*no_execute)->backend("ZooBackend");
   CHECK(first.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(first.text()),
              ContainsSubstring("ZooBackend") && ContainsSubstring("`execute`"));
 
-  const auto no_table = Plugin::load(zoo("null_table"));
+  const auto no_table = Plugin::load(zoo("null_table"), all_layers());
   REQUIRE(no_table.ok());
   const auto second = (*no_table)->backend("ZooBackend");
   CHECK(second.error() == Error::InvalidArgument);
@@ -173,7 +174,7 @@ TEST_CASE("a backend without execute or without a table cannot be got", "[loader
 
 TEST_CASE("a backend that cannot be opened says why, each time, and the other one works",
           "[loader]") {
-  const auto plugin = Plugin::load(zoo("two_backends"));
+  const auto plugin = Plugin::load(zoo("two_backends"), all_layers());
   REQUIRE(plugin.ok());
   for (int i = 0; i < 2; ++i) {
     const auto locked = (*plugin)->backend("LockedBackend");
@@ -191,7 +192,7 @@ TEST_CASE("a backend that cannot be opened says why, each time, and the other on
 
 TEST_CASE("exceptions of a loaded plugin arrive as failures with their text",
           "[loader][TN-BCK-1]") {
-  const auto plugin = Plugin::load(zoo("throws"));
+  const auto plugin = Plugin::load(zoo("throws"), all_layers());
   REQUIRE(plugin.ok());
   const auto backend = (*plugin)->backend("ThrowsBackend");
   REQUIRE(backend.ok());
@@ -213,7 +214,7 @@ TEST_CASE("exceptions of a loaded plugin arrive as failures with their text",
 
 TEST_CASE("a failure without a reason or a number is named as such",
           "[loader][TN-ERR-1][TN-ERR-2]") {
-  const auto plugin = Plugin::load(zoo("wordless"));
+  const auto plugin = Plugin::load(zoo("wordless"), all_layers());
   REQUIRE(plugin.ok());
   const auto backend = (*plugin)->backend("ZooBackend");
   REQUIRE(backend.ok());
@@ -238,7 +239,7 @@ TEST_CASE("a backend gets the name of its host and the path of its own file",
         concat(level, " ", std::filesystem::path(plugin).filename().string(), ": ", text));
   };
   {
-    const auto plugin = Plugin::load(zoo("talkative"), info);
+    const auto plugin = Plugin::load(zoo("talkative"), all_layers(info));
     REQUIRE(plugin.ok());
     CHECK(lines.empty());
     REQUIRE((*plugin)->backend("TalkativeBackend").ok());
@@ -251,7 +252,7 @@ TEST_CASE("a backend gets the name of its host and the path of its own file",
 TEST_CASE("a log sink that throws does not harm the plugin", "[loader]") {
   HostInfo info;
   info.log = [](std::int32_t, std::string_view, std::string_view) { throw 1; };
-  const auto plugin = Plugin::load(zoo("talkative"), info);
+  const auto plugin = Plugin::load(zoo("talkative"), all_layers(info));
   REQUIRE(plugin.ok());
   CHECK((*plugin)->backend("TalkativeBackend").ok());
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
@@ -30,7 +31,9 @@ const std::string hello = TENON_TEST_HELLO;
 
 std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name, ".so"); }
 
-std::shared_ptr<const LoadedBackend> open_add() { return *(*Plugin::load(hello))->backend("Add"); }
+std::shared_ptr<const LoadedBackend> open_add() {
+  return *(*Plugin::load(hello, all_layers()))->backend("Add");
+}
 
 BackendState state_of(const BackendRegistry& registry, std::string_view file) {
   for (const BackendInfo& info : registry.enumerate_backends()) {

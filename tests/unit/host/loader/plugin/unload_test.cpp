@@ -10,6 +10,7 @@
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -31,7 +32,7 @@ constexpr std::string_view demo_id = "BackendWithCompilerDemo";
 const std::string program_path = TENON_TEST_FIXTURES "/demo_sin_seg/model.pte";
 
 std::shared_ptr<Plugin> load(const std::string& path) {
-  auto plugin = Plugin::load(path);
+  auto plugin = Plugin::load(path, all_layers());
   REQUIRE(plugin.ok());
   return *std::move(plugin);
 }
@@ -124,11 +125,11 @@ TEST_CASE("a method that cannot be loaded holds no plugin", "[loader]") {
 TEST_CASE("a thousand loads of a plugin leave mappings, descriptors and memory as they were",
           "[loader]") {
   const auto load_and_run = [] {
-    const auto plugin = Plugin::load(hello);
+    const auto plugin = Plugin::load(hello, all_layers());
     const auto backend = (*plugin)->backend("Add");
     const LoadedBlob blob(*backend, std::string_view("\x01\0\0\0", 4));
     return blob.init().ok() && (*plugin)->backend("none").error() == Error::NotFound &&
-           Plugin::load(hello + ".not").error() == Error::NotFound;
+           Plugin::load(hello + ".not", all_layers()).error() == Error::NotFound;
   };
   int good = 0;
   for (int i = 0; i < 20; ++i) good += load_and_run();

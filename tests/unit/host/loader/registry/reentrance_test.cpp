@@ -23,6 +23,7 @@
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
@@ -60,7 +61,7 @@ SearchReport found(std::string_view name) {
 }
 
 Result<Backend> open_variant() {
-  TENON_TRY(const auto plugin, Plugin::load(zoo("variant_base")));
+  TENON_TRY(const auto plugin, Plugin::load(zoo("variant_base"), all_layers()));
   return plugin->backend("VariantBackend");
 }
 
@@ -230,7 +231,7 @@ TEST_CASE("a plugin's log that looks up another backend of that plugin is refuse
     if (!answer) answer = used.lookup_backend("Twin").status();
   });
   BackendRegistry& registry = host.registry;
-  const auto plugin = Plugin::load(zoo("talkative"), host.info);
+  const auto plugin = Plugin::load(zoo("talkative"), all_layers(host.info));
   REQUIRE(plugin.ok());
   // Two ids of one plugin, as a plugin with several backends has them.
   const auto open = [&] { return (*plugin)->backend("TalkativeBackend"); };

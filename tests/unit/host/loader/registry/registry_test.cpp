@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
 #include "unit/core/test_tensor.hpp"
@@ -53,7 +54,8 @@ TEST_CASE("what a registry knows is listed in order and nothing is loaded",
 }
 
 TEST_CASE("a search may open its sources by a function of its own, and needs one", "[loader]") {
-  const std::shared_ptr<const LoadedBackend> add = *(*Plugin::load(hello))->backend("Add");
+  const std::shared_ptr<const LoadedBackend> add =
+      *(*Plugin::load(hello, all_layers()))->backend("Add");
   std::size_t opened = 0;
   BackendRegistry registry;
   registry.add_search([&] {

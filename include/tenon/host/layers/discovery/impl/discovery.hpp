@@ -83,7 +83,7 @@ class Search {
     PluginSource& source = new_source({});
     source.opener = static_plugin_opener(plugin);
     source.description = "static plugin ";
-    auto linked = Plugin::from_static(plugin);
+    auto linked = Plugin::from_static(plugin, {});
     if (!linked.ok()) return refuse(source, std::move(linked).status());
     source.description += (*linked)->record().name;
     take_record(source, (*linked)->record(), nullptr);

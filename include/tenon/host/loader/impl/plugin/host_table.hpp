@@ -14,7 +14,6 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/visible.hpp"
-#include "tenon/host/layers/kernels/impl/kernel_lookup_table.hpp"
 #include "tenon/host/layers/trust/impl/library.hpp"
 #include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
@@ -101,15 +100,10 @@ class HostTable {
   static const void* get_extension(const tenon_host* host, const char* id) noexcept {
     const std::string_view asked = id ? id : "";
     if (asked == library_policy_id) return self(host).info_.library_policy.get();
-    if (asked == TENON_EXTENSION_KERNEL_LOOKUP) return &detail::KernelLookupTable::get();
     if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
-    if (asked == TENON_EXTENSION_CANCEL_FLAG) {
-      return &detail::HostExecutionContext::cancel_flag_table();
+    for (const HostExtension& each : self(host).info_.extensions) {
+      if (asked == each.id) return each.table;
     }
-    if (asked == TENON_EXTENSION_PREPARE) {
-      return &detail::KernelLookupContext::prepare_table();
-    }
-    if (asked == TENON_EXTENSION_THREADS) return &detail::HostExecutionContext::threads_table();
     return nullptr;
   }
 
@@ -124,11 +118,5 @@ class HostTable {
   mutable std::optional<Sha256> digest_;
   Table table_;
 };
-
-/// Services that kernels get: they resize outputs and leave error texts like a backend.
-[[nodiscard]] inline const tenon_host* kernel_host() {
-  static const HostTable table({}, "");
-  return table.get();
-}
 
 }}}  // namespace tenon::TENON_RELEASE::host

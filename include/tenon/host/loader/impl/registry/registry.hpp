@@ -10,6 +10,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/visible.hpp"
+#include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/discovery/impl/near_names.hpp"
 #include "tenon/host/layers/isolation/plugin_isolation.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
@@ -41,10 +42,11 @@ std::vector<std::string> CpuFeatures::missing(std::span<const std::string> wante
   return out;
 }
 
-BackendRegistry::BackendRegistry(HostInfo info) : info_(std::move(info)), cpu_(nullptr) {}
+BackendRegistry::BackendRegistry(HostInfo info)
+    : info_(all_layers(std::move(info))), cpu_(nullptr) {}
 
 BackendRegistry::BackendRegistry(HostInfo info, const CpuFeatures* cpu)
-    : info_(std::move(info)), cpu_(cpu) {}
+    : info_(all_layers(std::move(info))), cpu_(cpu) {}
 
 BackendRegistry::~BackendRegistry() = default;
 
