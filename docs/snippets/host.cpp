@@ -40,7 +40,7 @@ tenon::Status find_what_a_publisher_signed() {
   // [signatures]
   TENON_TRY(auto publishers, tenon::host::read_publishers("/etc/acme/publishers.json"));
   tenon::host::HostInfo info;
-  info.library_policy = std::make_shared<tenon::host::SignaturePolicy>(std::move(publishers));
+  info.gates.push_back(std::make_shared<tenon::host::SignaturePolicy>(std::move(publishers)));
   tenon::host::BackendRegistry registry(info);
   // [signatures]
   return registry.lookup_backend("AcmeBackend").status();
@@ -51,7 +51,7 @@ tenon::Status load_in_a_worker(std::shared_ptr<const tenon::host::Program> progr
   TENON_TRY(auto rules, tenon::host::parse_isolation_rules("libacme*=driver"));
   const auto isolation = std::make_shared<tenon::host::WorkerIsolation>(std::move(rules));
   tenon::host::HostInfo info;
-  info.isolation = isolation;  // For all methods: a worker for each backend that is loaded.
+  info.gates.push_back(isolation);  // For all methods: a worker for each backend that is loaded.
   tenon::host::BackendRegistry registry(info);
   tenon::host::MethodOptions options;
   options.isolation = isolation;  // For one method: it has workers of its own.

@@ -130,11 +130,11 @@ void use_plugin(const fs::path& plugin, host::WorkerProfile profile,
   info.log = [](std::int32_t, std::string_view, std::string_view) {};
   // One that keeps all rules must return, however busy the machine is.
   const bool is_good = plugin.filename().string().starts_with("good");
-  info.isolation = std::make_shared<host::WorkerIsolation>(
+  info.gates.push_back(std::make_shared<host::WorkerIsolation>(
       std::vector<host::IsolationRule>{
           {.pattern = "*",
            .settings = {.profile = profile, .deadline_ms = is_good ? 60'000U : 1000U}}},
-      TENON_TEST_WORKER);
+      TENON_TEST_WORKER));
   host::BackendRegistry registry(info);
   if (!registry.register_backend(plugin).ok()) {
     ++out.refused;
@@ -187,8 +187,8 @@ void run_zoo(host::WorkerProfile profile) {
 
 bool has_landlock() {
   host::HostInfo info;
-  info.isolation = std::make_shared<host::WorkerIsolation>(*host::parse_isolation_rules("*=strict"),
-                                                           TENON_TEST_WORKER);
+  info.gates.push_back(std::make_shared<host::WorkerIsolation>(
+      *host::parse_isolation_rules("*=strict"), TENON_TEST_WORKER));
   host::BackendRegistry registry(info);
   REQUIRE(registry.register_backend(fs::path(TENON_ZOO) / "good.so").ok());
   const auto backend = registry.lookup_backend("ZooBackend");

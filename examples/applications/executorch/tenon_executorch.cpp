@@ -44,8 +44,10 @@ std::string& worker() {
 Status register_found(const bridge::RegisterOptions& options) {
   // Before the search, whose errors would be less precise.
   TENON_RETURN_IF_ERROR(bridge::check_runtime());
-  auto registry = std::make_shared<tenon::host::BackendRegistry>(tenon::host::HostInfo{
-      "Python through Tenon " TENON_VERSION_STRING, {}, options.library_policy, options.isolation});
+  auto registry = std::make_shared<tenon::host::BackendRegistry>(
+      tenon::host::HostInfo{"Python through Tenon " TENON_VERSION_STRING,
+                            {},
+                            {options.library_policy, options.isolation}});
   tenon::host::DiscoveryOptions found;
   if (!installed().empty()) found.installed = installed();
   registry->add_search(tenon::host::discovery(found));

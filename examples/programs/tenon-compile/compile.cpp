@@ -506,8 +506,8 @@ class Compilation {
   };
 
   const Arguments& arguments_;
-  host::BackendRegistry registry_{host::HostInfo{
-      .library_policy = host::environment_library_policy(), .isolation = tool_isolation()}};
+  host::BackendRegistry registry_{
+      host::HostInfo{.gates = {host::environment_library_policy(), tool_isolation()}}};
   std::vector<std::pair<std::string, std::vector<std::string>>> plugins_;  ///< Paths and ids.
   std::vector<Model> models_;
   std::deque<std::string> names_;

@@ -47,8 +47,7 @@ class Doctor {
         cpu_(tool::cpu_without(arguments.without_cpu_features)),
         registry_({"tenon-doctor " TENON_VERSION_STRING,
                    {},
-                   host::environment_library_policy(),
-                   tool_isolation()},
+                   {host::environment_library_policy(), tool_isolation()}},
                   &cpu_) {
     registry_.add_search(std::move(search));
   }

@@ -127,7 +127,7 @@ void load(Report& report, host::OpenedFile file) {
   auto plugin = host::Plugin::load(
       std::move(file), nullptr,
       host::all_layers(
-          {"tenon-inspect", {}, host::environment_library_policy(), tool_isolation()}));
+          {"tenon-inspect", {}, {host::environment_library_policy(), tool_isolation()}}));
   report.loaded = plugin.ok() ? ok() : std::move(plugin).status();
   if (!report.loaded->ok()) {
     report.code = ExitCode::no_backend;

@@ -25,8 +25,7 @@ namespace {
 /// The files that workers load, which are to be what is wrapped.
 Result<Sha256> digest_of(const tool::WrappedFile& wrapped) {
   TENON_TRY(host::OpenedFile file, host::open_file(wrapped.absolute, host::Trust::caller));
-  TENON_TRY(const auto needs, host::Library::read_needs(wrapped.bytes));
-  TENON_TRY(const auto files, host::Library::files_of(std::move(file), needs));
+  TENON_TRY(const auto files, host::Library::files_of(std::move(file)));
   TENON_TRY(const Sha256 of_plugin, host::sha256_of_file(files.back().descriptor.get()));
   if (of_plugin == sha256_of(wrapped.bytes)) return host::digest_of(files);
   return error(Error::InvalidState, host::path_text(wrapped.absolute),

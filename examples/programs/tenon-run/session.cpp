@@ -115,8 +115,9 @@ Session::Session(const Arguments& arguments, RecordedRun* recorded)
       recorded_(recorded),
       trace_(arguments.limits.trace_events),
       cpu_(tool::cpu_without(arguments.without_cpu_features)),
-      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors, host::environment_library_policy(),
-                 isolation_of(arguments)},
+      registry_({"tenon-run " TENON_VERSION_STRING,
+                 &log_errors,
+                 {host::environment_library_policy(), isolation_of(arguments)}},
                 &cpu_) {
   report_.program = arguments.model;
   registry_.add_search(host::discovery({.installed = installed_plugins()}));

@@ -44,8 +44,9 @@ Registry::Registry(std::vector<std::string> search_paths, std::string worker_pro
     : paths(std::move(search_paths)),
       worker(std::move(worker_program)),
       registry(std::make_shared<host::BackendRegistry>(host::HostInfo{
-          "tenon for Python " TENON_VERSION_STRING, &log_errors, host::environment_library_policy(),
-          host::environment_isolation(worker)})) {
+          "tenon for Python " TENON_VERSION_STRING,
+          &log_errors,
+          {host::environment_library_policy(), host::environment_isolation(worker)}})) {
   registry->add_search(search(paths));
 }
 

@@ -45,7 +45,7 @@ struct RegisterOptions {
   std::vector<RefusedBackend>* refused = nullptr;
   AdapterOptions adapter{};
   /// For a registry that `register_plugins` makes: admits the library, and loads it into a process
-  /// of its own, as in `host::HostInfo`; null: no policy, no process.
+  /// of its own, as `host::HostInfo::gates`; null: no policy, no process.
   std::shared_ptr<const host::LibraryPolicy> library_policy{};
   std::shared_ptr<const host::PluginIsolation> isolation{};
   /// Size of ExecuTorch's table of backends (kMaxRegisteredBackends of
@@ -279,8 +279,9 @@ inline Result<std::vector<std::string>> register_listed(
     const std::filesystem::path& plugin, const RegisterOptions& options = {}) {
   TENON_RETURN_IF_ERROR(check_runtime());
   auto registry = std::make_shared<host::BackendRegistry>(
-      host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING, &detail::log_line,
-                     options.library_policy, options.isolation});
+      host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING,
+                     &detail::log_line,
+                     {options.library_policy, options.isolation}});
   TENON_RETURN_IF_ERROR(registry->register_backend(plugin));
   const std::vector<std::string> listed = registry->list_backends({});
   return detail::register_listed(std::move(registry), listed, options);

@@ -8,13 +8,14 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/host/layers/kernels/kernel_extension.hpp"
 #include "tenon/host/layers/kernels/kernel_lookup_context.hpp"
+#include "tenon/host/layers/trust/trust_gate.hpp"
 #include "tenon/host/loader/plugin/host_execution_context.hpp"
 #include "tenon/host/loader/plugin/host_info.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// `info`, and the tables that all layers have for plugins. `BackendRegistry` adds them itself;
-/// `Plugin::load` and `Plugin::from_static` offer those of their `info` alone.
+/// `info`, the tables that all layers have for plugins, and the gate of trust. `BackendRegistry`
+/// adds them itself; `Plugin::load` and `Plugin::from_static` have those of their `info` alone.
 ///
 /// threads: any. errors: never.
 [[nodiscard]] inline HostInfo all_layers(HostInfo info = {}) {
@@ -24,6 +25,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
        {TENON_EXTENSION_CANCEL_FLAG, &detail::HostExecutionContext::cancel_flag_table()},
        {TENON_EXTENSION_PREPARE, &detail::KernelLookupContext::prepare_table()},
        {TENON_EXTENSION_THREADS, &detail::HostExecutionContext::threads_table()}});
+  info.gates.push_back(trust_gate());
   return info;
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("a registry that compile_and_load makes obeys the policy that it is gi
   const auto compile = [&](bool is_policy) {
     CompileAndLoadOptions options;
     if (is_policy) {
-      options.host.library_policy = std::make_shared<host::SignaturePolicy>(host::Publishers());
+      options.host.gates.push_back(std::make_shared<host::SignaturePolicy>(host::Publishers()));
     }
     return compile_and_load(graph.view(), "GraphBackend", examples, std::move(options)).status();
   };

@@ -107,7 +107,7 @@ TEST_CASE("a worker maps no file of its plugin") {
   static_cast<void>(marked_process());
   const HelloCompanions here;
   const auto plugin =
-      host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}));
+      host::Plugin::load(here.plugin, host::all_layers({.gates = {isolates_all()}}));
   REQUIRE(run(plugin) == "right");
   const std::string maps = maps_of_workers();
   CHECK_THAT(maps, ContainsSubstring("/memfd:tenon-plugin"));
@@ -126,7 +126,7 @@ TEST_CASE("later workers load what was checked, whatever is written to the files
     const auto plugin =
         is_made ? host::Plugin::load(make_isolated(here.plugin, settings), host::all_layers())
                 : host::Plugin::load(here.plugin,
-                                     host::all_layers({.isolation = isolates_all(settings)}));
+                                     host::all_layers({.gates = {isolates_all(settings)}}));
     REQUIRE(plugin.ok());
     REQUIRE(run(plugin) == "right");
     // Through a mapping, which changes no time of a file before it is unmapped.
@@ -150,7 +150,7 @@ TEST_CASE("a library that is replaced before the first worker starts is refused"
     const HelloCompanions here;
     const auto plugin =
         is_made ? host::Plugin::load(make_isolated(here.plugin), host::all_layers())
-                : host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}));
+                : host::Plugin::load(here.plugin, host::all_layers({.gates = {isolates_all()}}));
     REQUIRE(plugin.ok());
     here.replace_library();
     const std::string refused = run(plugin);
@@ -176,16 +176,16 @@ TEST_CASE("under a policy a worker loads libraries that were signed, and those o
   const auto policy = policy_of(signer);
   signer.sign_file(here.plugin);
   {
-    const auto unsigned_library = host::Plugin::load(
-        here.plugin, host::all_layers({.library_policy = policy, .isolation = isolates_all()}));
+    const auto unsigned_library =
+        host::Plugin::load(here.plugin, host::all_layers({.gates = {policy, isolates_all()}}));
     CHECK(unsigned_library.error() == Error::AccessFailed);
     CHECK_THAT(std::string(unsigned_library.text()),
                ContainsSubstring("needed by " + here.plugin.native()));
   }
   signer.sign_file(here.library);
   {
-    const auto plugin = host::Plugin::load(
-        here.plugin, host::all_layers({.library_policy = policy, .isolation = isolates_all()}));
+    const auto plugin =
+        host::Plugin::load(here.plugin, host::all_layers({.gates = {policy, isolates_all()}}));
     INFO(plugin.text());
     REQUIRE(plugin.ok());
     CHECK(run(plugin) == "right");
@@ -193,9 +193,9 @@ TEST_CASE("under a policy a worker loads libraries that were signed, and those o
   // The publisher's signature of an isolated plugin is one of the wrapped files as well.
   const fs::path isolated = make_isolated(here.plugin);
   signer.sign_file(isolated);
-  CHECK(run(host::Plugin::load(isolated, host::all_layers({.library_policy = policy}))) == "right");
+  CHECK(run(host::Plugin::load(isolated, host::all_layers({.gates = {policy}}))) == "right");
   here.replace_library();
-  const auto plugin = host::Plugin::load(isolated, host::all_layers({.library_policy = policy}));
+  const auto plugin = host::Plugin::load(isolated, host::all_layers({.gates = {policy}}));
   REQUIRE(plugin.ok());
   CHECK((*plugin)->backend("Add").error() == Error::InvalidState);
 }
@@ -212,7 +212,7 @@ TEST_CASE("under a policy an isolated plugin whose run path leads elsewhere is r
   const fs::path isolated = make_isolated(here.plugin);
   signer.sign_file(isolated);
   const auto plugin =
-      host::Plugin::load(isolated, host::all_layers({.library_policy = policy_of(signer)}));
+      host::Plugin::load(isolated, host::all_layers({.gates = {policy_of(signer)}}));
   REQUIRE(plugin.ok());
   CHECK((*plugin)->backend("Add").error() == Error::NotSupported);
   CHECK_THAT(run(plugin), ContainsSubstring("its run path has '/opt/ac"));
@@ -225,7 +225,7 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
   const ::test::ScopedEnvironment variable(
       ::test::Variables{{"TENON_WORKER", elsewhere.file("tenon-worker")}});
   SECTION("a program that the application names") {
-    CHECK(run(host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}))) ==
+    CHECK(run(host::Plugin::load(here.plugin, host::all_layers({.gates = {isolates_all()}}))) ==
           "right");
   }
   SECTION("a policy of the application, with rules") {
@@ -234,8 +234,7 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
     signer.sign_file(here.plugin);
     signer.sign_file(here.library);
     const auto plugin = host::Plugin::load(
-        here.plugin,
-        host::all_layers({.library_policy = policy_of(signer), .isolation = isolates_all({}, {})}));
+        here.plugin, host::all_layers({.gates = {policy_of(signer), isolates_all({}, {})}}));
     // The headers of the tests are not installed, and know no program.
     CHECK(plugin.error() == Error::NotFound);
     CHECK_THAT(std::string(plugin.text()), !ContainsSubstring("TENON_WORKER"));
@@ -245,14 +244,14 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
     const Signer signer;
     const fs::path isolated = make_isolated(here.plugin);
     signer.sign_file(isolated);
-    CHECK(run(host::Plugin::load(
-              isolated, host::all_layers({.library_policy = policy_of(signer)}))) == "right");
+    CHECK(run(host::Plugin::load(isolated, host::all_layers({.gates = {policy_of(signer)}}))) ==
+          "right");
     CHECK_THAT(run(host::Plugin::load(isolated, host::all_layers())),
                ContainsSubstring("the worker died in open"));
   }
   SECTION("nothing is said") {
     const auto plugin =
-        host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all({}, {})}));
+        host::Plugin::load(here.plugin, host::all_layers({.gates = {isolates_all({}, {})}}));
     INFO(plugin.text());
     REQUIRE(plugin.ok());
     CHECK_THAT(run(plugin), ContainsSubstring("the worker died in open"));
@@ -262,7 +261,7 @@ TEST_CASE("the variable TENON_WORKER does not get around what the application sa
 TEST_CASE("a program next to the plugin is not taken for the worker that the application chose") {
   const HelloCompanions here;
   put_false_worker(here.directory.path());
-  CHECK(run(host::Plugin::load(here.plugin, host::all_layers({.isolation = isolates_all()}))) ==
+  CHECK(run(host::Plugin::load(here.plugin, host::all_layers({.gates = {isolates_all()}}))) ==
         "right");
 }
 

@@ -42,7 +42,7 @@ host::HostInfo info_with(std::shared_ptr<const host::PluginIsolation> isolation,
   out.log = [log = std::move(log)](std::int32_t, std::string_view, std::string_view text) {
     log->add(text);
   };
-  out.isolation = std::move(isolation);
+  out.gates.push_back(std::move(isolation));
   return out;
 }
 
@@ -267,8 +267,7 @@ TEST_CASE("a plugin is checked by the policy of signatures before it is isolated
   const auto policy = std::make_shared<host::SignaturePolicy>(publishers);
   const auto load = [&] {
     host::HostInfo info;
-    info.library_policy = policy;
-    info.isolation = by_rules("*");
+    info.gates = {policy, by_rules("*")};
     return host::Plugin::load(plugin, host::all_layers(std::move(info)));
   };
   CHECK(load().error() == Error::AccessFailed);
@@ -302,9 +301,9 @@ TEST_CASE("a plugin whose file is shortened runs on where it was copied") {
       host::Publishers publishers;
       publishers.keys.push_back({"Acme", *host::parse_minisign_key(signer.public_key())});
       signer.sign_file(plugin);
-      info.library_policy = std::make_shared<host::SignaturePolicy>(publishers);
+      info.gates.push_back(std::make_shared<host::SignaturePolicy>(publishers));
     } else {
-      info.isolation = by_rules("*");
+      info.gates.push_back(by_rules("*"));
     }
     host::BackendRegistry registry(info);
     REQUIRE(registry.register_backend(plugin).ok());
@@ -363,8 +362,8 @@ TEST_CASE("signals that interrupt calls make no load and no run fail") {
   }
   for (int i = 0; i < 100 || Interruptions::count() < 20; ++i) {
     host::HostInfo info;
-    if (is_signed) info.library_policy = std::make_shared<host::SignaturePolicy>(publishers);
-    if (i % 2 == 0) info.isolation = by_rules("*");
+    if (is_signed) info.gates.push_back(std::make_shared<host::SignaturePolicy>(publishers));
+    if (i % 2 == 0) info.gates.push_back(by_rules("*"));
     host::BackendRegistry registry(info);
     registry.add_search(
         host::discovery({.paths = {directory.path()}, .use_environment = false, .installed = {}}));

@@ -47,9 +47,7 @@ class WrappedFiles {
     constexpr std::string_view purpose = "for its worker";
     TENON_TRY(const host::OpenedFile opened, host::open_file(path, trust));
     TENON_TRY(host::OpenedFile plugin, host::detail::sealed_copy(opened, purpose));
-    TENON_TRY(const host::Library::Needs needs,
-              host::with_bytes(plugin, &host::Library::read_needs));
-    TENON_TRY(Files files, host::Library::files_of(std::move(plugin), needs, nullptr, paths));
+    TENON_TRY(Files files, host::Library::files_of(std::move(plugin), {}, paths));
     for (host::OpenedFile& each : std::span(files).first(files.size() - 1)) {
       TENON_TRY(each, host::detail::sealed_copy(each, purpose));
     }

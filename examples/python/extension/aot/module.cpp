@@ -112,10 +112,9 @@ class Backend {
  public:
   Backend(const std::string& id, const std::vector<std::string>& plugins,
           const std::string& installed)
-      : registry_(std::make_shared<host::BackendRegistry>(
-            host::HostInfo{.name = "tenon for Python " TENON_VERSION_STRING,
-                           .library_policy = host::environment_library_policy(),
-                           .isolation = host::environment_isolation()})),
+      : registry_(std::make_shared<host::BackendRegistry>(host::HostInfo{
+            .name = "tenon for Python " TENON_VERSION_STRING,
+            .gates = {host::environment_library_policy(), host::environment_isolation()}})),
         backend_([&] {
           for (const std::string& plugin : plugins) {
             const Status added = registry_->register_backend(std::filesystem::path(plugin));

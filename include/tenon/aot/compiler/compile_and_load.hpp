@@ -23,7 +23,7 @@ namespace tenon { inline namespace TENON_RELEASE {
 struct CompileAndLoadOptions {
   /// Finds the backend. Null: a registry of the function's own, which searches as `discovery` does.
   const host::BackendRegistry* registry = nullptr;
-  /// Of that registry: for its plugins, and which of them it loads (`HostInfo::library_policy`).
+  /// Of that registry: for its plugins, and which of them it loads (`HostInfo::gates`).
   host::HostInfo host{};
   std::vector<aot::CompileSpecData> compile_specs{};
   /// Gives the backend all nodes without asking it which it takes.

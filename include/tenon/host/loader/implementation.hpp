@@ -24,6 +24,7 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {}
 #include "tenon/host/loader/impl/plugin/load_lock.hpp"
 #include "tenon/host/loader/impl/plugin/peek.hpp"
 #include "tenon/host/loader/impl/plugin/plugin.hpp"
+#include "tenon/host/loader/impl/plugin/plugin_gate.hpp"
 #include "tenon/host/loader/impl/plugin/plugin_record.hpp"
 #include "tenon/host/loader/impl/program/key_index.hpp"
 #include "tenon/host/loader/impl/program/program.hpp"

@@ -43,7 +43,7 @@ struct SignatureReport {
   std::string reason{};           ///< For a state other than valid: what was expected and found.
 };
 
-/// Loads what listed publishers signed (`HostInfo::library_policy`).
+/// Loads what listed publishers signed (one of `HostInfo::gates`).
 ///
 /// The signature of `acme.so` is the one that its manifest holds, otherwise the file
 /// `acme.so.minisig` next to it, which is opened with the same trust. On Linux a library that has

@@ -5,3 +5,4 @@
 #pragma once
 
 #include "tenon/host/layers/trust/impl/sha256.hpp"
+#include "tenon/host/layers/trust/impl/trust_gate.hpp"

@@ -24,20 +24,21 @@ struct HostExtension {
   const void* table = nullptr;
 };
 
-class LibraryPolicy;
-class PluginIsolation;
+class PluginGate;
+
+/// Judge the files that a host loads, and say how (tenon/host/loader/plugin/plugin_gate.hpp). All
+/// are asked, in this order. A null one is left out.
+using PluginGates = std::vector<std::shared_ptr<const PluginGate>>;
 
 /// Describes an application to the plugins that it loads, and says which of them it loads, and
 /// where.
 struct HostInfo {
   std::string name = "tenon host " TENON_VERSION_STRING;
   LogSink log{};  ///< None: log lines are dropped.
-  /// Admits each library before it is loaded (tenon/host/layers/trust/library_policy.hpp); null:
-  /// all are.
-  std::shared_ptr<const LibraryPolicy> library_policy{};
-  /// Loads plugins into processes of their own (tenon/host/layers/isolation/plugin_isolation.hpp);
-  /// null: none.
-  std::shared_ptr<const PluginIsolation> isolation{};
+  /// Policies of signatures (tenon/host/layers/trust/library_policy.hpp), isolation
+  /// (tenon/host/layers/isolation/plugin_isolation.hpp), and what loads libraries. Without one that
+  /// loads, the system's loader opens the path of a plugin; `all_layers` adds the gate of trust.
+  PluginGates gates{};
   /// The tables of layers; the loader has its own. Of two with one id the first counts.
   /// `all_layers` of <tenon/host.hpp> adds all that there are.
   std::vector<HostExtension> extensions{};

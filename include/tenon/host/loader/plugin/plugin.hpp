@@ -44,9 +44,9 @@ class Plugin {
   /// object must then equal that of the file. No code of the plugin runs before `backend`.
   ///
   /// `expected`, when it is not null, is the record with which the plugin was chosen; InvalidState
-  /// when the file has another one by now. `info.library_policy` is asked before anything else,
-  /// unless it admitted the file already; `info.isolation` is asked after these checks, and then
-  /// the record is that of the plugin which it gives in place of this one.
+  /// when the file has another one by now. `info.gates` admit the file before anything else, unless
+  /// they admitted it already. They may replace it after these checks, and then the record is that
+  /// of the plugin which they give in place of this one.
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(OpenedFile file,
                                                             const PluginRecord* expected,
                                                             HostInfo info);

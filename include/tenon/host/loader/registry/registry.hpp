@@ -146,7 +146,7 @@ class BackendRegistry {
   /// errors: those of a look-up; NotSupported for a backend that is isolated and not in a file, and
   /// for one that is registered under another name; those of `isolation`.
   [[nodiscard]] Result<BackendRef> isolate_backend(
-      std::string_view id, std::shared_ptr<const PluginIsolation> isolation) const;
+      std::string_view id, std::shared_ptr<const PluginGate> isolation) const;
 
   /// Whether a look-up of `id` would find a backend to load; loads nothing.
   [[nodiscard]] bool contains(std::string_view id) const;

@@ -18,7 +18,7 @@ const std::string hash_of_code = tenon::sha256_of(bytes_of(code)).to_hex();
 const std::string other_hash(64, '0');
 
 const host::BackendRegistry& code_registry() {
-  static host::BackendRegistry registry(host::HostInfo{.isolation = host::environment_isolation()});
+  static host::BackendRegistry registry(host::HostInfo{.gates = {host::environment_isolation()}});
   static const Status added =
       registry.register_backend(std::filesystem::path(TENON_ZOO "/embedded_code.so"));
   REQUIRE(added.ok());

@@ -68,7 +68,7 @@ std::shared_ptr<SignaturePolicy> policy_of(Publishers publishers, bool copies = 
 
 HostInfo under(std::shared_ptr<const LibraryPolicy> policy) {
   HostInfo info;
-  info.library_policy = std::move(policy);
+  info.gates.push_back(std::move(policy));
   return info;
 }
 
@@ -360,7 +360,7 @@ TEST_CASE("a plugin isolation gets all files that were admitted, marked as admit
   };
   const SignedCompanions pair;
   HostInfo info = under(policy_of(publishers_of(pair.signer)));
-  info.isolation = std::make_shared<Everything>();
+  info.gates.push_back(std::make_shared<Everything>());
   const auto refused = Plugin::load(pair.plugin, all_layers(info));
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
@@ -368,7 +368,7 @@ TEST_CASE("a plugin isolation gets all files that were admitted, marked as admit
   pair.signer.sign_file(pair.library);
   CHECK(Plugin::load(pair.plugin, all_layers(info)).text() ==
         "libcompanion.so needs_companion.so 1");
-  info.library_policy = nullptr;
+  info.gates.front() = nullptr;
   CHECK(Plugin::load(pair.plugin, all_layers(info)).text() ==
         "libcompanion.so needs_companion.so 0");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/isolation/plugin_isolation.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
 

@@ -14,12 +14,12 @@
 #include "tenon/core/object/elf.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
-#include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
+#include "tenon/host/loader/impl/plugin/path_library.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/loader/plugin/platform.hpp"
-#include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #if defined(_WIN32)
@@ -32,11 +32,6 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
-
-/// Leak checkers and profilers need the symbols after a library's last use.
-inline bool keeps_libraries() {
-  return !environment_variable("TENON_NO_UNLOAD").value_or("").empty();
-}
 
 inline std::string run_path_of(const tenon::detail::elf::Dependencies& library) {
   return library.run_path.value_or(library.rpath.value_or(""));
@@ -104,13 +99,8 @@ inline Result<Sha256> digest_of(std::span<const OpenedFile> files) {
   return hasher.finish();
 }
 
-/// A loaded shared library, closed on destruction.
-///
-/// Loaded with RTLD_NOW, so that a missing symbol is an error here and not in the middle of a run,
-/// and RTLD_LOCAL, so that plugins do not see each other's symbols. RTLD_DEEPBIND is not used: it
-/// gives the library a second copy of the C++ runtime's state. With the variable TENON_NO_UNLOAD it
-/// stays in memory.
-class Library {
+/// The files that were checked, loaded. With the variable TENON_NO_UNLOAD they stay in memory.
+class Library final : public LoadedLibraries {
  public:
   /// The libraries that an ELF file names and where it looks for them.
   using Needs = tenon::detail::elf::Dependencies;
@@ -131,29 +121,24 @@ class Library {
   /// errors: AccessFailed with the loader's own message when it cannot be loaded; InvalidState when
   /// it was changed meanwhile; and those of `open_file` for a library next to it.
   [[nodiscard]] static Result<Library> load(OpenedFile file) {
-    TENON_TRY(const Needs needs, needs_of(file));
-    TENON_TRY(auto files, files_of(std::move(file), needs));
+    TENON_TRY(auto files, files_of(std::move(file)));
     return load(std::move(files));
   }
 
   /// The files that are loaded for a plugin: each library next to it after those that it needs, and
-  /// the plugin last. `needs` is what `read_needs` read from the file. `policy`, when it is not
-  /// null, admitted the file and is asked for each of the others. Under a policy, and with
-  /// `Paths::refused`, no library may be loaded by a path that the dynamic loader opens
-  /// (NotSupported).
-  [[nodiscard]] static Result<std::vector<OpenedFile>> files_of(OpenedFile file, const Needs& needs,
-                                                                const LibraryPolicy* policy,
-                                                                Paths paths) {
-    const Collection collection{policy, policy ? Paths::refused : paths};
+  /// the plugin last. `gates` admitted the file and are asked for each of the others. Under a
+  /// policy, and with `Paths::refused`, no library may be loaded by a path that the dynamic loader
+  /// opens (NotSupported).
+  [[nodiscard]] static Result<std::vector<OpenedFile>> files_of(OpenedFile file,
+                                                                const PluginGates& gates = {},
+                                                                Paths paths = Paths::trusted) {
+    TENON_TRY(const Needs needs, needs_of(file));
+    const Collection collection{gates, has_policy(gates) ? Paths::refused : paths};
     std::vector<FileIdentity> visited{file.identity};
     std::vector<OpenedFile> out;
     TENON_RETURN_IF_ERROR(collection.add_beside(file, needs, visited, out));
     out.push_back(std::move(file));
     return out;
-  }
-  [[nodiscard]] static Result<std::vector<OpenedFile>> files_of(
-      OpenedFile file, const Needs& needs, const LibraryPolicy* policy = nullptr) {
-    return files_of(std::move(file), needs, policy, Paths::trusted);
   }
 
   /// Loads what `files_of` found: these files, and nothing else that is next to the plugin.
@@ -169,20 +154,16 @@ class Library {
 
   Library(Library&&) noexcept = default;
   Library& operator=(Library&&) noexcept = default;
-  ~Library() {
+  ~Library() override {
     while (!handles_.empty()) handles_.pop_back();
   }
 
-  /// Address of an exported symbol, or null.
-  [[nodiscard]] const void* symbol(const char* name) const noexcept {
+  [[nodiscard]] const void* symbol(const char* name) const noexcept override {
     return handles_.back().symbol(name);
   }
 
   /// SHA-256 of the SHA-256 of its file and of each library next to it that was loaded with it.
-  ///
-  /// threads: any. errors: AccessFailed when a file cannot be read; InvalidState when one was
-  /// changed since it was loaded.
-  [[nodiscard]] Result<Sha256> digest() const {
+  [[nodiscard]] Result<Sha256> digest() const override {
     Sha256Hasher hasher;
     for (const detail::LibraryHandle& handle : handles_) {
       TENON_TRY(const Sha256 one, sha256_of_file(handle.file().descriptor.get()));
@@ -197,7 +178,7 @@ class Library {
 
   /// How the files of one plugin are found.
   struct Collection {
-    const LibraryPolicy* policy;
+    const PluginGates& gates;
     Paths paths;
 
     /// $ORIGIN would mean /proc for the dynamic loader. It takes what is loaded already for a name
@@ -217,10 +198,8 @@ class Library {
           for (const FileIdentity& each : visited) is_visited |= each == needed->identity;
           if (is_visited) continue;
           visited.push_back(needed->identity);
-          if (policy) {
-            needed = policy->admit(*std::move(needed), {});
-            if (!needed.ok()) return std::move(needed).status().with_context(where());
-          }
+          needed = admit(*std::move(needed), {}, gates);
+          if (!needed.ok()) return std::move(needed).status().with_context(where());
           TENON_TRY(const Needs needs_of_it, needs_of(*needed));
           TENON_RETURN_IF_ERROR(check_soname(*needed, needs_of_it, name));
           TENON_RETURN_IF_ERROR(add_beside(*needed, needs_of_it, visited, out));

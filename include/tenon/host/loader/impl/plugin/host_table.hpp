@@ -11,15 +11,15 @@
 
 #include "tenon/abi/host.h"
 #include "tenon/abi/private/changes.h"
+#include "tenon/core/extensions.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/visible.hpp"
-#include "tenon/host/layers/trust/impl/library.hpp"
-#include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/plugin/host_execution_context.hpp"
 #include "tenon/host/loader/plugin/host_info.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -28,9 +28,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// it.
 class HostTable {
  public:
-  /// `library`, null for a plugin that is linked in, must outlive this object.
-  HostTable(HostInfo info, std::string plugin_path, const Library* library = nullptr)
-      : info_(std::move(info)), plugin_path_(std::move(plugin_path)), library_(library) {
+  /// `libraries`, null for a plugin that is linked in, must outlive this object.
+  HostTable(HostInfo info, std::string plugin_path, const LoadedLibraries* libraries = nullptr)
+      : info_(std::move(info)), plugin_path_(std::move(plugin_path)), libraries_(libraries) {
     static_cast<tenon_host&>(table_) = {sizeof(tenon_host),
                                         TENON_ABI_MAJOR,
                                         TENON_ABI_MINOR,
@@ -47,17 +47,17 @@ class HostTable {
 
   [[nodiscard]] const tenon_host* get() const noexcept { return &table_; }
 
-  /// `Library::digest` of the plugin whose table `host` is; computed once.
+  /// `LoadedLibraries::digest` of the plugin whose table `host` is; computed once.
   ///
   /// threads: any. errors: those of `digest`; NotSupported for a plugin that is linked in.
   [[nodiscard]] static Result<Sha256> plugin_digest(const tenon_host* host) {
     const HostTable& table = self(host);
-    if (!table.library_) {
+    if (!table.libraries_) {
       return error(Error::NotSupported, "a plugin that is linked in has no file to be known by");
     }
     const std::lock_guard lock(table.digest_mutex_);
     if (!table.digest_) {
-      TENON_TRY(table.digest_, table.library_->digest());
+      TENON_TRY(table.digest_, table.libraries_->digest());
     }
     return *table.digest_;
   }
@@ -99,9 +99,10 @@ class HostTable {
 
   static const void* get_extension(const tenon_host* host, const char* id) noexcept {
     const std::string_view asked = id ? id : "";
-    if (asked == library_policy_id) return self(host).info_.library_policy.get();
+    const HostInfo& info = self(host).info_;
+    if (asked == library_policy_id) return has_policy(info.gates) ? &info.gates : nullptr;
     if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
-    for (const HostExtension& each : self(host).info_.extensions) {
+    for (const HostExtension& each : info.extensions) {
       if (asked == each.id) return each.table;
     }
     return nullptr;
@@ -113,7 +114,7 @@ class HostTable {
 
   HostInfo info_;
   std::string plugin_path_;
-  const Library* library_;
+  const LoadedLibraries* libraries_;
   mutable std::mutex digest_mutex_;
   mutable std::optional<Sha256> digest_;
   Table table_;

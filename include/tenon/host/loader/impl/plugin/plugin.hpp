@@ -3,7 +3,7 @@
 
 #include "tenon/host/loader/plugin/plugin.hpp"
 
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -13,12 +13,11 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/struct_size.hpp"
-#include "tenon/host/layers/isolation/plugin_isolation.hpp"
-#include "tenon/host/layers/trust/impl/library.hpp"
-#include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
+#include "tenon/host/loader/impl/plugin/path_library.hpp"
 #include "tenon/host/loader/plugin/load_lock.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -28,12 +27,13 @@ namespace detail {
 /// The state of a plugin. `Plugin` shows it to applications without its types.
 class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<LoadedPlugin> {
  public:
-  /// A plugin whose `library`, if it has one, is loaded. Its record is read from `head`.
+  /// A plugin whose `libraries`, null for one that is linked in, are loaded. Its record is read
+  /// from `head`.
   [[nodiscard]] static Result<std::shared_ptr<LoadedPlugin>> create(
       const tenon_plugin_head* head, std::string path, HostInfo info,
-      std::optional<Library> library) {
+      std::unique_ptr<LoadedLibraries> libraries) {
     std::shared_ptr<LoadedPlugin> plugin(
-        new LoadedPlugin(head, std::move(path), std::move(info), std::move(library)));
+        new LoadedPlugin(head, std::move(path), std::move(info), std::move(libraries)));
     TENON_RETURN_IF_ERROR(plugin->read_head());
     return plugin;
   }
@@ -68,10 +68,10 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
 
  private:
   LoadedPlugin(const tenon_plugin_head* head, std::string path, HostInfo info,
-               std::optional<Library> library)
-      : library_(std::move(library)),
+               std::unique_ptr<LoadedLibraries> libraries)
+      : libraries_(std::move(libraries)),
         path_(std::move(path)),
-        host_(std::move(info), path_, library_ ? &*library_ : nullptr),
+        host_(std::move(info), path_, libraries_.get()),
         head_(head) {}
 
   [[nodiscard]] Status read_head() {
@@ -95,7 +95,7 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
   }
 
   // Declared first, so that it is destroyed last: backends are closed before the code is unloaded.
-  std::optional<Library> library_;
+  const std::unique_ptr<LoadedLibraries> libraries_;
   const std::string path_;
   PluginRecord record_;
   HostTable host_;
@@ -111,21 +111,54 @@ class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<Lo
   return static_cast<const LoadedPlugin&>(plugin);
 }
 
-}  // namespace detail
+/// Loads the plugin in `file` by the first of `gates` that does, otherwise by its path, unless it
+/// is to be what was checked.
+[[nodiscard]] inline Result<std::unique_ptr<LoadedLibraries>> load_libraries(
+    OpenedFile file, const PluginGates& gates) {
+  for (const auto& gate : gates) {
+    if (!gate) continue;
+    TENON_TRY(auto libraries, gate->load(file, gates));
+    if (libraries) return libraries;
+  }
+  return PathLibrary::load(file);
+}
 
-namespace detail {
-
-/// Loads what `info.isolation`, which is not null, gives in place of `file`.
-[[gnu::cold]] inline Result<std::shared_ptr<Plugin>> load_isolated(OpenedFile file,
-                                                                   const PluginRecord& record,
-                                                                   const Library::Needs& needs,
-                                                                   HostInfo info) {
-  TENON_TRY(const std::vector<OpenedFile> files,
-            Library::files_of(std::move(file), needs, info.library_policy.get()));
-  TENON_TRY(OpenedFile isolated, info.isolation->isolate(files, record));
-  isolated.is_admitted = true;  // A part of the host, which runs what was admitted.
-  info.isolation = nullptr;
-  return Plugin::load(std::move(isolated), nullptr, std::move(info));
+/// `Plugin::load`; no gate replaces the plugin that another one gave in place of it.
+[[nodiscard]] inline Result<std::shared_ptr<Plugin>> load(OpenedFile file,
+                                                          const PluginRecord* expected,
+                                                          HostInfo info, bool is_replacement) {
+  TENON_TRY(file, admit(std::move(file), {}, info.gates));
+  const std::string path = path_text(file.path);
+  TENON_TRY(const PluginRecord in_file, peek(file));
+  TENON_RETURN_IF_ERROR(check_abi(in_file).with_context(path));
+  if (expected && in_file != *expected) {
+    return error(Error::InvalidState, path, ": describes itself differently than when it was ",
+                 "found (", in_file.name, " ", in_file.version, " now, ", expected->name, " ",
+                 expected->version, " then): it was replaced meanwhile; register it again");
+  }
+  if (!is_replacement) {
+    TENON_TRY(const PluginGate* const isolation,
+              find_isolation(in_file, path_text(file.path.filename()), info.gates));
+    if (isolation) {
+      TENON_TRY(OpenedFile isolated, isolation->replace(std::move(file), in_file, info.gates));
+      isolated.is_admitted = true;  // A part of the host, which runs what was admitted.
+      return load(std::move(isolated), nullptr, std::move(info), true);
+    }
+  }
+  TENON_TRY(auto libraries, load_libraries(std::move(file), info.gates));
+  const void* symbol = libraries->symbol(TENON_PLUGIN_SYMBOL);
+  if (!symbol) {
+    return error(Error::InvalidArgument, path, ": no exported symbol ", TENON_PLUGIN_SYMBOL,
+                 " after loading");
+  }
+  const auto* head = static_cast<const tenon_plugin_head*>(symbol);
+  TENON_TRY(std::shared_ptr<Plugin> plugin,
+            LoadedPlugin::create(head, path, std::move(info), std::move(libraries)));
+  if (plugin->record() != in_file) {
+    return error(Error::InvalidArgument, path,
+                 ": the loaded plugin describes itself differently from its file (TN-BIN-3)");
+  }
+  return plugin;
 }
 
 }  // namespace detail
@@ -148,56 +181,16 @@ Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::path& path, 
 
 Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord* expected,
                                              HostInfo info) {
-  const LibraryPolicy* const policy = info.library_policy.get();
-  if (policy && !file.is_admitted) {
-    TENON_TRY(OpenedFile admitted, policy->admit(std::move(file), {}));
-    file = std::move(admitted);
-    file.is_admitted = true;
-  }
-  const std::string path = path_text(file.path);
-  // Of one reading of the file: the record, and what it needs, which counts after the record.
-  Result<Library::Needs> needs = Library::Needs();
-  TENON_TRY(const PluginRecord in_file, with_bytes(file, [&](std::span<const std::byte> bytes) {
-              auto record = peek(bytes, path);
-              if (record.ok()) needs = Library::read_needs(bytes);
-              return record;
-            }));
-  TENON_RETURN_IF_ERROR(check_abi(in_file).with_context(path));
-  if (expected && in_file != *expected) {
-    return error(Error::InvalidState, path, ": describes itself differently than when it was ",
-                 "found (", in_file.name, " ", in_file.version, " now, ", expected->name, " ",
-                 expected->version, " then): it was replaced meanwhile; register it again");
-  }
-  TENON_RETURN_IF_ERROR(needs);
-  if (info.isolation) {
-    TENON_TRY(const bool apart, info.isolation->isolates(in_file, path_text(file.path.filename())));
-    if (apart) return detail::load_isolated(std::move(file), in_file, *needs, std::move(info));
-  }
-  TENON_TRY(auto files, Library::files_of(std::move(file), *needs, policy));
-  TENON_TRY(Library library, Library::load(std::move(files)));
-  const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
-  if (!symbol) {
-    return error(Error::InvalidArgument, path, ": no exported symbol ", TENON_PLUGIN_SYMBOL,
-                 " after loading");
-  }
-  const auto* head = static_cast<const tenon_plugin_head*>(symbol);
-  TENON_TRY(std::shared_ptr<Plugin> plugin,
-            detail::LoadedPlugin::create(head, path, std::move(info), std::move(library)));
-  if (plugin->record() != in_file) {
-    return error(Error::InvalidArgument, path,
-                 ": the loaded plugin describes itself differently from its file (TN-BIN-3)");
-  }
-  return plugin;
+  return detail::load(std::move(file), expected, std::move(info), false);
 }
 
 Result<std::shared_ptr<Plugin>> Plugin::from_static(const tenon_plugin_head* head, HostInfo info) {
   if (!head) return error(Error::InvalidArgument, "static plugin: expected its object, found null");
-  const std::shared_ptr<const PluginIsolation> isolation = std::move(info.isolation);
+  const PluginGates gates = info.gates;
   TENON_TRY(std::shared_ptr<Plugin> plugin,
-            detail::LoadedPlugin::create(head, "", std::move(info), std::nullopt));
-  if (!isolation) return plugin;
-  TENON_TRY(const bool apart, isolation->isolates(plugin->record(), {}));
-  if (apart) {
+            detail::LoadedPlugin::create(head, "", std::move(info), nullptr));
+  TENON_TRY(const PluginGate* const isolation, find_isolation(plugin->record(), {}, gates));
+  if (isolation) {
     return error(Error::NotSupported, "static plugin ", plugin->record().name,
                  ": is to run in a process of its own, and is linked into the application");
   }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/loader/plugin/load_lock.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/platform/impl/sealed_copy.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -104,27 +104,23 @@ BackendOpener static_plugin_opener(const tenon_plugin_head* plugin) {
 }
 
 BackendOpener file_opener(Trust trust) {
-  return detail::plugin_opener([trust](const PluginSource& source,
-                                       const HostInfo& info) -> Result<std::shared_ptr<Plugin>> {
-    TENON_TRY(OpenedFile file, open_file(source.path, trust));
-    if (info.library_policy) {
-      TENON_TRY(OpenedFile admitted, info.library_policy->admit(std::move(file), source.signature));
-      file = std::move(admitted);
-      file.is_admitted = true;
-    }
-    if (source.sha256) {
-      if (detail::has_sealed_copies && !file.is_admitted) {
-        TENON_TRY(file, detail::sealed_copy(file, "to check its SHA-256"));
-      }
-      TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
-      if (found != *source.sha256) {
-        return error(Error::AccessFailed, path_text(source.path), ": its SHA-256 is ",
-                     found.to_hex(), ", ", path_text(source.manifest), " expects ",
-                     source.sha256->to_hex());
-      }
-    }
-    return Plugin::load(std::move(file), &*source.record, info);
-  });
+  return detail::plugin_opener(
+      [trust](const PluginSource& source, const HostInfo& info) -> Result<std::shared_ptr<Plugin>> {
+        TENON_TRY(OpenedFile opened, open_file(source.path, trust));
+        TENON_TRY(OpenedFile file, admit(std::move(opened), source.signature, info.gates));
+        if (source.sha256) {
+          if (detail::has_sealed_copies && !file.is_admitted) {
+            TENON_TRY(file, detail::sealed_copy(file, "to check its SHA-256"));
+          }
+          TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
+          if (found != *source.sha256) {
+            return error(Error::AccessFailed, path_text(source.path), ": its SHA-256 is ",
+                         found.to_hex(), ", ", path_text(source.manifest), " expects ",
+                         source.sha256->to_hex());
+          }
+        }
+        return Plugin::load(std::move(file), &*source.record, info);
+      });
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -12,10 +12,10 @@
 #include "tenon/core/visible.hpp"
 #include "tenon/host/all_layers.hpp"
 #include "tenon/host/layers/discovery/impl/near_names.hpp"
-#include "tenon/host/layers/isolation/plugin_isolation.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -140,7 +140,7 @@ Result<BackendRef> BackendRegistry::lookup_backend(std::shared_ptr<const LoadedB
 }
 
 [[gnu::cold]] Result<BackendRef> BackendRegistry::isolate_backend(
-    std::string_view id, std::shared_ptr<const PluginIsolation> isolation) const {
+    std::string_view id, std::shared_ptr<const PluginGate> isolation) const {
   search();
   std::shared_ptr<const PluginSource> source;
   std::size_t index = 0;
@@ -171,7 +171,7 @@ Result<BackendRef> BackendRegistry::lookup_backend(std::shared_ptr<const LoadedB
                  record.backends[index].id);
   }
   HostInfo info = info_;
-  info.isolation = std::move(isolation);
+  info.gates.insert(info.gates.begin(), std::move(isolation));
   const bool by_application = source->search_path_kind == SearchPathKind::application;
   const BackendOpener open = file_opener(by_application ? Trust::caller : Trust::checked);
   TENON_TRY(auto backend, open(*source, index, info));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/platform/impl/windows/shared_library.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/api.hpp"
@@ -13,55 +13,23 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// Whether FreeLibrary of the last user takes a library out of memory.
-inline constexpr bool loader_unloads = true;
-
-/// One LoadLibraryEx, undone on destruction.
+/// The library in one open file.
 ///
 /// Windows loads by path: by that of the open file itself, without links, which another process
 /// might set to another file. The file is open meanwhile and shared for reading alone, so that it
 /// is the checked file: no process can write to it, or rename it or a directory that it is in.
 class LibraryHandle {
  public:
-  /// DLLs that it needs are taken from its own directory and from System32, never from the current
-  /// directory, the directory of the program or PATH. With `keep` it is never unloaded.
+  /// With `keep` it is never unloaded.
   static Result<LibraryHandle> open(OpenedFile file, bool keep) {
     TENON_TRY(const std::wstring path, path_without_links(file));
-    ::DWORD mode = 0;
-    // Without a box on the screen that waits for a person.
-    ::SetThreadErrorMode(SEM_FAILCRITICALERRORS, &mode);
-    const ::HMODULE module = ::LoadLibraryExW(
-        path.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32);
-    const ::DWORD failure = module ? ERROR_SUCCESS : ::GetLastError();
-    ::SetThreadErrorMode(mode, nullptr);
-    if (!module) {
-      return error(Error::AccessFailed, "cannot load ", path_text(file.path), ": ",
-                   platform::failure_text(failure),
-                   failure == ERROR_MOD_NOT_FOUND
-                       ? "; a DLL that it needs is neither next to it nor in System32"
-                       : "");
-    }
-    if (keep) {
-      ::HMODULE pinned = nullptr;
-      ::GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN, path.c_str(), &pinned);
-    }
-    return LibraryHandle(module, std::move(file));
-  }
-
-  LibraryHandle(LibraryHandle&& other) noexcept
-      : file_(std::move(other.file_)), module_(std::exchange(other.module_, nullptr)) {}
-  LibraryHandle& operator=(LibraryHandle&& other) noexcept {
-    std::swap(file_, other.file_);
-    std::swap(module_, other.module_);
-    return *this;
-  }
-  ~LibraryHandle() {
-    if (module_) ::FreeLibrary(module_);
+    TENON_TRY(SharedLibrary library, SharedLibrary::open(path, file.path, keep));
+    return LibraryHandle(std::move(file), std::move(library));
   }
 
   /// Address of an exported symbol, or null.
   [[nodiscard]] const void* symbol(const char* name) const noexcept {
-    return reinterpret_cast<const void*>(::GetProcAddress(module_, name));
+    return library_.symbol(name);
   }
 
   [[nodiscard]] const OpenedFile& file() const noexcept { return file_; }
@@ -90,11 +58,11 @@ class LibraryHandle {
     return path.substr(path.starts_with(L"\\\\?\\") ? 4 : 0);
   }
 
-  LibraryHandle(::HMODULE module, OpenedFile file) noexcept
-      : file_(std::move(file)), module_(module) {}
+  LibraryHandle(OpenedFile file, SharedLibrary library) noexcept
+      : file_(std::move(file)), library_(std::move(library)) {}
 
-  OpenedFile file_;
-  ::HMODULE module_;
+  OpenedFile file_;  // Declared first: it is closed after the unloading.
+  SharedLibrary library_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail
