@@ -6,7 +6,14 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/abi/draft/kernel_lookup.h"
+#include "tenon/abi/extensions/cancel.h"
+#include "tenon/abi/extensions/prepare.h"
+#include "tenon/abi/extensions/threads.h"
+#include "tenon/abi/private/changes.h"
+#include "tenon/core/extensions.hpp"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/trust/library_policy.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
 #include "unit/host/loader/plugin/loaded_backend.hpp"
@@ -38,7 +45,55 @@ void check_adds(const std::shared_ptr<const LoadedBackend>& backend) {
   CHECK(a.elements<float>() == std::vector{1.0f, 2.0f, 3.0f});
 }
 
+/// The tables that the host of a loaded `Add` has.
+std::vector<std::string_view> tables_of(Result<std::shared_ptr<Plugin>> plugin) {
+  REQUIRE(plugin.ok());
+  const auto backend = (*plugin)->backend("Add");
+  REQUIRE(backend.ok());
+  const tenon_host* const host = (*backend)->host();
+  std::vector<std::string_view> out;
+  for (const char* id :
+       {TENON_EXTENSION_CHANGES, TENON_EXTENSION_KERNEL_LOOKUP, TENON_EXTENSION_CANCEL_FLAG,
+        TENON_EXTENSION_PREPARE, TENON_EXTENSION_THREADS, library_policy_id, "unknown/1"}) {
+    if (host->get_extension(host, id)) out.emplace_back(id);
+  }
+  return out;
+}
+
+class AdmitsAll final : public LibraryPolicy {
+ public:
+  Result<OpenedFile> admit(OpenedFile file, std::string_view) const override { return file; }
+};
+
 }  // namespace
+
+TEST_CASE("a host offers the tables of its layers, the loader alone those of its own", "[loader]") {
+  CHECK(tables_of(Plugin::load(hello, {})) ==
+        std::vector<std::string_view>{TENON_EXTENSION_CHANGES});
+  std::vector<std::string_view> all = {TENON_EXTENSION_CHANGES, TENON_EXTENSION_KERNEL_LOOKUP,
+                                       TENON_EXTENSION_CANCEL_FLAG, TENON_EXTENSION_PREPARE,
+                                       TENON_EXTENSION_THREADS};
+  CHECK(tables_of(Plugin::load(hello, all_layers())) == all);
+  all.push_back(library_policy_id);
+  const HostInfo under_policy{.gates = {nullptr, std::make_shared<AdmitsAll>()}};
+  CHECK(tables_of(Plugin::load(hello, all_layers(under_policy))) == all);
+}
+
+TEST_CASE("a plugin that a policy admitted or a gate replaced is not loaded by its path",
+          "[loader]") {
+  class Replaces final : public PluginGate {
+   public:
+    Result<bool> isolates(const PluginRecord&, std::string_view) const override { return true; }
+  };
+  for (const std::shared_ptr<const PluginGate>& gate :
+       {std::shared_ptr<const PluginGate>(std::make_shared<AdmitsAll>()),
+        std::shared_ptr<const PluginGate>(std::make_shared<Replaces>())}) {
+    const auto plugin = Plugin::load(hello, {.gates = {gate}});
+    CHECK(plugin.error() == Error::NotSupported);
+    CHECK_THAT(std::string(plugin.text()), ContainsSubstring("expected the gate of trust"));
+    CHECK(Plugin::load(hello, all_layers({.gates = {gate}})).ok());
+  }
+}
 
 TEST_CASE("a plugin is loaded from its file and its backend runs", "[loader][TN-EXE-2]") {
   const auto plugin = Plugin::load(hello, all_layers());
