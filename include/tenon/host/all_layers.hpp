@@ -24,7 +24,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
       {kernel_lookup_extension(),
        {TENON_EXTENSION_CANCEL_FLAG, &detail::HostExecutionContext::cancel_flag_table()},
        {TENON_EXTENSION_PREPARE, &detail::KernelLookupContext::prepare_table()},
-       {TENON_EXTENSION_THREADS, &detail::HostExecutionContext::threads_table()}});
+       {TENON_EXTENSION_THREADS, &detail::KernelLookupContext::threads_table()}});
   info.gates.push_back(trust_gate());
   return info;
 }

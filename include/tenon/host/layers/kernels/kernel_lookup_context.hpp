@@ -5,6 +5,7 @@
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/host/layers/prepared/prepared_store.hpp"
+#include "tenon/host/loader/plugin/host_execution_context.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -20,13 +21,12 @@ class KernelLookupContext : public tenon_init_context {
   [[nodiscard]] static KernelLookup* kernels_of(const tenon_init_context& context) noexcept {
     return static_cast<const KernelLookupContext&>(context).kernels_;
   }
-  /// For the extension's table.
-  [[nodiscard]] static const tenon_thread_pool* threads_of(
-      const tenon_init_context* context) noexcept {
-    return context ? static_cast<const KernelLookupContext*>(context)->threads_ : nullptr;
+  /// The functions of the extensions.
+  [[nodiscard]] static const tenon_threads_v1& threads_table() noexcept {
+    static constexpr tenon_threads_v1 table = {sizeof(tenon_threads_v1), 0,
+                                               &HostExecutionContext::threads_of, &threads_of};
+    return table;
   }
-
-  /// For the extension's table.
   [[nodiscard]] static const tenon_prepare_v1& prepare_table() noexcept {
     static constexpr tenon_prepare_v1 table = {sizeof(tenon_prepare_v1), 0, &open_prepared};
     return table;
@@ -42,6 +42,9 @@ class KernelLookupContext : public tenon_init_context {
   ~KernelLookupContext() = default;
 
  private:
+  static const tenon_thread_pool* threads_of(const tenon_init_context* context) noexcept {
+    return context ? static_cast<const KernelLookupContext*>(context)->threads_ : nullptr;
+  }
   static tenon_status open_prepared(const tenon_init_context* context, const void* identity,
                                     std::uint64_t identity_size, tenon_prepared** out) noexcept {
     const PreparedOpener* const prepared =

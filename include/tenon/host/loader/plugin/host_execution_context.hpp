@@ -8,7 +8,7 @@
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/abi/host.h"
 #include "tenon/abi/private/changes.h"
-#include "tenon/host/layers/kernels/kernel_lookup_context.hpp"
+#include "tenon/abi/version.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -44,10 +44,11 @@ class HostExecutionContext : public tenon_execution_context {
                                                    &get_cancel_flag};
     return table;
   }
-  [[nodiscard]] static const tenon_threads_v1& threads_table() noexcept {
-    static constexpr tenon_threads_v1 table = {sizeof(tenon_threads_v1), 0, &get_pool,
-                                               &KernelLookupContext::threads_of};
-    return table;
+
+  /// The application's threads for the call that got `context`, which is part of an object of this
+  /// class; null where there are none.
+  static const tenon_thread_pool* threads_of(const tenon_execution_context* context) noexcept {
+    return context ? static_cast<const HostExecutionContext*>(context)->threads_ : nullptr;
   }
 
  private:
@@ -57,9 +58,6 @@ class HostExecutionContext : public tenon_execution_context {
   }
   static const std::uint32_t* get_cancel_flag(const tenon_execution_context* context) noexcept {
     return context ? static_cast<const HostExecutionContext*>(context)->cancel_flag_ : nullptr;
-  }
-  static const tenon_thread_pool* get_pool(const tenon_execution_context* context) noexcept {
-    return context ? static_cast<const HostExecutionContext*>(context)->threads_ : nullptr;
   }
 
   tenon_changes* changes_ = nullptr;
