@@ -22,7 +22,7 @@ struct OpenedFile {
   std::filesystem::path path;  ///< As it was asked for. Absolute.
   FileIdentity identity;
   Trust trust = Trust::caller;  ///< How it was opened, and files that it needs are opened.
-  bool is_admitted = false;     ///< By the host's LibraryPolicy, which is not asked again.
+  bool is_admitted = false;     ///< By a policy of the host, whose gates are not asked again.
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host
