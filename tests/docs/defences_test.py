@@ -9,6 +9,11 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lint.problems import leave  # noqa: E402  pylint: disable=wrong-import-position
+
 TABLE = re.compile(r"^\| promise \| how \| tests \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", re.M)
 # A Catch2 case, or a test of Meson or a row of a table of such; the name may begin on the line behind.
 CASE = re.compile(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
@@ -52,10 +57,7 @@ def main():
     broken = "| promise | how | tests |\n|---|---|---|\n| a | b | \"no such test\" |\n| c | d | |\n"
     if len(problems(broken, tests)) != 2 or len(problems("", tests)) != 1 or len(tests) < 1000:
         found.append("the check finds nothing in a table that is wrong, or too few tests")
-    for problem in found:
-        print(f"not ok: {problem}")
-    print(f"{len(tests)} tests, {len(found)} problems")
-    sys.exit(1 if found else 0)
+    leave(found, f"{len(tests)} tests, {len(found)} problems")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,11 @@ import re
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lint.problems import leave  # noqa: E402  pylint: disable=wrong-import-position
+
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-ftemplate-backtrace-limit=0"]
 # As many errors as there are; those in a macro are where the macro is used.
 CLANG, GCC = ["-ferror-limit=0"], ["-ftrack-macro-expansion=0"]
@@ -97,10 +102,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
         outcomes = [*pool.map(lambda source: judge(args, is_clang, source), sources)]
     problems = [problem for _, found in outcomes for problem in found]
-    for problem in problems:
-        print(f"not ok: {problem}")
-    print(f"{sum(number for number, _ in outcomes)} wrong backends, {len(problems)} problems")
-    sys.exit(1 if problems else 0)
+    leave(problems, f"{sum(number for number, _ in outcomes)} wrong backends, {len(problems)} problems")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,11 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lint.problems import leave  # noqa: E402  pylint: disable=wrong-import-position
+
 # A directory or umbrella header: which parts of the SDK it may include, and which other headers.
 C_TYPES = re.compile(r"stdint\.h|stddef\.h")
 STANDARD = re.compile(r"[a-z_]+")
@@ -429,10 +434,7 @@ def main():
             if inside and header not in included | LEFT_OUT:
                 problems.append(f"{' and '.join(umbrellas)}: do not include {header}")
 
-    for problem in problems:
-        print(f"not ok: {problem}")
-    print(f"{len(includes)} headers, {len(woven)} includes that are woven, {len(problems)} problems")
-    sys.exit(1 if problems else 0)
+    leave(problems, f"{len(includes)} headers, {len(woven)} includes that are woven, {len(problems)} problems")
 
 
 if __name__ == "__main__":

@@ -60,15 +60,17 @@ inline schema::objects::StringT string_value(std::string value) {
   out.string_val = std::move(value);
   return out;
 }
-inline schema::objects::IntListT int_list(std::vector<std::int64_t> items) {
-  schema::objects::IntListT out;
+template <class List, class Items>
+List list_of(Items items) {
+  List out;
   out.items = std::move(items);
   return out;
 }
+inline schema::objects::IntListT int_list(std::vector<std::int64_t> items) {
+  return list_of<schema::objects::IntListT>(std::move(items));
+}
 inline schema::objects::DoubleListT double_list(std::vector<double> items) {
-  schema::objects::DoubleListT out;
-  out.items = std::move(items);
-  return out;
+  return list_of<schema::objects::DoubleListT>(std::move(items));
 }
 inline schema::objects::BoolListT bool_list(std::vector<bool> items) {
   schema::objects::BoolListT out;
@@ -76,14 +78,10 @@ inline schema::objects::BoolListT bool_list(std::vector<bool> items) {
   return out;
 }
 inline schema::objects::TensorListT tensor_list(std::vector<std::int32_t> items) {
-  schema::objects::TensorListT out;
-  out.items = std::move(items);
-  return out;
+  return list_of<schema::objects::TensorListT>(std::move(items));
 }
 inline schema::objects::OptionalTensorListT optional_tensor_list(std::vector<std::int32_t> items) {
-  schema::objects::OptionalTensorListT out;
-  out.items = std::move(items);
-  return out;
+  return list_of<schema::objects::OptionalTensorListT>(std::move(items));
 }
 
 /// A contiguous tensor without data: the caller sets it.

@@ -86,3 +86,13 @@ class SchemaCase:
                 self.assertFalse(self.validator.is_valid(changed), (*where, key))
                 tried += 1
         return tried
+
+
+class DocumentsCase(SchemaCase):
+    """For programs with many documents: `documents` yields each with what it is of."""
+
+    def test_what_is_printed_is_valid_and_nothing_is_left_open(self):
+        for what, document in self.documents():
+            with self.subTest(what):
+                self.check_valid(document, what)
+                self.assertGreater(self.check_strict(document), 5)

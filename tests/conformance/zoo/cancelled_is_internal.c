@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-CAN-1 at level 5: a run that was cancelled fails with another number.
-#include "good.h"
+#define ZOO_CANCELLED TENON_STATUS_INTERNAL
+#include "cancel.h"
 
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
-  if (good_is_cancelled(context)) {
-    return good_fail(backend->host, TENON_STATUS_INTERNAL, "execute: the run was cancelled");
-  }
-  return good_execute(backend, delegate, context, args, num_args);
-}
-
-#define ZOO_EXECUTE execute
 #include "good_plugin.h"

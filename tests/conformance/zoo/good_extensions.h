@@ -6,12 +6,16 @@
 #ifndef TENON_ZOO_GOOD_EXTENSIONS_H
 #define TENON_ZOO_GOOD_EXTENSIONS_H
 
-// What a plugin may replace before it includes good.h: limits of the option, and what it takes.
+// What a plugin may replace before it includes good.h: limits of the option, what it takes, and the
+// kind of memory that a delegate reports.
 #ifndef ZOO_LIMITS
 #define ZOO_LIMITS .minimum = NULL, .maximum = NULL
 #endif
 #ifndef ZOO_IS_ALLOWED
 #define ZOO_IS_ALLOWED(value) 1
+#endif
+#ifndef ZOO_MEMORY_KIND
+#define ZOO_MEMORY_KIND TENON_MEMORY_WORKSPACE
 #endif
 
 static const tenon_option good_initial = {
@@ -90,7 +94,7 @@ static inline tenon_status good_memory_info(tenon_backend* backend, tenon_delega
       .struct_size = sizeof use,
       .device = {.device_type = TENON_DL_CPU},
       .nbytes = sizeof(tenon_delegate),
-      .kind = TENON_MEMORY_WORKSPACE,
+      .kind = ZOO_MEMORY_KIND,
   };
   sink(sink_context, &use);
   return TENON_STATUS_OK;

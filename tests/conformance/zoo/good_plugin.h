@@ -20,6 +20,26 @@
 #ifndef ZOO_INIT
 #define ZOO_INIT good_init
 #endif
+/// What a plugin does before each of its runs, and after each that succeeds and has outputs:
+/// statements, in which `delegate` is the delegate of the run, and `out` its output.
+#if defined(ZOO_BEFORE_RUN) || defined(ZOO_AFTER_RUN)
+#ifndef ZOO_BEFORE_RUN
+#define ZOO_BEFORE_RUN (void)0
+#endif
+#ifndef ZOO_AFTER_RUN
+#define ZOO_AFTER_RUN (void)0
+#endif
+static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            uint32_t num_args) {
+  ZOO_BEFORE_RUN;
+  const tenon_status status = good_execute(backend, delegate, context, args, num_args);
+  const tenon_tensor* const out = status == TENON_STATUS_OK ? good_output(args, num_args) : NULL;
+  if (out) ZOO_AFTER_RUN;
+  return status;
+}
+#define ZOO_EXECUTE execute
+#endif
 #ifndef ZOO_EXECUTE
 #define ZOO_EXECUTE good_execute
 #endif

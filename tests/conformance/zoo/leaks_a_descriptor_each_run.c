@@ -8,15 +8,12 @@ typedef struct descriptor {
   int number;
 } descriptor;
 
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
+static void before_run(tenon_delegate* delegate) {
   descriptor* const kept = (descriptor*)malloc(sizeof *kept);
   if (kept) {
     *kept = (descriptor){(descriptor*)delegate->note, dup(0)};
     delegate->note = kept;
   }
-  return good_execute(backend, delegate, context, args, num_args);
 }
 
 static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
@@ -29,6 +26,6 @@ static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
   good_destroy(backend, delegate);
 }
 
-#define ZOO_EXECUTE execute
+#define ZOO_BEFORE_RUN before_run(delegate)
 #define ZOO_DESTROY destroy
 #include "good_plugin.h"

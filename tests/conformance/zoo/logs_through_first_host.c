@@ -18,15 +18,12 @@ static void close_backend(tenon_backend* backend) {
   good_close(backend);
 }
 
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
+static void before_run(void) {
   const tenon_host* const host = atomic_load(&log_host);
   host->log(host, TENON_LOG_DEBUG, "run", 3);
-  return good_execute(backend, delegate, context, args, num_args);
 }
 
 #define ZOO_OPEN open_backend
 #define ZOO_CLOSE close_backend
-#define ZOO_EXECUTE execute
+#define ZOO_BEFORE_RUN before_run()
 #include "good_plugin.h"

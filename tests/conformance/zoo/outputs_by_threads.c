@@ -6,9 +6,7 @@ static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
                             const tenon_execution_context* context, tenon_value* const* args,
                             uint32_t num_args) {
   const tenon_thread_pool* const pool = pool_of(context);
-  const tenon_status status = pool ? pool_use(pool, backend->host) : TENON_STATUS_OK;
-  if (status != TENON_STATUS_OK) return status;
-  const tenon_status outcome = good_execute(backend, delegate, context, args, num_args);
+  const tenon_status outcome = pool_execute(backend, delegate, context, args, num_args);
   if (outcome != TENON_STATUS_OK || !pool || pool->num_threads < 8) return outcome;
   const tenon_tensor* const out = args[num_args - 1]->as.tensor;
   const int64_t numel = good_numel(out);

@@ -34,4 +34,14 @@ static inline tenon_status pool_use(const tenon_thread_pool* pool, const tenon_h
                    (unsigned)done);
 }
 
+/// Counts the parts on the threads of the call, if it has some, and then runs the delegate.
+static inline tenon_status pool_execute(tenon_backend* backend, tenon_delegate* delegate,
+                                        const tenon_execution_context* context,
+                                        tenon_value* const* args, uint32_t num_args) {
+  const tenon_thread_pool* const pool = pool_of(context);
+  const tenon_status status = pool ? pool_use(pool, backend->host) : TENON_STATUS_OK;
+  if (status != TENON_STATUS_OK) return status;
+  return good_execute(backend, delegate, context, args, num_args);
+}
+
 #endif  // TENON_ZOO_POOL_H

@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-SCH-1 at level 5: `init` fails for a priority that it does not know.
-#include "good.h"
-
-static tenon_status set_scheduling(tenon_backend* backend, tenon_delegate* delegate,
-                                   const tenon_scheduling* scheduling) {
-  (void)backend;
-  (void)delegate;
-  (void)scheduling;
-  return TENON_STATUS_OK;
-}
-
-static const tenon_scheduling_v1 scheduling_table = {
-    .struct_size = sizeof(tenon_scheduling_v1),
-    .priority = "nothing that can be seen",
-    .set_scheduling = set_scheduling,
-};
-
-#define ZOO_EXTENSIONS(id) \
-  if (strcmp(id, TENON_EXTENSION_SCHEDULING) == 0) return &scheduling_table
+#include "scheduling.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
                          tenon_delegate** out) {
-  const tenon_scheduling* const scheduling =
-      ZOO_HAS(context, tenon_init_context, scheduling) ? context->scheduling : NULL;
+  const tenon_scheduling* const scheduling = scheduling_of(context);
   if (scheduling && scheduling->priority > TENON_PRIORITY_HIGH) {
     return good_fail(backend->host, TENON_STATUS_INVALID_ARGUMENT, "init: no priority %u",
                      scheduling->priority);

@@ -9,12 +9,7 @@ static tenon_status set_scheduling(tenon_backend* backend, tenon_delegate* deleg
   return good_fail(backend->host, TENON_STATUS_NOT_SUPPORTED, "set_scheduling: not that high");
 }
 
-static const tenon_scheduling_v1 scheduling_table = {
-    .struct_size = sizeof(tenon_scheduling_v1),
-    .priority = "nothing that can be seen",
-    .set_scheduling = set_scheduling,
-};
+#define ZOO_SET_SCHEDULING set_scheduling
+#include "scheduling.h"
 
-#define ZOO_EXTENSIONS(id) \
-  if (strcmp(id, TENON_EXTENSION_SCHEDULING) == 0) return &scheduling_table
 #include "good_plugin.h"

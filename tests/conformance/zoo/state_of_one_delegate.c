@@ -31,12 +31,9 @@ static tenon_status create_session(tenon_backend* backend, tenon_delegate* deleg
   return status;
 }
 
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
+static void before_run(tenon_delegate* delegate) {
   const owner* const of = (const owner*)delegate->note;
   if (of && of->in_state != of->own) ++delegate->runs;
-  return good_execute(backend, delegate, context, args, num_args);
 }
 
 static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
@@ -53,6 +50,6 @@ static int64_t nothing;
   }
 #define ZOO_INIT init
 #define ZOO_CREATE_SESSION create_session
-#define ZOO_EXECUTE execute
+#define ZOO_BEFORE_RUN before_run(delegate)
 #define ZOO_DESTROY destroy
 #include "sequence.h"

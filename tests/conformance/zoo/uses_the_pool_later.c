@@ -14,11 +14,9 @@ static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
                             const tenon_execution_context* context, tenon_value* const* args,
                             uint32_t num_args) {
-  const tenon_thread_pool* const pool = pool_of(context);
-  const tenon_status status = pool ? pool_use(pool, backend->host) : TENON_STATUS_OK;
-  if (status != TENON_STATUS_OK) return status;
-  atomic_store(&kept, pool);
-  return good_execute(backend, delegate, context, args, num_args);
+  const tenon_status status = pool_execute(backend, delegate, context, args, num_args);
+  if (status == TENON_STATUS_OK) atomic_store(&kept, pool_of(context));
+  return status;
 }
 
 #define ZOO_EXECUTE execute

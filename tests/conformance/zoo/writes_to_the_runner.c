@@ -9,12 +9,5 @@ static void confuse(int descriptor) {
   if (write(descriptor, text, sizeof text - 1) < 0) return;
 }
 
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
-  for_each_memory_file(&confuse);
-  return good_execute(backend, delegate, context, args, num_args);
-}
-
-#define ZOO_EXECUTE execute
+#define ZOO_BEFORE_RUN for_each_memory_file(&confuse)
 #include "good_plugin.h"

@@ -2,14 +2,5 @@
 // Breaks TN-EXE-7: the first element of the output is too large.
 #include "good.h"
 
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
-  const tenon_status status = good_execute(backend, delegate, context, args, num_args);
-  const tenon_tensor* const result = good_output(args, num_args);
-  if (status == TENON_STATUS_OK && result) *good_data(result) += 0.5f;
-  return status;
-}
-
-#define ZOO_EXECUTE execute
+#define ZOO_AFTER_RUN *good_data(out) += 0.5f
 #include "good_plugin.h"

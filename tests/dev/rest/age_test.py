@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from dev.rest import record  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest.slices import SLICES  # noqa: E402  pylint: disable=wrong-import-position
+from lint.problems import leave  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def main():
@@ -23,10 +24,7 @@ def main():
     old, notes = record.ages(SLICES, record.read(), now)
     for note in notes:
         print(f"note: {note}")
-    for text in old:
-        print(f"not ok: {text}")
-    print(f"{len(SLICES)} slices, {len(old)} too old, {len(notes)} without a run that is free of failures")
-    sys.exit(1 if old else 0)
+    leave(old, f"{len(SLICES)} slices, {len(old)} too old, {len(notes)} without a run that is free of failures")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSeria
 from torch._inductor import lowering
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
-from exporters.library_options import for_processors
+from exporters.library_options import for_packages
 
 # From its file: the package itself is for the Python that it was built for.
 _found = importlib.util.spec_from_file_location(
@@ -32,13 +32,7 @@ _module = importlib.util.module_from_spec(_found)
 _found.loader.exec_module(_module)
 describe_calls = _module.describe_calls
 
-OPTIONS = {
-    "aot_inductor.link_libtorch": False,
-    "aot_inductor.package_constants_in_so": False,
-    "aot_inductor.package_constants_on_disk_format": "binary_blob",
-    "cpp.threads": 1,
-    "cpp.vec_isa_ok": True,
-} | for_processors("x86-64-v3")
+OPTIONS = for_packages("x86-64-v3")
 
 
 class Mlp(torch.nn.Module):

@@ -40,7 +40,7 @@ def export(folder):
     from torch import nn
 
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
-    from exporters.library_options import for_processors
+    from exporters.library_options import for_packages
 
     torch.manual_seed(SEED)
     layers = []
@@ -55,15 +55,8 @@ def export(folder):
         numpy.save(folder / "y.npy", model(*inputs).numpy())
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     (folder / "xnnpack.pte").write_bytes(lowered.to_executorch().buffer)
-    options = {
-        "aot_inductor.link_libtorch": False,
-        "aot_inductor.package_constants_in_so": False,
-        "aot_inductor.package_constants_on_disk_format": "binary_blob",
-        "cpp.threads": 1,
-        "cpp.vec_isa_ok": True,
-    } | for_processors("x86-64-v3")
     torch._inductor.aoti_compile_and_package(exported, package_path=str(folder / "aoti.pt2"),
-                                             inductor_configs=options)
+                                             inductor_configs=for_packages("x86-64-v3"))
 
 
 def run(program, *arguments, **environment):

@@ -20,6 +20,17 @@ def for_processors(level: str) -> dict[str, Any]:
     return {"cpp.march": level, "cpp.simdlen": LEVELS[level]}
 
 
+def for_packages(level: str) -> dict[str, Any]:
+    """Options for packages without libtorch, whose weights are files of their own and whose code has one thread."""
+    return {
+        "aot_inductor.link_libtorch": False,
+        "aot_inductor.package_constants_in_so": False,
+        "aot_inductor.package_constants_on_disk_format": "binary_blob",
+        "cpp.threads": 1,
+        "cpp.vec_isa_ok": True,
+    } | for_processors(level)
+
+
 def add_level(parser: argparse.ArgumentParser, initial: str) -> None:
     """The option --level."""
     parser.add_argument("--level", choices=LEVELS, default=initial,

@@ -10,11 +10,11 @@ its storage.
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch._meta_registrations
+from case_line import case_line, numbers
 
 NAMES = {torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16", torch.float16: "Half",
          torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte",
@@ -23,10 +23,6 @@ FLOAT, DOUBLE, BFLOAT16, HALF = torch.float32, torch.float64, torch.bfloat16, to
 LONG, INT, CHAR, BOOL = torch.int64, torch.int32, torch.int8, torch.bool
 aten = torch.ops.aten
 random = torch.Generator().manual_seed(20261123)
-
-
-def numbers(values: Sequence[int]) -> str:
-    return ",".join(map(str, values)) or "-"
 
 
 def tensor_line(what: str, tensor: torch.Tensor) -> str:
@@ -43,21 +39,8 @@ def tensor_line(what: str, tensor: torch.Tensor) -> str:
 
 def case(name: str, result: Any, *arguments: Any) -> None:
     """Prints one case. Lists of numbers are tuples, and `None` is a tensor that is not given."""
-    parts = [name]
-    for one in arguments:
-        if one is None:
-            parts.append("none")
-        elif isinstance(one, torch.Tensor):
-            parts.append(tensor_line("in", one))
-        elif isinstance(one, str):
-            parts.append(f"text {one}")
-        elif isinstance(one, tuple):
-            parts.append(f"list {numbers(one)}")
-        else:
-            parts.append(f"number {float(one)!r}")
-    for one in result if isinstance(result, (tuple, list)) else [result]:
-        parts.append(tensor_line("out", one))
-    print("; ".join(parts))
+    results = result if isinstance(result, (tuple, list)) else [result]
+    print(case_line(name, arguments, results, tensor_line))
 
 
 def some(*sizes: int, dtype: torch.dtype = FLOAT) -> torch.Tensor:

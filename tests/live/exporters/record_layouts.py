@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from case_line import case_line, numbers
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 aten = torch.ops.aten
@@ -22,10 +23,6 @@ MODE = FakeTensorMode()
 NAMES = {torch.float32: "Float", torch.complex64: "ComplexFloat", torch.int64: "Long", torch.bool: "Bool",
          torch.int8: "Char"}
 FLOAT, COMPLEX, LONG, BOOL = torch.float32, torch.complex64, torch.int64, torch.bool
-
-
-def numbers(values: Any) -> str:
-    return ",".join(map(str, values)) or "-"
 
 
 def tensor_line(what: str, tensor: torch.Tensor) -> str:
@@ -58,21 +55,7 @@ def case(name: str, operator: Callable[..., Any], operands: tuple[Any, ...], *ar
         given = " ".join(tensor_line("in", one) for one in operands if isinstance(one, torch.Tensor))
         print(f"{name} {given}: planned {tuple(a.stride())}, eager {tuple(b.stride())}", file=sys.stderr)
         return
-    parts = [name]
-    for one in arguments:
-        if one is None:
-            parts.append("none")
-        elif isinstance(one, torch.Tensor):
-            parts.append(tensor_line("in", one))
-        elif isinstance(one, str):
-            parts.append(f"text {one}")
-        elif isinstance(one, tuple):
-            parts.append(f"list {numbers(one)}")
-        else:
-            parts.append(f"number {float(one)!r}")
-    for one in planned:
-        parts.append(tensor_line("out", one))
-    print("; ".join(parts))
+    print(case_line(name, arguments, planned, tensor_line))
 
 
 def zeros(*sizes: int, dtype: torch.dtype = FLOAT) -> torch.Tensor:

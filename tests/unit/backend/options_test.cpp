@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/idle_backend.hpp"
 #include "unit/backend/fake_host.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -72,32 +73,27 @@ class Tunable final : public Backend<Tunable>, public WithOptions<Tunable> {
 };
 
 /// Declares an option and never asks for it.
-class Careless final : public Backend<Careless>, public WithOptions<Careless> {
+class Careless final : public Backend<Careless>,
+                       public IdleDelegates,
+                       public WithOptions<Careless> {
  public:
   static constexpr std::string_view id = "CarelessBackend";
   static constexpr std::array options{OptionSpec{"threads", 1, "worker threads"}};
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 };
 
 /// Has no options.
-class Stubborn final : public Backend<Stubborn> {
+class Stubborn final : public Backend<Stubborn>, public IdleDelegates {
  public:
   static constexpr std::string_view id = "StubbornBackend";
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 };
 
 /// Has a `get_option` of its own besides another function of that name.
-class Overloading final : public Backend<Overloading>, public WithOptions<Overloading> {
+class Overloading final : public Backend<Overloading>,
+                          public IdleDelegates,
+                          public WithOptions<Overloading> {
  public:
   static constexpr std::string_view id = "OverloadingBackend";
   static constexpr std::array options{OptionSpec{"threads", 1, "worker threads"}};
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   Result<OptionValue> get_option(std::string_view) const { return OptionValue(std::int64_t{42}); }
   Result<OptionValue> get_option(std::size_t) const { return OptionValue(std::int64_t{43}); }
   Status on_set_option(std::string_view key, const OptionValue& value) {
@@ -107,13 +103,12 @@ class Overloading final : public Backend<Overloading>, public WithOptions<Overlo
 };
 
 /// Uses the name for a template, which is not for options.
-class Templated final : public Backend<Templated>, public WithOptions<Templated> {
+class Templated final : public Backend<Templated>,
+                        public IdleDelegates,
+                        public WithOptions<Templated> {
  public:
   static constexpr std::string_view id = "TemplatedBackend";
   static constexpr std::array options{OptionSpec{"threads", 2, "worker threads"}};
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   template <class T>
   T get_option(std::string_view) const {
     return {};
@@ -136,29 +131,23 @@ class Secretive final : public Backend<Secretive>, public WithOptions<Secretive>
 };
 
 /// Takes the key as a string, which no view converts to.
-class Copying final : public Backend<Copying>, public WithOptions<Copying> {
+class Copying final : public Backend<Copying>, public IdleDelegates, public WithOptions<Copying> {
  public:
   static constexpr std::string_view id = "CopyingBackend";
   static constexpr std::array options{OptionSpec{"threads", 4, "worker threads"}};
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   Result<OptionValue> get_option(const std::string& key) const {
     return OptionValue(static_cast<std::int64_t>(key.size()));
   }
 };
 
 /// Says what its options can be.
-class Limited final : public Backend<Limited>, public WithOptions<Limited> {
+class Limited final : public Backend<Limited>, public IdleDelegates, public WithOptions<Limited> {
  public:
   static constexpr std::string_view id = "LimitedBackend";
   static constexpr std::array options{
       OptionSpec{"threads", 1, "worker threads"}.between(1, 16).in("threads"),
       OptionSpec{"scale", 0.5, "factor"}.at_least(0.0),
       OptionSpec{"device", "cpu", "use chip instead"}.one_of("cpu", "gpu").deprecated()};
-  struct Delegate {};
-  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
-  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 };
 
 }  // namespace

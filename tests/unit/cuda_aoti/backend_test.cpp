@@ -21,6 +21,13 @@ std::string refusal(const CudaParts& parts, Options options = {}) {
   return std::string(method.text());
 }
 
+const tenon_device_memory_v1* device_memory_of(CudaHost& host) {
+  const auto* table = static_cast<const tenon_device_memory_v1*>(
+      host.backend()->api().get_extension(host.backend()->raw(), TENON_EXTENSION_DEVICE_MEMORY));
+  REQUIRE(table);
+  return table;
+}
+
 }  // namespace
 
 TEST_CASE("programs of each payload generation run, with their weights and their state",
@@ -242,9 +249,7 @@ TEST_CASE("memory and devices are reported", "[cuda]") {
 TEST_CASE("memory on a device is given, copied and taken back",
           "[cuda][TN-DEV-1][TN-DEV-5][TN-DEV-8]") {
   CudaHost host;
-  const auto* table = static_cast<const tenon_device_memory_v1*>(
-      host.backend()->api().get_extension(host.backend()->raw(), TENON_EXTENSION_DEVICE_MEMORY));
-  REQUIRE(table);
+  const auto* table = device_memory_of(host);
   tenon_backend* const raw = host.backend()->raw();
   const tenon_dl_device second = {TENON_DL_CUDA, 1};
   void* block = nullptr;
@@ -271,9 +276,7 @@ TEST_CASE("memory on a device is given, copied and taken back",
 TEST_CASE("memory on a device has the alignment that was asked for, also beyond the driver's",
           "[cuda][TN-DEV-5]") {
   CudaHost host;
-  const auto* table = static_cast<const tenon_device_memory_v1*>(
-      host.backend()->api().get_extension(host.backend()->raw(), TENON_EXTENSION_DEVICE_MEMORY));
-  REQUIRE(table);
+  const auto* table = device_memory_of(host);
   tenon_backend* const raw = host.backend()->raw();
   const tenon_dl_device first = {TENON_DL_CUDA, 0};
   std::vector<void*> blocks;

@@ -41,6 +41,8 @@ std::int32_t aoti_torch_cuda_int8_plain_mm(Tensor, Tensor, Tensor, Tensor, std::
 
 namespace {
 
+constexpr std::size_t num_outputs = 2;
+constexpr std::size_t num_constants = 2;
 constexpr std::size_t nbytes = 64;
 constexpr std::int64_t size = 16;
 constexpr std::int64_t stride = 1;
@@ -63,6 +65,8 @@ struct Container {
     if (blob) cudaFree(blob);
   }
 };
+
+#include "unit/aoti/model_functions.hpp"
 
 namespace {
 
@@ -119,17 +123,6 @@ EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, s
     *out = new Container{.device = index};
   });
 }
-EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
-  return guard([&] { delete container; });
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
-  *out = 2;
-  return 0;
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumConstants(Container*, std::size_t* out) {
-  *out = 2;
-  return 0;
-}
 EXPORT std::int32_t AOTInductorModelContainerGetConstantName(Container*, std::size_t index,
                                                              const char** out) {
   *out = index == 0 ? "model_w" : "model_s";
@@ -143,16 +136,6 @@ EXPORT std::int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container*, 
 EXPORT std::int32_t AOTInductorModelContainerGetConstantType(Container*, std::size_t index,
                                                              std::int32_t* out) {
   *out = index == 0 ? 1 : 2;  // A parameter and a buffer.
-  return 0;
-}
-EXPORT std::int32_t AOTInductorModelContainerGetConstantDtype(Container*, std::size_t,
-                                                              std::int32_t* out) {
-  *out = aoti_torch_dtype_float32();
-  return 0;
-}
-EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
-                                                                 std::size_t* out) {
-  *out = nbytes;
   return 0;
 }
 EXPORT std::int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container,
@@ -234,11 +217,4 @@ EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* contai
     check(cudaMemcpyAsync(data(container->constants[1]), data(x), bytes, 3, stream),
           "cudaMemcpyAsync");
   });
-}
-EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* inputs,
-                                                 std::size_t num_inputs, Tensor* outputs,
-                                                 std::size_t num_outputs, void* stream,
-                                                 void* proxy) {
-  return AOTInductorModelContainerRunSingleThreaded(container, inputs, num_inputs, outputs,
-                                                    num_outputs, stream, proxy);
 }

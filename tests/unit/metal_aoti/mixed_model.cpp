@@ -34,6 +34,8 @@ std::int32_t aoti_torch_mps_dispatch_single(Function, std::uint64_t);
 namespace {
 
 constexpr std::string_view places = MODEL_CONSTANTS;
+constexpr std::size_t num_outputs = 1;
+constexpr std::size_t num_constants = places.size();
 constexpr std::int64_t size = MODEL_SIZE;
 constexpr std::int64_t stride = 1;
 constexpr std::size_t nbytes = MODEL_SIZE * sizeof(float);
@@ -66,6 +68,8 @@ struct Container {
     if (library) aoti_torch_mps_delete_shader_library(library);
   }
 };
+
+#include "unit/aoti/model_functions.hpp"
 
 namespace {
 
@@ -111,17 +115,6 @@ EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, s
                                                               const char*, const char*) {
   return guard([&] { *out = new Container; });
 }
-EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
-  return guard([&] { delete container; });
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
-  *out = 1;
-  return 0;
-}
-EXPORT std::int32_t AOTInductorModelContainerGetNumConstants(Container*, std::size_t* out) {
-  *out = places.size();
-  return 0;
-}
 EXPORT std::int32_t AOTInductorModelContainerGetConstantName(Container*, std::size_t index,
                                                              const char** out) {
   static constexpr const char* names[] = {"c0", "c1", "c2", "c3"};
@@ -136,16 +129,6 @@ EXPORT std::int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container* c
 EXPORT std::int32_t AOTInductorModelContainerGetConstantType(Container*, std::size_t,
                                                              std::int32_t* out) {
   *out = 1;  // A parameter.
-  return 0;
-}
-EXPORT std::int32_t AOTInductorModelContainerGetConstantDtype(Container*, std::size_t,
-                                                              std::int32_t* out) {
-  *out = aoti_torch_dtype_float32();
-  return 0;
-}
-EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
-                                                                 std::size_t* out) {
-  *out = nbytes;
   return 0;
 }
 EXPORT std::int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container,
@@ -175,11 +158,4 @@ EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* contai
       sum = outputs[0];
     }
   });
-}
-EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* inputs,
-                                                 std::size_t num_inputs, Tensor* outputs,
-                                                 std::size_t num_outputs, void* stream,
-                                                 void* proxy) {
-  return AOTInductorModelContainerRunSingleThreaded(container, inputs, num_inputs, outputs,
-                                                    num_outputs, stream, proxy);
 }

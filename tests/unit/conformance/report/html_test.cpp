@@ -14,15 +14,7 @@
 using namespace tenon::conformance;
 
 namespace report_html_test {
-namespace {
-
-std::size_t count_of(std::string_view text, std::string_view what) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
-}  // namespace
+using sample::count_of;
 
 TEST_CASE("the HTML report has the plugin, the verdict and the tables", "[conformance]") {
   const std::string html = to_html(sample::report_with_all_outcomes());

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,13 @@ inline const std::string& hostile_text() {
       std::string("\0\x01\x08\x1b[31m\x7f\r\n\t", 12) + "\xff\xfe\xc0\xaf\xed\xa0\x80 \xc2\x9b" +
       "\xe2\x80\xae\xef\xbf\xbf\xf4\x90\x80\x80 \xc3\xa9\xf0\x9f\x92\xa5\xe2\x82";
   return text;
+}
+
+/// How often `what` is in `text`.
+[[nodiscard]] inline std::size_t count_of(std::string_view text, std::string_view what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+  return count;
 }
 
 [[nodiscard]] inline TestResult test_of(std::string suite, std::string name, Outcome outcome,

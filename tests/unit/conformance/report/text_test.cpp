@@ -14,13 +14,10 @@
 using namespace tenon::conformance;
 
 namespace report_text_test {
-namespace {
 
-std::size_t count_of(std::string_view text, std::string_view what) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
+using sample::count_of;
+
+namespace {
 
 std::string last_line(std::string_view text) {
   text.remove_suffix(1);

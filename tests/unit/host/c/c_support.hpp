@@ -70,6 +70,24 @@ Struct sized() {
   return out;
 }
 
+inline tenon_option real_option(const char* key, double value) {
+  auto out = sized<tenon_option>();
+  out.type = TENON_OPTION_DOUBLE;
+  out.key = key;
+  out.as.real = value;
+  return out;
+}
+
+/// `count` options, from `options` on, for the backend `id`.
+inline tenon_backend_options options_for(const char* id, const tenon_option* options,
+                                         std::uint32_t count = 1) {
+  auto out = sized<tenon_backend_options>();
+  out.backend_id = id;
+  out.options = options;
+  out.num_options = count;
+  return out;
+}
+
 inline constexpr const tenon_session_options* no_session_options = nullptr;
 
 inline RegistryHandle new_registry() {

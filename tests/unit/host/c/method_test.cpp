@@ -132,14 +132,10 @@ TEST_CASE("what cannot be loaded says why", "[c]") {
 TEST_CASE("options of a load reach the backend that they name", "[c]") {
   const auto registry = counting_registry();
   std::array<tenon_option, 2> values{};
-  values[0] = {sizeof(tenon_option), TENON_OPTION_DOUBLE, "step", {}};
-  values[0].as.real = 10;
+  values[0] = real_option("step", 10);
   values[1] = {sizeof(tenon_option), TENON_OPTION_STRING, "label", {}};
   values[1].as.span = {"two", 3};
-  auto backend = sized<tenon_backend_options>();
-  backend.backend_id = "Counting";
-  backend.options = values.data();
-  backend.num_options = 2;
+  auto backend = options_for("Counting", values.data(), 2);
   auto options = sized<tenon_method_options>();
   options.registry = registry.get();
   options.backend_options = &backend;

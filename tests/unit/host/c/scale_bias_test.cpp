@@ -21,14 +21,8 @@ TEST_CASE("a session of a plugin in C has a copy of a state and options of its o
   const auto method = load(program.get(), of_load);
   CHECK(run(method.get()) == Vector{1, 2, 3, 4});
 
-  auto gain = sized<tenon_option>();
-  gain.type = TENON_OPTION_DOUBLE;
-  gain.key = "gain";
-  gain.as.real = 10;
-  auto backend = sized<tenon_backend_options>();
-  backend.backend_id = "ScaleBias";
-  backend.options = &gain;
-  backend.num_options = 1;
+  auto gain = real_option("gain", 10);
+  const auto backend = options_for("ScaleBias", &gain);
   auto options = sized<tenon_session_options>();
   options.flags = TENON_SESSION_COPY_OWN_STATE;
   options.backend_options = &backend;

@@ -18,16 +18,13 @@ namespace {
 /// Addresses are fixed.
 struct Asked {
   MethodHandle method;
-  tenon_option option = step_of(0);
-  tenon_backend_options backend = sized<tenon_backend_options>();
+  tenon_option option = real_option("step", 0);
+  tenon_backend_options backend = options_for("Counting", &option);
   tenon_session_options options = sized<tenon_session_options>();
 
   explicit Asked(const std::string& blob, double step = 1) {
     const auto registry = counting_registry();
-    option = step_of(step);
-    backend.backend_id = "Counting";
-    backend.options = &option;
-    backend.num_options = 1;
+    option = real_option("step", step);
     auto of_load = sized<tenon_method_options>();
     of_load.registry = registry.get();
     of_load.backend_options = &backend;
@@ -36,14 +33,6 @@ struct Asked {
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
-
-  static tenon_option step_of(double value) {
-    auto out = sized<tenon_option>();
-    out.type = TENON_OPTION_DOUBLE;
-    out.key = "step";
-    out.as.real = value;
-    return out;
-  }
 
   /// The session gets `option`.
   void give_option() {

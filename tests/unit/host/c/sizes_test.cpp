@@ -111,10 +111,7 @@ std::vector<Passed> arguments() {
                                option.type = TENON_OPTION_DOUBLE;
                                option.key = "step";
                                option.as.real = 2;
-                               auto backend = sized<tenon_backend_options>();
-                               backend.backend_id = "Counting";
-                               backend.options = &option;
-                               backend.num_options = 1;
+                               const auto backend = options_for("Counting", &option);
                                auto options = sized<tenon_method_options>();
                                options.backend_options = &backend;
                                options.num_backend_options = 1;

@@ -6,7 +6,6 @@
 #include <array>
 #include <random>
 #include <string>
-#include <thread>
 
 #include "async_support.hpp"
 #include "tenon/host/async.hpp"
@@ -432,22 +431,11 @@ TEST_CASE("eight threads run delegates with events asynchronously", "[async][thr
     methods.push_back(load_ok(program.builder, async_options((*executor)->executor())));
     REQUIRE(set_floats(*methods.back(), 0, one_to_four, four).ok());
   }
-  std::array<int, 8> right{};
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    threads.emplace_back([&, i] {
-      for (int run = 0; run < 25; ++run) {
-        const auto promise = std::make_shared<std::promise<Status>>();
-        const Status started = methods[i]->execute_async(
-            [promise](Status outcome) { promise->set_value(std::move(outcome)); });
-        if (!started.ok()) return;
-        const Status outcome = promise->get_future().get();
+  const std::vector<int> right =
+      count_right_runs(methods, 25, [&](std::size_t i, int, const Status& outcome) {
         const Tensor<const float> out(*methods[i]->output(0).as.tensor);
-        right[i] += outcome.ok() && out[3] == 12;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+        return outcome.ok() && out[3] == 12;
+      });
   methods.clear();
   static_cast<void>(later_record().take());
   for (const int count : right) CHECK(count == 25);

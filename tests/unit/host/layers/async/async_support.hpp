@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,35 @@ inline Status run_async(host::Method& method) {
   INFO(started.text());
   REQUIRE(started.ok());
   return promise->get_future().get();
+}
+
+/// Runs each of `methods` `num_runs` times, on a thread of its own. `started` is called with a
+/// method and the number of a run that has begun, and `is_right` with these and the outcome.
+/// Returns the number of runs of each method that were right.
+template <class Started, class IsRight>
+std::vector<int> count_right_runs(const std::vector<std::unique_ptr<host::Method>>& methods,
+                                  int num_runs, Started started, IsRight is_right) {
+  std::vector<int> right(methods.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int run = 0; run < num_runs; ++run) {
+        const auto promise = std::make_shared<std::promise<Status>>();
+        const Status begun = methods[i]->execute_async(
+            [promise](Status outcome) { promise->set_value(std::move(outcome)); });
+        if (!begun.ok() || !started(*methods[i], run)) return;
+        const Status outcome = promise->get_future().get();
+        right[i] += is_right(i, run, outcome);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return right;
+}
+template <class IsRight>
+std::vector<int> count_right_runs(const std::vector<std::unique_ptr<host::Method>>& methods,
+                                  int num_runs, IsRight is_right) {
+  return count_right_runs(methods, num_runs, [](host::Method&, int) { return true; }, is_right);
 }
 
 /// A program of delegates over tensors of four floats, in places of 16 bytes of planned memory.

@@ -271,21 +271,10 @@ TEST_CASE("eight threads run methods of their own asynchronously", "[async][thre
         load_ok(chain_of({"scale", "quiet"}), async_options((*executor)->executor())));
     REQUIRE(set_floats(*methods.back(), 0, inputs[i], four).ok());
   }
-  std::array<int, 8> right{};
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    threads.emplace_back([&, i] {
-      for (int run = 0; run < 50; ++run) {
-        const auto promise = std::make_shared<std::promise<Status>>();
-        const Status started = methods[i]->execute_async(
-            [promise](Status outcome) { promise->set_value(std::move(outcome)); });
-        if (!started.ok()) return;
-        const Status outcome = promise->get_future().get();
+  const std::vector<int> right =
+      count_right_runs(methods, 50, [&](std::size_t i, int, const Status& outcome) {
         const Tensor<const float> out(*methods[i]->output(0).as.tensor);
-        right[i] += outcome.ok() && *out.begin() == 2 * inputs[i][0];
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+        return outcome.ok() && *out.begin() == 2 * inputs[i][0];
+      });
   for (const int count : right) CHECK(count == 50);
 }

@@ -476,22 +476,12 @@ TEST_CASE("eight threads park runs on one executor and cancel them", "[async][ca
         load_ok(program_of_two("copy a", "copy b", "Other").builder, std::move(options)));
     REQUIRE(set_floats(*methods.back(), 0, one_to_four, four).ok());
   }
-  std::array<int, 8> ended{};
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < ended.size(); ++i) {
-    threads.emplace_back([&, i] {
-      for (int run = 0; run < 50; ++run) {
-        const auto promise = std::make_shared<std::promise<Status>>();
-        const Status started = methods[i]->execute_async(
-            [promise](Status outcome) { promise->set_value(std::move(outcome)); });
-        if (!started.ok()) return;
-        if (run % 2 == 0 && !methods[i]->cancel().ok()) return;
-        const Status outcome = promise->get_future().get();
-        ended[i] += outcome.ok() || (run % 2 == 0 && outcome.error() == Error::Cancelled);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  const std::vector<int> ended = count_right_runs(
+      methods, 50,
+      [](host::Method& method, int run) { return run % 2 != 0 || method.cancel().ok(); },
+      [](std::size_t, int run, const Status& outcome) {
+        return outcome.ok() || (run % 2 == 0 && outcome.error() == Error::Cancelled);
+      });
   methods.clear();
   for (const int count : ended) CHECK(count == 50);
   CHECK(later_record().calls_inside == 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <functional>
 #include <random>
 #include <string>
 
+#include "damage.hpp"
 #include "macho_builder.hpp"
 #include "object_builder.hpp"
 #include "support/catch.hpp"
@@ -10,8 +10,15 @@
 
 using namespace tenon;
 using namespace tenon::host;
+using tenon::test::both;
 using tenon::test::ByteVector;
+using tenon::test::check_found;
+using tenon::test::check_refused;
+using tenon::test::cut;
+using tenon::test::Damage;
+using tenon::test::Damaged;
 using tenon::test::ObjectBuilder;
+using tenon::test::put;
 using tenon::test::put_number;
 namespace macho = tenon::test::macho;
 
@@ -37,17 +44,6 @@ std::string peek_id(const ByteVector& file, const Platform& platform) {
   return record.ok() ? record->backends.front().id : std::string(record.text());
 }
 
-using Damage = std::function<void(ByteVector&)>;
-
-template <class Number>
-Damage put(std::size_t offset, Number value) {
-  return [=](ByteVector& file) { put_number(file, offset, value); };
-}
-
-Damage both(Damage first, Damage second) {
-  return [=](ByteVector& file) { first(file), second(file); };
-}
-
 /// Makes the library one of an old linker, without an export trie.
 const Damage drop_trie = put(macho::trie_command, 0x7fu);
 
@@ -58,20 +54,13 @@ constexpr std::uint64_t huge = 0xffffffffffffff00;
 TEST_CASE("a plugin is found in a Mach-O library by its export trie") {
   ByteVector file = valid_file();
   put_number(file, macho::symbol_command, 0x7fu);
-  const auto record = peek(file, "plugin.dylib", mac_x86_64);
-  INFO(record.text());
-  REQUIRE(record.ok());
-  CHECK(record->name == "arithmetic");
-  CHECK(record->backends.size() == 2);
+  check_found(file, "plugin.dylib", mac_x86_64);
 }
 
 TEST_CASE("a plugin is found in a Mach-O library by its symbol table when it has no trie") {
   ByteVector file = valid_file();
   drop_trie(file);
-  const auto record = peek(file, "plugin.dylib", mac_x86_64);
-  INFO(record.text());
-  REQUIRE(record.ok());
-  CHECK(record->backends.size() == 2);
+  check_found(file, "plugin.dylib", mac_x86_64);
 }
 
 TEST_CASE("a plugin is found in a Mach-O bundle with the older kind of export trie") {
@@ -139,12 +128,7 @@ TEST_CASE("a universal file that does not fit is refused") {
 }
 
 TEST_CASE("a Mach-O file that is no plugin for this machine is refused with what it is") {
-  struct Row {
-    const char* text;
-    Damage damage;
-  };
-  const auto cut = [](std::size_t size) { return [=](ByteVector& file) { file.resize(size); }; };
-  const Row rows[] = {
+  const Damaged rows[] = {
       {"is a truncated Mach-O file of 31 bytes, expected a Mach-O library for x86_64", cut(31)},
       {"is a truncated Mach-O file of 287 bytes whose load commands have 256", cut(287)},
       {"is a truncated Mach-O file of 2023 bytes: a segment has 1576 bytes at 448", cut(2023)},
@@ -204,16 +188,7 @@ TEST_CASE("a Mach-O file that is no plugin for this machine is refused with what
       {"the plugin object has magic 00 00 00 00 00 00 00 00, expected",
        put(macho::object, std::uint64_t{0})},
   };
-  for (const Row& row : rows) {
-    ByteVector file = valid_file();
-    row.damage(file);
-    INFO("expected: " << row.text);
-    const auto record = peek(file, "plugin.dylib", mac_x86_64);
-    REQUIRE_FALSE(record.ok());
-    CHECK(record.error() == Error::InvalidArgument);
-    CHECK_THAT(std::string(record.text()), ContainsSubstring(row.text));
-    CHECK_THAT(std::string(record.text()), ContainsSubstring("plugin.dylib: "));
-  }
+  check_refused(valid_file(), "plugin.dylib", mac_x86_64, rows);
 }
 
 TEST_CASE("reading a cyclic export trie ends") {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <cstdint>
-#include <functional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "damage.hpp"
 #include "macho_builder.hpp"
 #include "object_builder.hpp"
 #include "pe_builder.hpp"
@@ -15,6 +15,11 @@
 using namespace tenon;
 using namespace tenon::host;
 using tenon::test::ByteVector;
+using tenon::test::check_found;
+using tenon::test::check_refused;
+using tenon::test::cut;
+using tenon::test::Damage;
+using tenon::test::Damaged;
 using tenon::test::ObjectBuilder;
 using tenon::test::put_number;
 namespace pe = tenon::test::pe;
@@ -33,8 +38,6 @@ std::string peek_text(const ByteVector& file, const Platform& platform = windows
   return std::string(peek(file, "plugin.dll", platform).text());
 }
 
-using Damage = std::function<void(ByteVector&)>;
-
 Damage put16(std::size_t offset, unsigned value) {
   return [=](ByteVector& file) { put_number(file, offset, static_cast<std::uint16_t>(value)); };
 }
@@ -47,11 +50,7 @@ Damage put32(std::size_t offset, std::uint32_t value) {
 
 TEST_CASE("a plugin is found in a DLL by its export directory") {
   for (const std::uint16_t machine : {pe::x86_64, pe::arm64, pe::i386}) {
-    const auto record = peek(valid_file(machine), "plugin.dll", {BinaryFormat::pe, machine});
-    INFO(record.text());
-    REQUIRE(record.ok());
-    CHECK(record->name == "arithmetic");
-    CHECK(record->backends.size() == 2);
+    check_found(valid_file(machine), "plugin.dll", {BinaryFormat::pe, machine});
   }
 }
 
@@ -107,12 +106,7 @@ TEST_CASE("a DLL is refused on another system with one sentence") {
 }
 
 TEST_CASE("a PE file that is no plugin for this machine is refused with what it is") {
-  struct Row {
-    const char* text;
-    Damage damage;
-  };
-  const auto cut = [](std::size_t size) { return [=](ByteVector& file) { file.resize(size); }; };
-  const Row rows[] = {
+  const Damaged rows[] = {
       {"is a truncated PE file of 63 bytes, expected a Windows DLL for x86_64", cut(63)},
       {"is a program for DOS or a truncated PE file", put32(pe::signature, 0)},
       {"is a program for DOS or a truncated PE file", put32(pe::pe_offset, 0xffffffff)},
@@ -152,16 +146,7 @@ TEST_CASE("a PE file that is no plugin for this machine is refused with what it 
        put32(pe::second_section + pe::memory_size, 1000)},
       {"the plugin object has magic 00 00 00 00", put32(pe::object, 0)},
   };
-  for (const Row& row : rows) {
-    ByteVector file = valid_file();
-    row.damage(file);
-    INFO("expected: " << row.text);
-    const auto record = peek(file, "plugin.dll", windows_x86_64);
-    REQUIRE_FALSE(record.ok());
-    CHECK(record.error() == Error::InvalidArgument);
-    CHECK_THAT(std::string(record.text()), ContainsSubstring(row.text));
-    CHECK_THAT(std::string(record.text()), ContainsSubstring("plugin.dll: "));
-  }
+  check_refused(valid_file(), "plugin.dll", windows_x86_64, rows);
 }
 
 TEST_CASE("a PE file with random bytes is read or refused") {
