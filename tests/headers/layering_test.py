@@ -35,7 +35,7 @@ BRIDGE = re.compile(POSIX.pattern + r"|executorch/[a-z_0-9/]+\.h")
 # The layers of the host on its loader, and the layers that each uses. `host/c` uses all.
 LAYERS = {
     "arrays": [],
-    "async": ["budget", "scheduling", "state"],
+    "async": ["budget", "observed", "scheduling", "sessions"],
     "budget": ["data", "devices", "external_memory", "inspect"],
     "cancel": [],
     "code": ["trust"],
@@ -46,11 +46,14 @@ LAYERS = {
     "inspect": ["code", "data", "devices", "kernels"],
     "isolation": ["discovery", "inspect", "trust"],
     "kernels": ["prepared"],
+    "observed": ["budget", "cancel", "trace"],
     "prepared": ["trust"],
     "scheduling": [],
     "signatures": ["discovery", "trust"],
+    "sessions": ["budget"],
     "state": ["budget", "data", "devices", "trust"],
-    "trace": ["arrays", "devices"],
+    "streams": [],
+    "trace": ["arrays", "data", "devices"],
     "trust": [],
     "variants": ["code", "data", "devices", "inspect", "kernels"],
 }

@@ -10,12 +10,17 @@
 #pragma once
 
 #include "tenon/host/layers/budget/implementation.hpp"
+#include "tenon/host/layers/cancel/implementation.hpp"
 #include "tenon/host/layers/code/implementation.hpp"
 #include "tenon/host/layers/data/implementation.hpp"
 #include "tenon/host/layers/devices/implementation.hpp"
 #include "tenon/host/layers/external_memory/implementation.hpp"
 #include "tenon/host/layers/inspect/methods/implementation.hpp"
 #include "tenon/host/layers/kernels/implementation.hpp"
+#include "tenon/host/layers/observed/implementation.hpp"
+#include "tenon/host/layers/scheduling/implementation.hpp"
+#include "tenon/host/layers/sessions/implementation.hpp"
+#include "tenon/host/layers/streams/implementation.hpp"
 #include "tenon/host/layers/trace/implementation.hpp"
 #include "tenon/host/layers/trust/implementation.hpp"
 #include "tenon/host/layers/variants/implementation.hpp"

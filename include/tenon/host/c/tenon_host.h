@@ -547,7 +547,7 @@ TENON_HOST_API tenon_status TENON_CALL tenon_method_set_stream(tenon_method* met
 TENON_HOST_API tenon_status TENON_CALL tenon_method_set_scheduling(
     tenon_method* method, const tenon_scheduling* scheduling, tenon_error** error);
 
-// ----- Sessions. (tenon/host/layers/state/session.hpp)
+// ----- Sessions. (tenon/host/layers/sessions/session.hpp)
 
 // Bits of `tenon_session_options.flags`.
 enum {

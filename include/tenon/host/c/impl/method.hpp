@@ -25,7 +25,7 @@
 #include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/method/method.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -229,7 +229,7 @@ tenon_status TENON_CALL tenon_method_load(const tenon_program* program, const ch
 
 void TENON_CALL tenon_method_destroy(tenon_method* method) {
   if (!method) return;
-  tenon::host::detail::loaded(*method->method).wait_for_runs();
+  if (const auto& runs = tenon::host::detail::state_of(*method->method).async_runs) runs->wait();
   // Freed after the delegates, where nothing else holds the method: their work may still read them.
   const auto inputs = std::move(method->kept);
   method->release();

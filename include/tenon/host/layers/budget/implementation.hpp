@@ -5,3 +5,4 @@
 #pragma once
 
 #include "tenon/host/layers/budget/impl/estimate.hpp"
+#include "tenon/host/layers/budget/impl/memory_info.hpp"

@@ -5,3 +5,4 @@
 #pragma once
 
 #include "tenon/host/layers/external_memory/impl/external_memory.hpp"
+#include "tenon/host/layers/external_memory/impl/method_fences.hpp"

@@ -4,4 +4,5 @@
 // <tenon/host/implementation.hpp>.
 #pragma once
 
+#include "tenon/host/layers/trace/impl/method_intermediates.hpp"
 #include "tenon/host/layers/trace/impl/trace.hpp"

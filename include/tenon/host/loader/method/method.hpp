@@ -16,7 +16,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/async/executor.hpp"
 #include "tenon/host/layers/external_memory/external_memory.hpp"
-#include "tenon/host/layers/state/session.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 #include "tenon/host/layers/trace/intermediates.hpp"
 #include "tenon/host/loader/method/inputs.hpp"
 #include "tenon/host/loader/method/options.hpp"
@@ -26,7 +26,7 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
-class LoadedMethod;
+struct MethodState;
 }
 
 /// One method of a program, loaded and ready to run.
@@ -250,7 +250,7 @@ class Method {
   [[nodiscard]] Status set_scheduling(const Scheduling& scheduling);
 
  private:
-  friend class detail::LoadedMethod;  // The only class that derives from this one.
+  friend struct detail::MethodState;  // The only class that derives from this one.
   Method() noexcept = default;
 };
 

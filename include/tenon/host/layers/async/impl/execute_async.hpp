@@ -23,10 +23,12 @@
 #include "tenon/host/layers/async/impl/parked_run.hpp"
 #include "tenon/host/layers/async/impl/pending_runs.hpp"
 #include "tenon/host/layers/async/impl/started_runs.hpp"
+#include "tenon/host/layers/observed/impl/observed_run.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
+#include "tenon/host/loader/impl/method/interpret.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
-#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/impl/method/run_budget.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -41,11 +43,11 @@ namespace detail {
 /// One thread at a time, which may change between `walk` and `end`.
 class AsyncRun {
  public:
-  explicit AsyncRun(LoadedMethod& method)
+  explicit AsyncRun(MethodState& method)
       : method_(method), runs_([this](std::size_t chain, std::size_t index) {
-          const LoadedDelegate& of = *method_.chains_[chain][index].delegate;
-          return concat(method_.errors().where(chain, index), ": delegate ",
-                        &of - method_.delegates_.data(), " (", of.use->backend->id(), ")");
+          const Delegate& of = *method_.chains[chain][index].delegate;
+          return concat(errors_of(method_).where(chain, index), ": delegate ",
+                        &of - method_.delegates.data(), " (", of.use->backend->id(), ")");
         }) {
     find_sources();
     if (has_sources()) find_reads();
@@ -62,7 +64,7 @@ class AsyncRun {
     parked_.reset();
     was_asked_to_park_ = false;
     has_stopped_ = true;
-    budget_.emplace(method_.options_.limits, method_.control_.get());
+    budget_.emplace(method_.options.limits, method_.control.get());
     position_ = {0, 0, budget_->next_slice()};
     status_ = {};
     walk(false);
@@ -73,7 +75,7 @@ class AsyncRun {
     try {
       walk(true);
     } catch (const std::bad_alloc&) {
-      return method_.errors().no_memory_for_run();
+      return errors_of(method_).no_memory_for_run();
     }
     return ok();
   }
@@ -82,7 +84,7 @@ class AsyncRun {
   /// True at most once in a run. False in a run that is cancelled: a thread waits for it, because
   /// it must end also when the backend says nothing.
   [[nodiscard]] bool may_park() noexcept {
-    const bool is_cancelled = method_.control_ && method_.control_->is_cancelled();
+    const bool is_cancelled = method_.control && method_.control->is_cancelled();
     if (was_asked_to_park_ || !is_over() || is_cancelled || !parked_.may_park()) return false;
     was_asked_to_park_ = runs_.can_park();
     return was_asked_to_park_;
@@ -108,17 +110,17 @@ class AsyncRun {
       try {
         return runs_.wait_all();
       } catch (const std::bad_alloc&) {  // For a text. The others are waited for all the same.
-        if (runs_.empty()) return method_.errors().no_memory_for_run();
+        if (runs_.empty()) return errors_of(method_).no_memory_for_run();
       }
     }
   }
 
   void find_sources() {
-    of_delegate_.resize(method_.delegates_.size());
+    of_delegate_.resize(method_.delegates.size());
     std::vector<const BackendUse*> asked;
     std::vector<EventSource*> answers;
-    for (std::size_t i = 0; i < method_.delegates_.size(); ++i) {
-      const BackendUse* const use = method_.delegates_[i].use;
+    for (std::size_t i = 0; i < method_.delegates.size(); ++i) {
+      const BackendUse* const use = method_.delegates[i].use;
       const auto known = std::find(asked.begin(), asked.end(), use);
       if (known != asked.end()) {
         of_delegate_[i] = answers[static_cast<std::size_t>(known - asked.begin())];
@@ -138,13 +140,13 @@ class AsyncRun {
   /// programs write each value once, but for the buffers of the model. A call without a new value
   /// may write all of them.
   void find_reads() {
-    std::vector<bool> is_input(method_.values_.size());
-    for (const std::int32_t input : *method_.plan_.inputs()) {
+    std::vector<bool> is_input(method_.values.size());
+    for (const std::int32_t input : *method_.plan.inputs()) {
       is_input[static_cast<std::size_t>(input)] = true;
     }
     std::vector<bool> is_known = is_input;
-    const bool has_order = method_.chains_.size() == 1 && !has_jumps();
-    for (const auto& chain : method_.chains_) {
+    const bool has_order = method_.chains.size() == 1 && !has_jumps();
+    for (const auto& chain : method_.chains) {
       auto& firsts = first_flag_.emplace_back();
       for (const Instruction& at : chain) {
         firsts.push_back(is_read_.size());
@@ -169,7 +171,7 @@ class AsyncRun {
   }
 
   [[nodiscard]] bool has_jumps() const {
-    for (const auto& chain : method_.chains_) {
+    for (const auto& chain : method_.chains) {
       for (const Instruction& at : chain) {
         if (at.kind == Kind::JumpFalseCall || at.kind == Kind::MoveCall) return true;
       }
@@ -178,13 +180,13 @@ class AsyncRun {
   }
 
   [[nodiscard]] std::size_t number_of(const tenon_value& value) const noexcept {
-    return static_cast<std::size_t>(&value - method_.values_.data());
+    return static_cast<std::size_t>(&value - method_.values.data());
   }
 
   /// Whether it is a buffer of the model, which a run may read before it writes it.
   [[nodiscard]] bool is_buffer(const tenon_value& value) const {
     const auto number = static_cast<flatbuffers::uoffset_t>(number_of(value));
-    const schema::Tensor* const tensor = method_.plan_.values()->Get(number)->val_as_Tensor();
+    const schema::Tensor* const tensor = method_.plan.values()->Get(number)->val_as_Tensor();
     if (!tensor) return false;
     const schema::ExtraTensorInfo* const extra = tensor->extra_tensor_info();
     const bool is_named =
@@ -222,12 +224,12 @@ class AsyncRun {
     if (is_over()) return;
     may_wait_ = may_wait;
     has_stopped_ = false;
-    Status outcome = method_.interpret(*budget_, position_, *this);
+    Status outcome = interpret(method_, *budget_, position_, *this);
     if (!outcome.ok()) status_ = std::move(outcome);
   }
 
-  // How a run waits; see LoadedMethod::interpret.
-  friend class LoadedMethod;
+ public:
+  // How a run waits; see `interpret`.
   [[nodiscard]] static std::uint64_t begin_instruction() noexcept { return 0; }
   static void end_instruction(const Instruction&, std::size_t, std::size_t,
                               std::uint64_t) noexcept {}
@@ -236,19 +238,19 @@ class AsyncRun {
 
   tenon_status delegate(const Instruction& at, std::size_t chain, std::size_t index) {
     EventSource* const source =
-        of_delegate_[static_cast<std::size_t>(at.delegate - method_.delegates_.data())];
+        of_delegate_[static_cast<std::size_t>(at.delegate - method_.delegates.data())];
     look_at(at, chain, index);
     if (source) {
       has_stopped_ = !start(at, *source, chain, index);
       return TENON_STATUS_OK;
     }
     if (!may_compute()) return TENON_STATUS_OK;
-    return method_.changes_.track([&] { return at.delegate->execute(at.args, at.num_args); });
+    return method_.changes.track([&] { return at.delegate->execute(at.args, at.num_args); });
   }
 
   tenon_status kernel(const Instruction& at, std::size_t chain, std::size_t index) {
     look_at(at, chain, index);
-    return may_compute() ? method_.run_kernel(at) : tenon_status{TENON_STATUS_OK};
+    return may_compute() ? run_kernel(method_, at) : tenon_status{TENON_STATUS_OK};
   }
 
   void condition(const tenon_value& value) {
@@ -258,6 +260,7 @@ class AsyncRun {
     has_stopped_ = !runs_.wait_for(use_, may_wait_) || runs_.has_failed();
   }
 
+ private:
   /// Whether a call that is complete when it returns may be made; otherwise the run stops.
   [[nodiscard]] bool may_compute() {
     has_stopped_ = !may_wait_ || !runs_.wait_for(use_, true) || runs_.has_failed();
@@ -267,22 +270,18 @@ class AsyncRun {
   /// False when the run stops.
   [[nodiscard]] bool start(const Instruction& at, EventSource& source, std::size_t chain,
                            std::size_t index) {
-    const StartedRuns::Call call{&source,
-                                 at.delegate->active->handle,
-                                 &at.delegate->use->context,
-                                 at.args,
-                                 at.num_args,
-                                 chain,
+    const StartedRuns::Call call{&source, at.delegate->handle, &at.delegate->use->context,
+                                 at.args, at.num_args,         chain,
                                  index};
     if (!runs_.order(call, use_, may_wait_)) return false;
     // What was waited for may have failed; then nothing is started on its results.
     if (!runs_.has_failed()) status_ = runs_.start(call, use_);
-    method_.changes_.count();
-    method_.temp_arena_.reset();
+    method_.changes.count();
+    method_.temp_arena.reset();
     return status_.ok() && !runs_.has_failed();
   }
 
-  LoadedMethod& method_;
+  MethodState& method_;
   std::list<EventSource> sources_;                    // One for each backend that has events.
   std::vector<EventSource*> of_delegate_;             // Null where it has none.
   std::vector<std::vector<std::size_t>> first_flag_;  // Of each instruction, in `is_read_`.
@@ -299,10 +298,25 @@ class AsyncRun {
   bool was_asked_to_park_ = false;
 };
 
+/// Around each asynchronous run. False: another run is pending or going on.
+[[nodiscard]] inline bool begin_async_run(MethodState& method) {
+  const std::uint32_t before =
+      method.blocked.fetch_or(MethodState::running, std::memory_order_acquire);
+  if ((before & MethodState::running) != 0) return false;
+  if (begin_run(method)) return true;
+  method.blocked.fetch_and(~MethodState::running, std::memory_order_release);
+  return false;
+}
+[[nodiscard]] inline Status end_async_run(MethodState& method, Status outcome) {
+  outcome = end_run(method, std::move(outcome));
+  method.blocked.fetch_and(~MethodState::running, std::memory_order_release);
+  return outcome;
+}
+
 /// The state that a method needs for `execute_async`, made by its first call.
 class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
  public:
-  explicit MethodAsyncRuns(LoadedMethod& method) : method_(method), run_(method) {}
+  explicit MethodAsyncRuns(MethodState& method) : method_(method), run_(method) {}
 
   void wait() override {
     run_.hurry(true);  // A destructor must not depend on a plugin that says when a run is over.
@@ -310,32 +324,31 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
   }
   void hurry() noexcept override { run_.hurry(false); }
 
-  [[nodiscard]] static Status start(LoadedMethod& method, Completion completion) {
-    if (!method.may_run()) return method.refuse_run();
-    if (!method.options_.executor || !completion) {
-      return error(Error::InvalidArgument, "method ", method.public_name(),
-                   ": execute_async needs ",
+  [[nodiscard]] static Status start(MethodState& method, Completion completion) {
+    if (method.blocked.load(std::memory_order_acquire) != 0) return refuse_run(method);
+    if (!method.options.executor || !completion) {
+      return error(Error::InvalidArgument, "method ", name_of(method), ": execute_async needs ",
                    completion ? "an executor (MethodOptions::executor)" : "a completion");
     }
-    if (!method.begin_async_run()) return method.run_is_pending();
+    if (!begin_async_run(method)) return run_is_pending(method);
     try {
-      if (!method.async_runs_) {
-        method.async_runs_ = std::make_unique<MethodAsyncRuns>(method);
-        method.hurried_runs_.store(method.async_runs_.get(), std::memory_order_release);
+      if (!method.async_runs) {
+        method.async_runs = std::make_unique<MethodAsyncRuns>(method);
+        method.hurried_runs.store(method.async_runs.get(), std::memory_order_release);
       }
     } catch (const std::bad_alloc&) {
-      return method.end_async_run(method.errors().no_memory_for_run());
+      return end_async_run(method, errors_of(method).no_memory_for_run());
     }
-    return static_cast<MethodAsyncRuns&>(*method.async_runs_).start(std::move(completion));
+    return static_cast<MethodAsyncRuns&>(*method.async_runs).start(std::move(completion));
   }
 
  private:
   [[nodiscard]] Status start(Completion completion) {
     try {
       if (starts_delegates()) run_.begin();
-      return pending_->add(*this, method_.options_.executor, std::move(completion));
+      return pending_->add(*this, method_.options.executor, std::move(completion));
     } catch (const std::bad_alloc&) {
-      return end_run(method_.errors().no_memory_for_run());
+      return end_run(errors_of(method_).no_memory_for_run());
     }
   }
 
@@ -349,20 +362,22 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
       if (starts_delegates()) {
         outcome = shortened(run_.end(std::move(so_far)));
       } else {
-        outcome = so_far.ok() ? method_.run_now(true) : std::move(so_far);
+        outcome = so_far.ok() ? shortened(method_.run ? run_begun(method_)
+                                                      : run_all<CompleteCalls>(method_))
+                              : std::move(so_far);
       }
     } catch (const std::bad_alloc&) {
-      outcome = method_.errors().no_memory_for_run();
+      outcome = errors_of(method_).no_memory_for_run();
     }
-    return method_.end_async_run(std::move(outcome));
+    return end_async_run(method_, std::move(outcome));
   }
 
   /// Whether a run does more than `Method::execute` on another thread.
   [[nodiscard]] bool starts_delegates() const noexcept {
-    return run_.has_sources() && !method_.options_.trace && !method_.is_recording();
+    return run_.has_sources() && !method_.options.trace && !is_recording(method_);
   }
 
-  LoadedMethod& method_;
+  MethodState& method_;
   AsyncRun run_;
   const std::shared_ptr<PendingRuns> pending_ = std::make_shared<PendingRuns>();
 };
@@ -370,7 +385,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
 }  // namespace detail
 
 Status Method::execute_async(Completion completion) {
-  return detail::MethodAsyncRuns::start(detail::loaded(*this), std::move(completion));
+  return detail::MethodAsyncRuns::start(detail::state_of(*this), std::move(completion));
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -46,13 +46,13 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The memory of a delegate that is loaded: what the host lent it, and what its backend reports.
 /// errors: the backend's own.
-[[nodiscard]] inline Result<DelegateMemory> memory_of(const LoadedDelegate& delegate) {
+[[nodiscard]] inline Result<DelegateMemory> memory_of(const Delegate& delegate) {
   DelegateMemory out;
   out.backend_id = delegate.use->id;
   out.lent = delegate.lent;
   // NULL would ask for the backend; such a delegate holds nothing.
-  if (!delegate.active->handle) return out;
-  TENON_TRY(auto reported, reported_memory(*delegate.use->backend, delegate.active->handle));
+  if (!delegate.handle) return out;
+  TENON_TRY(auto reported, reported_memory(*delegate.use->backend, delegate.handle));
   out.is_reported = reported.has_value();
   if (reported) out.held = *std::move(reported);
   return out;
@@ -71,9 +71,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 }
 
 /// Adds the memory of the delegates of a method, and of their backends. errors: a backend's own.
-[[nodiscard]] inline Status add_delegates(std::span<const LoadedDelegate> delegates,
-                                          MethodMemory& to) {
-  for (const LoadedDelegate& delegate : delegates) {
+[[nodiscard]] inline Status add_delegates(std::span<const Delegate> delegates, MethodMemory& to) {
+  for (const Delegate& delegate : delegates) {
     auto found = memory_of(delegate);
     if (!found.ok()) {
       return std::move(found).status().with_context(
@@ -97,7 +96,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   const std::size_t name = delegates.size() == 0 ? 0 : delegates.Get(0)->id()->size();
   std::size_t bytes = PlannedBuffers::estimated_bytes(plan) + plan.values()->size() * each_value +
                       plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) +
-                      alignof(BackendUse) + name + delegates.size() * sizeof(LoadedDelegate);
+                      alignof(BackendUse) + name + delegates.size() * sizeof(Delegate);
   for (const auto* chain : *plan.chains()) {
     bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
   }

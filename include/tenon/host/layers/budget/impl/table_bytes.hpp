@@ -65,7 +65,7 @@ class TableBytes {
 
   void add_delegates(const schema::ExecutionPlan& plan) {
     std::set<std::string_view> backends;
-    add(plan.delegates()->size() * sizeof(LoadedDelegate));
+    add(plan.delegates()->size() * sizeof(Delegate));
     for (const auto* delegate : *plan.delegates()) {
       sum_ += MethodBudget::room_to_align;
       if (backends.insert(delegate->id()->string_view()).second) {

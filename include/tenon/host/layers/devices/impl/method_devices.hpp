@@ -10,7 +10,6 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/layers/external_memory/external_memory.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
@@ -71,50 +70,6 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     }
   }
   return ok();
-}
-
-/// Gives the delegates of `backend_id` that are executed a stream: all of them, or none.
-[[nodiscard]] inline Status set_stream(std::span<LoadedDelegate> delegates,
-                                       std::string_view backend_id, NativeStream stream) {
-  std::vector<std::pair<const LoadedDelegate*, NativeStream>> before;
-  for (const LoadedDelegate& delegate : delegates) {
-    if (delegate.use->id != backend_id) continue;
-    before.emplace_back(&delegate, delegate.active->stream);
-    Status set = delegate.set_stream(stream);
-    if (set.ok()) continue;
-    before.pop_back();
-    for (const auto& [changed, old] : before) {
-      if (Status restored = changed->set_stream(old); !restored.ok()) {
-        set = std::move(set).with_context(concat("delegate ", changed - delegates.data(),
-                                                 " could not go back to its former stream (",
-                                                 restored.text(), ")"));
-      }
-    }
-    return std::move(set).with_context(concat("delegate ", &delegate - delegates.data()));
-  }
-  if (!before.empty()) return ok();
-  return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
-}
-
-/// Has each delegate of `backend_id` wait for a fence, or the last of them signal it.
-[[nodiscard]] inline Status use_fence(std::span<const LoadedDelegate> delegates,
-                                      std::string_view backend_id, const ExternalFence& fence,
-                                      bool waits) {
-  const tenon_external_fence raw = tenon::detail::to_abi(fence);
-  const LoadedDelegate* last = nullptr;
-  for (const LoadedDelegate& delegate : delegates) {
-    if (delegate.use->id != backend_id) continue;
-    last = &delegate;
-    if (!waits) continue;
-    if (Status used = delegate.use_fence(raw, waits); !used.ok()) {
-      return std::move(used).with_context(concat("delegate ", &delegate - delegates.data()));
-    }
-  }
-  if (!last) {
-    return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
-  }
-  if (waits) return ok();
-  return last->use_fence(raw, waits).with_context(concat("delegate ", last - delegates.data()));
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -21,14 +21,14 @@
 #include "tenon/host/layers/state/impl/journal.hpp"
 #include "tenon/host/layers/state/impl/state_file.hpp"
 #include "tenon/host/layers/state/impl/state_memory.hpp"
-#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/method/inputs.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The sequences of one method have this in common.
 struct MethodSequences {
-  LoadedMethod& method;
+  MethodState& method;
   const SequenceOptions options;
   StateMemory memory;
   std::vector<std::byte> initial{};     ///< The image of `clear`.
@@ -41,9 +41,9 @@ struct MethodSequences {
 
 class LoadedSequence final : public Sequence {
  public:
-  static Result<std::unique_ptr<LoadedSequence>> first(LoadedMethod& method,
+  static Result<std::unique_ptr<LoadedSequence>> first(MethodState& method,
                                                        const SequenceOptions& options) {
-    TENON_RETURN_IF_ERROR(method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(method));
     TENON_RETURN_IF_ERROR(check_position_input(method, options));
     TENON_TRY(StateMemory memory, StateMemory::of(method));
     auto all =
@@ -66,10 +66,10 @@ class LoadedSequence final : public Sequence {
       return error(Error::OutOfResources, "a sequence at position ", position_, ": ", tokens,
                    " more tokens, its capacity is ", capacity);
     }
-    TENON_RETURN_IF_ERROR(all_->method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(all_->method));
     TENON_RETURN_IF_ERROR(activate());
     TENON_RETURN_IF_ERROR(set_position());
-    Status outcome = all_->method.run();
+    Status outcome = all_->method.execute();
     if (!has_journal()) {
       if (outcome.ok()) position_ += tokens;
       return outcome;
@@ -104,7 +104,7 @@ class LoadedSequence final : public Sequence {
   [[nodiscard]] const Journal& journal() const noexcept { return journal_; }
 
   Status go_back(std::uint64_t tokens) {
-    TENON_RETURN_IF_ERROR(all_->method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(all_->method));
     if (tokens > position_) {
       return error(Error::InvalidArgument, "rewind by ", tokens, " tokens: the sequence is at ",
                    position_);
@@ -138,7 +138,7 @@ class LoadedSequence final : public Sequence {
   }
 
   Result<std::unique_ptr<Sequence>> branch() {
-    TENON_RETURN_IF_ERROR(all_->method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(all_->method));
     TENON_RETURN_IF_ERROR(refresh());
     std::unique_ptr<LoadedSequence> out(new LoadedSequence(all_));
     out->image_ = image_;
@@ -148,7 +148,7 @@ class LoadedSequence final : public Sequence {
   }
 
   Status set_state(std::span<const std::byte> image, std::uint64_t position) {
-    TENON_RETURN_IF_ERROR(all_->method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(all_->method));
     if (image_.data() != image.data()) image_.assign(image.begin(), image.end());
     journal_.clear();
     position_ = position;
@@ -158,13 +158,13 @@ class LoadedSequence final : public Sequence {
   Status return_to_initial() { return set_state(all_->initial, 0); }
 
   Result<std::vector<std::byte>> to_bytes() {
-    TENON_RETURN_IF_ERROR(all_->method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(all_->method));
     TENON_RETURN_IF_ERROR(refresh());
     return StateFile::write(fingerprint(), position_, image_);
   }
 
   Status from_bytes(std::span<const std::byte> saved) {
-    TENON_RETURN_IF_ERROR(all_->method.check_idle());
+    TENON_RETURN_IF_ERROR(check_idle(all_->method));
     TENON_TRY(const StateFile file, StateFile::read(saved, fingerprint(), image_.size()));
     const std::uint64_t capacity = all_->options.capacity;
     if (capacity != 0 && file.position > capacity) {
@@ -177,14 +177,14 @@ class LoadedSequence final : public Sequence {
  private:
   explicit LoadedSequence(std::shared_ptr<MethodSequences> all) : all_(std::move(all)) {}
 
-  static Status check_position_input(const LoadedMethod& method, const SequenceOptions& options) {
+  static Status check_position_input(const MethodState& method, const SequenceOptions& options) {
     if (!options.position_input) return ok();
     const std::size_t index = *options.position_input;
-    if (index >= method.count_inputs()) {
+    if (index >= method.inputs.size()) {
       return error(Error::InvalidArgument, "input ", index, " for the position: the method has ",
-                   method.count_inputs());
+                   method.inputs.size());
     }
-    const tenon_value& value = method.value(*method.plan().inputs(), index);
+    const tenon_value& value = value_at(method, *method.plan.inputs(), index);
     const bool is_tensor = value.kind == TENON_VALUE_TENSOR;
     const ScalarType type = is_tensor ? TensorView(*value.as.tensor).scalar_type() : ScalarType();
     if (is_tensor && TensorView(*value.as.tensor).numel() == 1 &&
@@ -252,7 +252,7 @@ class LoadedSequence final : public Sequence {
   Status set_position() {
     if (!all_->options.position_input) return ok();
     const std::size_t index = *all_->options.position_input;
-    const TensorView input(*all_->method.value(*all_->method.plan().inputs(), index).as.tensor);
+    const TensorView input(*value_at(all_->method, *all_->method.plan.inputs(), index).as.tensor);
     std::byte* const to = all_->position_bytes;
     if (input.scalar_type() == ScalarType::Long) {
       const auto value = static_cast<std::int64_t>(position_);
@@ -261,7 +261,7 @@ class LoadedSequence final : public Sequence {
       const auto value = static_cast<std::int32_t>(position_);
       std::memcpy(to, &value, sizeof value);
     }
-    return all_->method.set(
+    return all_->method.set_input(
         index, InputTensor{input.scalar_type(), input.sizes(), {to, size_of(input.scalar_type())}});
   }
 
@@ -294,7 +294,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 Result<std::unique_ptr<Sequence>> Sequence::create(Method& method, SequenceOptions options) {
   return detail::with_memory([&]() -> Result<std::unique_ptr<Sequence>> {
-    TENON_TRY(auto made, detail::LoadedSequence::first(detail::loaded(method), options));
+    TENON_TRY(auto made, detail::LoadedSequence::first(detail::state_of(method), options));
     return std::unique_ptr<Sequence>(std::move(made));
   });
 }

@@ -13,15 +13,15 @@
 #include "tenon/core/sha256.hpp"
 #include "tenon/host/layers/state/impl/state_memory.hpp"
 #include "tenon/host/layers/trust/impl/field_hasher.hpp"
-#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Of the program, its weights and the plugins, as far as they decide what a state means.
-[[nodiscard]] inline Sha256 fingerprint_of(LoadedMethod& method, const StateMemory& memory) {
+[[nodiscard]] inline Sha256 fingerprint_of(MethodState& method, const StateMemory& memory) {
   FieldHasher hasher;
-  const schema::ExecutionPlan& plan = method.plan();
-  const ProgramView& program = method.the_program().view();
+  const schema::ExecutionPlan& plan = method.plan;
+  const ProgramView& program = (*method.program).view();
   hasher.text(plan.name()->string_view());
   hasher.bytes(program.segment_area());
   for (const auto* op : *plan.operators()) {
@@ -41,7 +41,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
       }
     }
   }
-  for (const tenon_value& value : StateMemory::values_of(method)) {
+  for (const tenon_value& value : method.values) {
     hasher.number(value.kind);
     if (value.kind == TENON_VALUE_TENSOR && (value.as.tensor->flags & TENON_TENSOR_CONSTANT)) {
       hasher.bytes({static_cast<const std::byte*>(value.as.tensor->dl.data),
@@ -49,13 +49,13 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     }
   }
   for (flatbuffers::uoffset_t i = 0; i < plan.delegates()->size(); ++i) {
-    const BackendRecord& record = method.delegates()[i].use->backend->record();
+    const BackendRecord& record = method.delegates[i].use->backend->record();
     hasher.text(record.id);
     hasher.text(record.description);
     hasher.number(record.max_payload_version);
     hasher.bytes(program.delegate_data(*plan.delegates()->Get(i)));
   }
-  const tenon_named_data_map* const data = StateMemory::named_data_of(method);
+  const tenon_named_data_map* const data = named_data_of(method);
   for (std::uint32_t i = 0; data && i < data->num_keys; ++i) {
     const char* key = nullptr;
     std::uint64_t key_size = 0;

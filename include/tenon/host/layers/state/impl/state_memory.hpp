@@ -15,7 +15,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/state/impl/find_state.hpp"
-#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -30,23 +30,23 @@ class StateMemory {
     std::byte* live = nullptr;             ///< Null where this processor cannot reach it.
     const DeviceMemory* device = nullptr;  ///< Has it then at `address`; or
     std::byte* address = nullptr;
-    const LoadedDelegate* delegate = nullptr;  ///< gives it, as its part number `number`.
-    tenon_sequence_v1 functions{};             ///< Of that delegate.
+    const Delegate* delegate = nullptr;  ///< gives it, as its part number `number`.
+    tenon_sequence_v1 functions{};       ///< Of that delegate.
     std::uint64_t number = 0;
   };
 
   /// errors: those of `Sequence::create`.
-  [[nodiscard]] static Result<StateMemory> of(LoadedMethod& method) {
+  [[nodiscard]] static Result<StateMemory> of(MethodState& method) {
     StateMemory out;
-    for (const StateRange& range : StateFinder(method.plan()).find()) {
+    for (const StateRange& range : StateFinder(method.plan).find()) {
       Part part{concat("memory ", range.buffer, " from ", range.begin), 0,
                 static_cast<std::size_t>(range.end - range.begin)};
-      std::byte* const at = method.planned_.at(range.buffer, range.begin);
-      part.device = method.planned_.device(range.buffer);
+      std::byte* const at = method.planned.at(range.buffer, range.begin);
+      part.device = method.planned.device(range.buffer);
       (part.device ? part.address : part.live) = at;
       out.add(std::move(part));
     }
-    const std::span<LoadedDelegate> delegates = method.delegates();
+    const std::span<Delegate> delegates = method.delegates;
     for (std::size_t i = 0; i < delegates.size(); ++i) {
       if (Status added = out.add_delegate(delegates[i], i); !added.ok()) {
         return std::move(added).with_context(
@@ -57,20 +57,12 @@ class StateMemory {
   }
 
   [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
-  [[nodiscard]] static std::span<const tenon_value> values_of(const LoadedMethod& method) noexcept {
-    return method.values_;
-  }
-  /// Null without named data.
-  [[nodiscard]] static const tenon_named_data_map* named_data_of(
-      const LoadedMethod& method) noexcept {
-    return method.named_data();
-  }
   [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
 
   /// Copies the bytes of `part`, which this processor cannot reach, to `to`.
   [[nodiscard]] static Status read_far(const Part& part, std::byte* to) {
     if (part.device) return part.device->copy_to_host(to, part.address, part.nbytes);
-    const LoadedDelegate& delegate = *part.delegate;
+    const Delegate& delegate = *part.delegate;
     return outcome_of(delegate,
                       part.functions.read(delegate.use->backend->raw(), delegate.own.handle,
                                           part.number, 0, part.nbytes, to));
@@ -103,7 +95,7 @@ class StateMemory {
       return ok();
     }
     if (part.device) return part.device->copy_to_device(part.address, from, part.nbytes);
-    const LoadedDelegate& delegate = *part.delegate;
+    const Delegate& delegate = *part.delegate;
     return outcome_of(delegate,
                       part.functions.write(delegate.use->backend->raw(), delegate.own.handle,
                                            part.number, 0, part.nbytes, from));
@@ -131,7 +123,7 @@ class StateMemory {
     bool has_memory = true;
   };
 
-  static Status outcome_of(const LoadedDelegate& delegate, tenon_status status) {
+  static Status outcome_of(const Delegate& delegate, tenon_status status) {
     if (status == TENON_STATUS_OK) return ok();
     return take_last_error(delegate.use->backend->host(), status);
   }
@@ -142,7 +134,7 @@ class StateMemory {
     parts_.push_back(std::move(part));
   }
 
-  Status add_delegate(const LoadedDelegate& delegate, std::size_t index) {
+  Status add_delegate(const Delegate& delegate, std::size_t index) {
     const LoadedBackend& backend = *delegate.use->backend;
     const auto table = backend.extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
     if (!table || !table->list) {
@@ -191,7 +183,7 @@ class StateMemory {
   std::vector<Part> parts_;
   std::size_t nbytes_ = 0;
   /// Delegates that want to know of writes, and their function for it.
-  std::vector<std::pair<const LoadedDelegate*, decltype(tenon_sequence_v1::written)>> told_;
+  std::vector<std::pair<const Delegate*, decltype(tenon_sequence_v1::written)>> told_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -67,7 +67,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 class MethodRecorder {
  public:
   MethodRecorder(const schema::ExecutionPlan& plan, std::span<const Chain> chains,
-                 std::span<LoadedDelegate> delegates, const DeviceMemories& devices,
+                 std::span<Delegate> delegates, const DeviceMemories& devices,
                  const HostLimits& limits)
       : plan_(plan),
         chains_(chains),
@@ -79,7 +79,7 @@ class MethodRecorder {
 
   /// Finds what there is. `handles` are those of the program.
   Status find(const DebugHandles& handles) {
-    std::set<const LoadedDelegate*> listed;
+    std::set<const Delegate*> listed;
     std::size_t instruction = 0;
     for (std::size_t chain = 0; chain < chains_.size(); ++chain) {
       for (std::size_t index = 0; index < chains_[chain].size(); ++index) {
@@ -145,7 +145,7 @@ class MethodRecorder {
   /// Takes the tensors of one delegate. Its address is fixed.
   struct Sink : tenon_intermediate_sink {
     MethodRecorder* recorder = nullptr;
-    const LoadedDelegate* delegate = nullptr;
+    const Delegate* delegate = nullptr;
     tenon_intermediates_v1 table{};
     std::map<std::int64_t, std::size_t> numbers;  ///< By handle.
   };
@@ -186,7 +186,7 @@ class MethodRecorder {
     one.debug_handles = std::move(found);
   }
 
-  Status find_delegate(const LoadedDelegate& delegate, const DebugHandles& handles) {
+  Status find_delegate(const Delegate& delegate, const DebugHandles& handles) {
     const LoadedBackend& backend = *delegate.use->backend;
     const auto table = backend.extension<tenon_intermediates_v1>(TENON_EXTENSION_INTERMEDIATES);
     if (!table || !table->list || !table->record) return ok();
@@ -221,7 +221,7 @@ class MethodRecorder {
     return ok();
   }
 
-  [[nodiscard]] std::string text_of(const LoadedDelegate& delegate) const {
+  [[nodiscard]] std::string text_of(const Delegate& delegate) const {
     return concat("delegate ", &delegate - delegates_.data(), " (", delegate.use->id, ")");
   }
 
@@ -317,7 +317,7 @@ class MethodRecorder {
 
   const schema::ExecutionPlan& plan_;
   const std::span<const Chain> chains_;
-  const std::span<LoadedDelegate> delegates_;
+  const std::span<Delegate> delegates_;
   const DeviceMemories& devices_;
   const std::uint64_t max_bytes_;
   std::uint64_t num_bytes_ = 0;  ///< Of this run.

@@ -18,8 +18,8 @@
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/impl/plugin/path_library.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
-#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/loader/plugin/platform.hpp"
+#include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/platform/normal_path.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #if defined(_WIN32)

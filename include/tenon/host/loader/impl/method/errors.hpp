@@ -82,7 +82,7 @@ struct MethodErrors {
   /// The failure `status` of a KernelCall or DelegateCall, with the text of the code that failed.
   /// `host` receives the errors of kernels of the application and of the host itself.
   [[nodiscard]] Status call(std::size_t chain, std::size_t index, const Instruction& at,
-                            tenon_status status, std::span<const LoadedDelegate> delegates,
+                            tenon_status status, std::span<const Delegate> delegates,
                             const tenon_host* host) const {
     if (at.kind == schema::InstructionArguments::KernelCall) {
       const PluginKernel* from_plugin = PluginKernel::of(*at.kernel);

@@ -93,10 +93,10 @@ struct Instruction {
   std::uint32_t num_args = 0;
   tenon_value* const* args = nullptr;  ///< KernelCall, DelegateCall.
   union {
-    const LoadedDelegate* delegate = nullptr;  ///< DelegateCall.
-    const Kernel* kernel;                      ///< KernelCall.
-    const tenon_value* from;                   ///< MoveCall.
-    const tenon_value* condition;              ///< JumpFalseCall.
+    const Delegate* delegate = nullptr;  ///< DelegateCall.
+    const Kernel* kernel;                ///< KernelCall.
+    const tenon_value* from;             ///< MoveCall.
+    const tenon_value* condition;        ///< JumpFalseCall.
   };
   union {
     tenon_value* to = nullptr;  ///< MoveCall, FreeCall.
@@ -111,7 +111,7 @@ using Chain = std::span<const Instruction>;
 class InstructionBuilder {
  public:
   InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
-                     std::span<const LoadedDelegate> delegates, const KernelTable* kernels,
+                     std::span<const Delegate> delegates, const KernelTable* kernels,
                      const CopyKernels& copies, PluginKernels& plugin_kernels,
                      DelegateLoader& loader, Arena& arena)
       : plan_(plan),
@@ -255,7 +255,7 @@ class InstructionBuilder {
 
   const schema::ExecutionPlan& plan_;
   std::span<tenon_value> values_;
-  std::span<const LoadedDelegate> delegates_;
+  std::span<const Delegate> delegates_;
   const KernelTable* kernels_;
   const CopyKernels& copies_;      // For what the table lacks.
   PluginKernels& plugin_kernels_;  // For what is then still missing.

@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
-#include "tenon/abi/draft/external_memory.h"
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/scheduling.h"
-#include "tenon/abi/extensions/sessions.h"
-#include "tenon/abi/extensions/streams.h"
 #include "tenon/abi/private/changes.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
@@ -125,94 +122,39 @@ struct DelegateState {
 };
 
 /// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
-/// `processed`.
-struct LoadedDelegate {
-  const BackendUse* use = nullptr;
+/// `processed`. What a call reads is in the first members.
+struct Delegate {
+  decltype(tenon_backend_api::execute) execute_function = nullptr;
+  tenon_backend* backend = nullptr;
+  tenon_delegate* handle = nullptr;  ///< The one that is executed: that of `active`.
+  const tenon_execution_context* context = nullptr;
+
   DelegateState own;
-  DelegateState* active = &own;  ///< The one that is executed: `own`, or that of a session.
+  DelegateState* active = &own;  ///< `own`, or that of a session.
+  const BackendUse* use = nullptr;
   tenon_buffer processed{};
   std::uint64_t lent = 0;  ///< Bytes that `init` took from the runtime allocator.
 
-  LoadedDelegate() noexcept = default;
-  LoadedDelegate(const LoadedDelegate&) = delete;
-  LoadedDelegate& operator=(const LoadedDelegate&) = delete;
+  Delegate() noexcept = default;
+  Delegate(const Delegate&) = delete;
+  Delegate& operator=(const Delegate&) = delete;
 
   [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
-    const LoadedBackend& backend = *use->backend;
-    return backend.api().execute(backend.raw(), active->handle, &use->context, args, num_args);
+    return execute_function(backend, handle, context, args, num_args);
+  }
+  /// Executes `state`, which must outlive its use, from now on.
+  void activate(DelegateState& state) noexcept {
+    active = &state;
+    handle = state.handle;
   }
   /// From any thread, while a run is going on.
   void cancel() const {
-    if (use->cancel) use->cancel(use->backend->raw(), active->handle);
+    if (use->cancel) use->cancel(backend, handle);
   }
 
   void destroy() const { destroy(own.handle); }
   void destroy(tenon_delegate* of_this_backend) const {
-    const LoadedBackend& backend = *use->backend;
-    backend.api().destroy(backend.raw(), of_this_backend);
-  }
-
-  /// Another delegate of the same blob (extension "tenon.sessions/1").
-  [[nodiscard]] Result<tenon_delegate*> create_session(const tenon_session_context& context) const {
-    const LoadedBackend& backend = *use->backend;
-    const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
-    if (!table || !table->create_session) {
-      return error(Error::NotSupported, "backend ", use->id,
-                   " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
-    }
-    tenon_delegate* out = nullptr;
-    const tenon_status status = table->create_session(backend.raw(), own.handle, &context, &out);
-    if (status == TENON_STATUS_OK) return out;
-    return take_last_error(backend.host(), status).with_context("create_session");
-  }
-
-  /// The active delegate has `scheduling` from now on (extension "tenon.scheduling/1"). One of a
-  /// backend without the extension stays as it is: it follows no hint.
-  [[nodiscard]] Status set_scheduling(const tenon_scheduling& scheduling) const {
-    const LoadedBackend& backend = *use->backend;
-    const auto table = backend.extension<tenon_scheduling_v1>(TENON_EXTENSION_SCHEDULING);
-    if (!table) return ok();
-    if (!table->set_scheduling) {
-      return error(Error::NotSupported, "backend ", use->id,
-                   " fixes the scheduling of a delegate when it is loaded");
-    }
-    const tenon_status status = table->set_scheduling(backend.raw(), active->handle, &scheduling);
-    if (status == TENON_STATUS_OK) return ok();
-    return take_last_error(backend.host(), status).with_context("set_scheduling");
-  }
-
-  /// The active delegate runs on `stream` from now on (extension "tenon.streams/1"). A stream of
-  /// another kind than the backend's does not reach it (TN-STR-7).
-  [[nodiscard]] Status set_stream(NativeStream stream) const {
-    const LoadedBackend& backend = *use->backend;
-    const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
-    if (!table || !table->set_stream) {
-      return error(Error::NotSupported, "backend ", use->id,
-                   " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
-    }
-    TENON_RETURN_IF_ERROR(check_stream(backend.id(), table->kind, stream));
-    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream.handle);
-    if (status != TENON_STATUS_OK) {
-      return take_last_error(backend.host(), status).with_context("set_stream");
-    }
-    active->stream = {table->kind, stream.handle};
-    return ok();
-  }
-
-  /// Runs of the active delegate begin after `fence`, or `fence` is signalled after those so far
-  /// (extension "tenon.external_memory/1").
-  [[nodiscard]] Status use_fence(const tenon_external_fence& fence, bool waits) const {
-    const LoadedBackend& backend = *use->backend;
-    const auto table = backend.extension<tenon_external_memory_v1>(TENON_EXTENSION_EXTERNAL_MEMORY);
-    const auto call = !table ? nullptr : waits ? table->wait_fence : table->signal_fence;
-    if (!call) {
-      return error(Error::NotSupported, "backend ", use->id,
-                   " knows no fences of others (extension " TENON_EXTENSION_EXTERNAL_MEMORY ")");
-    }
-    const tenon_status status = call(backend.raw(), active->handle, &fence);
-    if (status == TENON_STATUS_OK) return ok();
-    return take_last_error(backend.host(), status)
-        .with_context(waits ? "wait_fence" : "signal_fence");
+    use->backend->api().destroy(backend, of_this_backend);
   }
 };
 
@@ -291,7 +233,7 @@ struct DelegateLoader {
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
   /// precedes all that needs the blob. `kernels` is where the delegate looks for kernels.
   [[nodiscard]] Status load(const schema::BackendDelegate& serialized, KernelLookup& kernels,
-                            LoadedDelegate& out) {
+                            Delegate& out) {
     const BackendUse* use = uses.find(serialized.id()->string_view());
     if (!use) {
       TENON_TRY(use, open_backend(serialized.id()->string_view()));
@@ -327,6 +269,10 @@ struct DelegateLoader {
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
     out.lent = lent->num_handed_out() - before;
     out.use = use;
+    out.execute_function = backend.api().execute;
+    out.backend = backend.raw();
+    out.context = &use->context;
+    out.activate(out.own);
     if (status == TENON_STATUS_OK && context.respects_policy(record.runs_embedded_code)) [[likely]]
       return ok();
     return refuse(status, context, out);
@@ -340,8 +286,7 @@ struct DelegateLoader {
 
  private:
   /// The failure of a delegate whose `init` returned `status` or did not respect the policy.
-  [[gnu::cold]] static Status refuse(tenon_status status, HostInitContext& context,
-                                     LoadedDelegate& out) {
+  [[gnu::cold]] static Status refuse(tenon_status status, HostInitContext& context, Delegate& out) {
     const LoadedBackend& backend = *out.use->backend;
     Status outcome;
     if (status != TENON_STATUS_OK) {
@@ -369,7 +314,7 @@ struct DelegateLoader {
       if (table) use->cancel = table->cancel;
     }
     use->backend = std::move(backend);
-    use->runtime_specs = runtime_specs_of(options, id);
+    if (!options.empty()) use->runtime_specs = runtime_specs_of(options, id);
     return use;
   }
 };

@@ -13,7 +13,9 @@
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/layers/variants/impl/choose_variant.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
-#include "tenon/host/loader/impl/method/loaded_method.hpp"
+#include "tenon/host/loader/impl/method/interpret.hpp"
+#include "tenon/host/loader/impl/method/load.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -74,11 +76,15 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
     } else {
       TENON_TRY(chosen.plan, program->plan(name));
     }
-    auto method = detail::LoadedMethod::create(std::move(program), *chosen.plan, chosen.variant,
-                                               std::move(options));
-    if (Status built = method->build_in_budget(); !built.ok()) {
+    auto method = std::make_unique<detail::MethodState>(std::move(program), *chosen.plan,
+                                                        chosen.variant, std::move(options));
+    // With a budget not before it was checked.
+    if (method->options.budget.empty()) {
+      method->arena.reserve(detail::estimated_arena_bytes(method->plan));
+    }
+    if (Status built = detail::build_in_budget(*method); !built.ok()) {
       return shortened(
-          std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
+          std::move(built).with_context(concat(method->program->name(), ": method ", name)));
     }
     return std::unique_ptr<Method>(std::move(method));
   } catch (const std::bad_alloc&) {
@@ -86,40 +92,72 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   }
 }
 
-std::string_view Method::name() const noexcept { return detail::loaded(*this).public_name(); }
+std::string_view Method::name() const noexcept { return detail::name_of(detail::state_of(*this)); }
 
-std::string_view Method::variant() const noexcept {
-  const ProgramVariant* const chosen = detail::loaded(*this).chosen_variant();
-  return chosen ? chosen->name : std::string_view();
-}
+const Program& Method::program() const noexcept { return *detail::state_of(*this).program; }
 
-const Program& Method::program() const noexcept { return detail::loaded(*this).the_program(); }
-
-std::size_t Method::num_inputs() const noexcept { return detail::loaded(*this).count_inputs(); }
+std::size_t Method::num_inputs() const noexcept { return detail::state_of(*this).inputs.size(); }
 
 std::size_t Method::num_outputs() const noexcept {
-  return detail::loaded(*this).plan().outputs()->size();
+  return detail::state_of(*this).plan.outputs()->size();
 }
 
+namespace detail {
+
+template <class Input>
+[[nodiscard]] Status set_input(MethodState& method, std::size_t index, const Input& from) {
+  TENON_RETURN_IF_ERROR(check_idle(method));
+  if (index >= method.inputs.size()) {
+    return error(Error::InvalidArgument, "method ", name_of(method), ": input ", index,
+                 ": the method has ", method.inputs.size());
+  }
+  method.changes.count();
+  if (Status outcome = method.inputs[index].set(from); !outcome.ok()) {
+    return std::move(outcome).with_context(concat("method ", name_of(method), ": input ", index));
+  }
+  if (!std::exchange(method.inputs[index].is_set, true)) {
+    method.blocked.fetch_sub(1, std::memory_order_relaxed);
+  }
+  return ok();
+}
+
+[[nodiscard]] inline Status check_output(const MethodState& method, std::size_t index) {
+  if (index < method.plan.outputs()->size()) return ok();
+  return error(Error::InvalidArgument, "output ", index, ": the method has ",
+               method.plan.outputs()->size());
+}
+
+}  // namespace detail
+
 Status Method::set_input(std::size_t index, const InputTensor& tensor) {
-  return detail::loaded(*this).set(index, tensor);
+  return detail::set_input(detail::state_of(*this), index, tensor);
 }
 
 Status Method::set_input(std::size_t index, const InputScalar& scalar) {
-  return detail::loaded(*this).set(index, scalar);
+  return detail::set_input(detail::state_of(*this), index, scalar);
 }
 
 Status Method::set_output(std::size_t index, std::span<std::byte> bytes, tenon_dl_device device) {
-  return detail::loaded(*this).set_bytes(index, bytes, device);
+  detail::MethodState& method = detail::state_of(*this);
+  TENON_RETURN_IF_ERROR(detail::check_idle(method));
+  TENON_RETURN_IF_ERROR(detail::check_output(method, index));
+  method.changes.count();
+  return detail::set_output_bytes(detail::value_at(method, *method.plan.outputs(), index), bytes,
+                                  device)
+      .with_context(concat("output ", index));
 }
 
 Status Method::read_output(std::size_t index, std::span<std::byte> to) const {
-  return detail::loaded(*this).read(index, to);
+  const detail::MethodState& method = detail::state_of(*this);
+  TENON_RETURN_IF_ERROR(detail::check_output(method, index));
+  Status outcome = detail::read_bytes(detail::value_at(method, *method.plan.outputs(), index),
+                                      method.devices, to);
+  return outcome.ok() ? ok() : std::move(outcome).with_context(concat("output ", index));
 }
 
 const tenon_value& Method::output(std::size_t index) const noexcept {
-  const detail::LoadedMethod& self = detail::loaded(*this);
-  return self.value(*self.plan().outputs(), index);
+  const detail::MethodState& method = detail::state_of(*this);
+  return detail::value_at(method, *method.plan.outputs(), index);
 }
 
 Result<TensorView> Method::output(std::size_t index, ScalarType dtype, Layout layout) const {
@@ -143,68 +181,16 @@ Result<TensorView> Method::output(std::size_t index, ScalarType dtype, Layout la
 }
 
 const tenon_value& Method::input(std::size_t index) const noexcept {
-  const detail::LoadedMethod& self = detail::loaded(*this);
-  return self.value(*self.plan().inputs(), index);
+  const detail::MethodState& method = detail::state_of(*this);
+  return detail::value_at(method, *method.plan.inputs(), index);
 }
 
-Status Method::execute() { return detail::loaded(*this).run(); }
-
-Status Method::cancel() { return detail::loaded(*this).cancel_run(); }
-
-Result<std::vector<Intermediate>> Method::intermediates() {
-  try {
-    TENON_TRY(const detail::MethodRecorder* const recorder, detail::loaded(*this).recorder());
-    return recorder->all();
-  } catch (const std::bad_alloc&) {
-    return error(Error::MemoryAllocationFailed, "no memory for the names of intermediates");
-  }
-}
-
-Status Method::record_intermediates(std::span<const std::size_t> numbers) {
-  try {
-    return detail::loaded(*this).record(numbers);
-  } catch (const std::bad_alloc&) {
-    return error(Error::MemoryAllocationFailed, "no memory for what to record");
-  }
-}
-
-std::span<const IntermediateTensor> Method::recorded_intermediates() const noexcept {
-  return detail::loaded(*this).recorded();
-}
-Result<MethodMemory> Method::memory_info() const { return detail::loaded(*this).memory(); }
-
-Result<std::unique_ptr<Session>> Method::create_session(const SessionOptions& options) {
-  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
-  return detail::loaded(*this).make_session(options);
-}
-
-void Method::use_session(const Session* session) noexcept { detail::loaded(*this).use(session); }
-
-Status Method::set_stream(std::string_view backend_id, NativeStream stream) {
-  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
-  return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
-}
-
-Status Method::wait_fence(std::string_view backend_id, const ExternalFence& fence) {
-  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
-  return detail::use_fence(detail::loaded(*this).delegates(), backend_id, fence, true);
-}
-
-Status Method::signal_fence(std::string_view backend_id, const ExternalFence& fence) {
-  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
-  return detail::use_fence(detail::loaded(*this).delegates(), backend_id, fence, false);
-}
-
-Status Method::set_scheduling(const Scheduling& scheduling) {
-  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
-  const tenon_scheduling hints = tenon::detail::to_abi(scheduling);
-  const std::span<const detail::LoadedDelegate> delegates = detail::loaded(*this).delegates();
-  for (std::size_t i = 0; i < delegates.size(); ++i) {
-    if (Status set = delegates[i].set_scheduling(hints); !set.ok()) {
-      return std::move(set).with_context(concat("delegate ", i));
-    }
-  }
-  return ok();
+Status Method::execute() {
+  detail::MethodState& method = detail::state_of(*this);
+  if (method.blocked.load(std::memory_order_acquire) != 0) [[unlikely]]
+    return detail::refuse_run(method);
+  return shortened(method.run ? method.run(method)
+                              : detail::run_all<detail::CompleteCalls>(method));
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

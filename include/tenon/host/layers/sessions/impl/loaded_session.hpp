@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/host/layers/state/session.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,15 +17,32 @@
 #include "tenon/host/layers/budget/impl/method_budget.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+/// Another delegate of the same blob (extension "tenon.sessions/1").
+[[nodiscard]] inline Result<tenon_delegate*> create_session(const Delegate& delegate,
+                                                            const tenon_session_context& context) {
+  const LoadedBackend& backend = *delegate.use->backend;
+  const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
+  if (!table || !table->create_session) {
+    return error(Error::NotSupported, "backend ", delegate.use->id,
+                 " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
+  }
+  tenon_delegate* out = nullptr;
+  const tenon_status status =
+      table->create_session(backend.raw(), delegate.own.handle, &context, &out);
+  if (status == TENON_STATUS_OK) return out;
+  return take_last_error(backend.host(), status).with_context("create_session");
+}
 
 /// The states of a session. `Session` shows it to applications without its types.
 class LoadedSession final : public Session {
  public:
   /// One state for each delegate, or the first failure.
   /// OutOfResources when `budget`, which may be null and is borrowed, does not suffice.
-  [[nodiscard]] static Result<std::unique_ptr<Session>> create(std::span<LoadedDelegate> delegates,
+  [[nodiscard]] static Result<std::unique_ptr<Session>> create(std::span<Delegate> delegates,
                                                                const SessionOptions& options,
                                                                MethodBudget* budget) {
     const auto* const from = static_cast<const LoadedSession*>(options.state);
@@ -56,18 +73,18 @@ class LoadedSession final : public Session {
   /// Destroys the states as the method destroys its own: in the order of the delegates.
   ~LoadedSession() override {
     for (std::size_t i = 0; i < num_states_; ++i) {
-      if (delegates_[i].active == &states_[i]) delegates_[i].active = &delegates_[i].own;
+      if (delegates_[i].active == &states_[i]) delegates_[i].activate(delegates_[i].own);
       delegates_[i].destroy(states_[i].handle);
     }
     if (budget_) budget_->give_session(beyond_statement_);
   }
 
   void use() const noexcept {
-    for (std::size_t i = 0; i < num_states_; ++i) delegates_[i].active = &states_[i];
+    for (std::size_t i = 0; i < num_states_; ++i) delegates_[i].activate(states_[i]);
   }
 
  private:
-  explicit LoadedSession(std::span<LoadedDelegate> delegates)
+  explicit LoadedSession(std::span<Delegate> delegates)
       : delegates_(delegates), states_(new DelegateState[delegates.size()]) {}
 
   /// `from` has the states to copy, unless it is null.
@@ -75,7 +92,7 @@ class LoadedSession final : public Session {
     std::optional<tenon_scheduling> hints;
     if (options.scheduling) hints = tenon::detail::to_abi(*options.scheduling);
     for (std::size_t i = 0; i < delegates_.size(); ++i) {
-      const LoadedDelegate& delegate = delegates_[i];
+      const Delegate& delegate = delegates_[i];
       const auto specs = runtime_specs_of(options.backend_options, delegate.use->id);
       tenon_delegate* const own = options.copies_own_state ? delegate.own.handle : nullptr;
       const tenon_session_context context = {sizeof context,
@@ -84,14 +101,14 @@ class LoadedSession final : public Session {
                                              hints ? &*hints : nullptr,
                                              lent_.table(),
                                              from ? from->states_[i].handle : own};
-      auto handle = delegate.create_session(context);
+      auto handle = detail::create_session(delegate, context);
       if (!handle.ok()) return std::move(handle).status().with_context(concat("delegate ", i));
       states_[num_states_++].handle = *handle;
     }
     return ok();
   }
 
-  const std::span<LoadedDelegate> delegates_;
+  const std::span<Delegate> delegates_;
   const std::unique_ptr<DelegateState[]> states_;  // Delegates point to them.
   std::size_t num_states_ = 0;
   Arena lent_;  // What the states got from the runtime allocator.

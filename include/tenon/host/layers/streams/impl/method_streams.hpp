@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/extensions/streams.h"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
+#include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/plugin/last_error.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+namespace detail {
+
+/// The active delegate runs on `stream` from now on (extension "tenon.streams/1"). A stream of
+/// another kind than the backend's does not reach it (TN-STR-7).
+[[nodiscard]] inline Status set_stream(const Delegate& delegate, NativeStream stream) {
+  const LoadedBackend& backend = *delegate.use->backend;
+  const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
+  if (!table || !table->set_stream) {
+    return error(Error::NotSupported, "backend ", delegate.use->id,
+                 " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+  }
+  TENON_RETURN_IF_ERROR(check_stream(backend.id(), table->kind, stream));
+  const tenon_status status = table->set_stream(backend.raw(), delegate.handle, stream.handle);
+  if (status != TENON_STATUS_OK) {
+    return take_last_error(backend.host(), status).with_context("set_stream");
+  }
+  delegate.active->stream = {table->kind, stream.handle};
+  return ok();
+}
+
+/// Gives the delegates of `backend_id` that are executed a stream: all of them, or none.
+[[nodiscard]] inline Status set_stream(std::span<Delegate> delegates, std::string_view backend_id,
+                                       NativeStream stream) {
+  std::vector<std::pair<const Delegate*, NativeStream>> before;
+  for (const Delegate& delegate : delegates) {
+    if (delegate.use->id != backend_id) continue;
+    before.emplace_back(&delegate, delegate.active->stream);
+    Status set = set_stream(delegate, stream);
+    if (set.ok()) continue;
+    before.pop_back();
+    for (const auto& [changed, old] : before) {
+      if (Status restored = set_stream(*changed, old); !restored.ok()) {
+        set = std::move(set).with_context(concat("delegate ", changed - delegates.data(),
+                                                 " could not go back to its former stream (",
+                                                 restored.text(), ")"));
+      }
+    }
+    return std::move(set).with_context(concat("delegate ", &delegate - delegates.data()));
+  }
+  if (!before.empty()) return ok();
+  return error(Error::InvalidArgument, "no delegate of the method uses backend ", backend_id);
+}
+
+}  // namespace detail
+
+Status Method::set_stream(std::string_view backend_id, NativeStream stream) {
+  detail::MethodState& method = detail::state_of(*this);
+  TENON_RETURN_IF_ERROR(detail::check_idle(method));
+  return detail::set_stream(method.delegates, backend_id, stream);
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host
