@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The definitions of the layer sessions: states of a method beside its own. A part of
+// The definitions of the layer sessions: further states of a method. A part of
 // <tenon/host/implementation.hpp>.
 #pragma once
 

@@ -11,6 +11,10 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
+namespace detail {
+struct BackendUse;
+}
+
 /// Code for one operator that was left in a program. Called like `execute` of a backend: `args` are
 /// the operator's arguments, outputs last; a kernel may also write to integer, real and boolean
 /// values. Never called twice at once by one method.
@@ -18,6 +22,8 @@ struct Kernel {
   tenon_status (*run)(void* self, const tenon_execution_context* context, tenon_value* const* args,
                       std::uint32_t num_args) = nullptr;
   void* self = nullptr;  ///< Given to `run`; must outlive every method that uses the kernel.
+  /// The backend whose plugin made the kernel; null for one of the application or the host.
+  const detail::BackendUse* owner = nullptr;
 };
 
 /// The application's own kernels by operator ("aten::add.out": name, and overload after a dot when

@@ -11,7 +11,6 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 
@@ -50,8 +49,8 @@ class SharedDevices {
     if (at.kind == schema::InstructionArguments::DelegateCall)
       return at.delegate->use->backend.get();
     if (at.kind != schema::InstructionArguments::KernelCall) return nullptr;
-    const PluginKernel* const kernel = PluginKernel::of(*at.kernel);
-    return kernel ? kernel->use().backend.get() : nullptr;
+    const BackendUse* const owner = at.kernel->owner;
+    return owner ? owner->backend.get() : nullptr;
   }
 
   Status check(const LoadedBackend& backend, const tenon_value& value) {

@@ -27,7 +27,9 @@ class alignas(64) PluginKernel {
  public:
   /// Empty; to be filled by `create`. `use` must outlive it.
   PluginKernel(const BackendUse& use, const tenon_kernels_v1& table) noexcept
-      : run_(table.run_kernel), context_(&use.context), destroy_(table.destroy_kernel), use_(use) {}
+      : run_(table.run_kernel), context_(&use.context), destroy_(table.destroy_kernel), use_(use) {
+    kernel_.owner = &use;
+  }
   PluginKernel(const PluginKernel&) = delete;
   PluginKernel& operator=(const PluginKernel&) = delete;
   ~PluginKernel() {
@@ -45,11 +47,6 @@ class alignas(64) PluginKernel {
 
   /// As instructions call it.
   [[nodiscard]] const Kernel* kernel() const noexcept { return &kernel_; }
-
-  /// The kernel of a plugin behind `kernel`, or null when it is not one of a plugin.
-  [[nodiscard]] static const PluginKernel* of(const Kernel& kernel) noexcept {
-    return kernel.run == &run ? static_cast<const PluginKernel*>(kernel.self) : nullptr;
-  }
 
  private:
   /// The plugin has the arguments already, and its context is the one with its own host table.

@@ -9,6 +9,7 @@
 #include "tenon/host/layers/budget/impl/method_budget.hpp"
 #include "tenon/host/layers/cancel/impl/run_control.hpp"
 #include "tenon/host/layers/trace/impl/method_recorder.hpp"
+#include "tenon/host/layers/trace/impl/trace_instruction.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/impl/method/errors.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/files/limits.hpp"
@@ -22,7 +22,7 @@
 #include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-/// Instructions in messages of failures and in traces.
+/// Instructions in messages of failures.
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Messages for failures while a method runs. They name the method, the chain, and the
@@ -85,12 +85,11 @@ struct MethodErrors {
                             tenon_status status, std::span<const Delegate> delegates,
                             const tenon_host* host) const {
     if (at.kind == schema::InstructionArguments::KernelCall) {
-      const PluginKernel* from_plugin = PluginKernel::of(*at.kernel);
+      const BackendUse* const owner = at.kernel->owner;
       const std::string what = concat(where(chain, index), ": kernel ", operator_at(chain, index));
-      if (!from_plugin) return take_last_error(host, status).with_context(what);
-      const BackendUse& use = from_plugin->use();
-      return take_last_error(use.backend->host(), status)
-          .with_context(concat(what, " (", use.id, ")"));
+      if (!owner) return take_last_error(host, status).with_context(what);
+      return take_last_error(owner->backend->host(), status)
+          .with_context(concat(what, " (", owner->id, ")"));
     }
     const LoadedBackend& backend = *at.delegate->use->backend;
     return take_last_error(backend.host(), status)
@@ -109,28 +108,5 @@ struct MethodErrors {
         *plan.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
   }
 };
-
-/// Records that instruction `at` ran from `start_ns` until now, and whose code it was.
-inline void trace_instruction(Trace& trace, const MethodErrors& method, const Instruction& at,
-                              std::size_t chain, std::size_t index, std::uint64_t start_ns) {
-  using Kind = schema::InstructionArguments;
-  const std::uint64_t end_ns = trace.now_ns();
-  const std::string place = concat(chain, ":", index);
-  const Trace::Arg instruction{"instruction", place};
-  if (at.kind == Kind::DelegateCall) {
-    return trace.add("DELEGATE_CALL", "delegate", start_ns, end_ns,
-                     {{"backend", at.delegate->use->backend->id()}, instruction});
-  }
-  const auto add = [&](std::initializer_list<Trace::Arg> args) {
-    trace.add(schema::EnumNameInstructionArguments(at.kind), "instruction", start_ns, end_ns, args);
-  };
-  if (at.kind != Kind::KernelCall) return add({instruction});
-  const std::string name = method.operator_at(chain, index);
-  if (const PluginKernel* from_plugin = PluginKernel::of(*at.kernel)) {
-    add({{"operator", name}, {"backend", from_plugin->use().id}, instruction});
-  } else {
-    add({{"operator", name}, instruction});
-  }
-}
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -31,7 +31,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The state of a method, which `load` fills. `Method` shows it to applications without its types.
 struct MethodState final : Method {
-  /// In `blocked`, beside the number of inputs that are not set: an asynchronous run is pending.
+  /// The bit of `blocked` that an asynchronous run sets. The others count inputs that are not set.
   static constexpr std::uint32_t running = std::uint32_t{1} << 31;
 
   MethodState(std::shared_ptr<const Program>&& its_program, const schema::ExecutionPlan& its_plan,
@@ -68,7 +68,7 @@ struct MethodState final : Method {
   std::span<MethodInput> inputs;
   /// Not 0: `execute` is refused. See `running`.
   std::atomic<std::uint32_t> blocked = 0;
-  /// What `execute` does where runs are observed; null: `run_all<CompleteCalls>`.
+  /// Runs the method where runs are observed; null: `run_all<CompleteCalls>` does.
   Status (*run)(MethodState&) = nullptr;
   std::span<Delegate> delegates;
   PluginKernels plugin_kernels;
