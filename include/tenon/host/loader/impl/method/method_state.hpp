@@ -30,6 +30,8 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The state of a method, which `load` fills. `Method` shows it to applications without its types.
+/// At most 1,032 bytes, a size that glibc keeps lists of: so it is apart from what its arena hands
+/// out first.
 struct MethodState final : Method {
   /// The bit of `blocked` that an asynchronous run sets. The others count inputs that are not set.
   static constexpr std::uint32_t running = std::uint32_t{1} << 31;
