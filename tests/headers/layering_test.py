@@ -130,6 +130,8 @@ RULES = {
             "aot",
             "aot/compiler",
             "aot/compiler/impl",
+            # The skeleton of a plugin that wraps a plugin.
+            "backend",
             "conformance",
             "kit",
             "kit/platform",
@@ -198,6 +200,7 @@ LEFT_OUT = {
     "backend/prepared.hpp",
     "backend/static_libstdcxx.hpp",
     "backend/threads.hpp",
+    "backend/wrapping_plugin.hpp",
     "core/aoti_names.hpp",
     "core/best_fit.hpp",
     "core/arm64_features.hpp",

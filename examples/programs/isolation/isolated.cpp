@@ -4,7 +4,6 @@
 // `tenon-isolate PLUGIN -o OUT` makes an isolated plugin of it. docs/hosts/isolation.md describes
 // it.
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,8 +19,7 @@
 #include "boundary/extension_bits.hpp"
 #include "isolated_object.hpp"
 #include "tenon/abi/plugin.h"
-#include "tenon/abi/version.h"
-#include "tenon/backend/guard.hpp"
+#include "tenon/backend/wrapping_plugin.hpp"
 #include "tenon/core/extensions.hpp"
 
 extern "C" {
@@ -32,37 +30,6 @@ namespace {
 
 using namespace tenon;
 using namespace tenon::isolated;
-
-/// The object in this file; the compiler knows only that of the template.
-const IsolatedObject& my_object() noexcept {
-  const IsolatedObject* object = &tenon_plugin_v1;
-  asm volatile("" : "+r"(object));
-  return *object;
-}
-
-IsolatedBackend& of(tenon_backend* backend) noexcept {
-  return *reinterpret_cast<IsolatedBackend*>(backend);
-}
-IsolatedDelegate& of(tenon_delegate* delegate) noexcept {
-  return *reinterpret_cast<IsolatedDelegate*>(delegate);
-}
-
-/// Calls `call`, which returns a status. Catches exceptions of this plugin itself, but not those
-/// that end a thread.
-template <class Call>
-tenon_status guard(const tenon_host* host, const Call& call) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    return tenon::detail::report(host, Error::MemoryAllocationFailed, "out of memory");
-  } catch (const std::exception& thrown) {
-    return tenon::detail::report(host, Error::Internal, thrown.what());
-  }
-}
-template <class Call>
-tenon_status guard(tenon_backend* backend, const Call& call) {
-  return guard(of(backend).host(), [&] { return call(of(backend)); });
-}
 
 /// The answer of IsolatedBackend to a function of a table; null for one that is not offered.
 template <auto Member>
@@ -152,7 +119,9 @@ constexpr auto answer<&tenon_intermediates_v1::record> = &IsolatedBackend::recor
 struct DelegateArgument {
   tenon_delegate* delegate;
 
-  operator IsolatedDelegate&() const noexcept { return of(delegate); }
+  operator IsolatedDelegate&() const noexcept {
+    return *reinterpret_cast<IsolatedDelegate*>(delegate);
+  }
   operator IsolatedDelegate*() const noexcept {
     return reinterpret_cast<IsolatedDelegate*>(delegate);
   }
@@ -171,29 +140,23 @@ IsolatedKernel* unwrapped(tenon_kernel* kernel) noexcept {
 template <class Function, class Type = typename Function::Type>
 struct Entry;
 
-template <class Function, class... Arguments>
-struct Entry<Function, tenon_status(TENON_CALL*)(tenon_backend*, Arguments...)> {
-  static tenon_status call(tenon_backend* backend, Arguments... arguments) {
-    return guard(backend, [&](IsolatedBackend& self) {
-      return std::invoke(answer<Function::member>, self, unwrapped(arguments)...);
-    });
-  }
-};
-template <class Function, class... Arguments>
-struct Entry<Function, void(TENON_CALL*)(tenon_backend*, Arguments...)> {
-  static void call(tenon_backend* backend, Arguments... arguments) {
-    static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
-      std::invoke(answer<Function::member>, self, unwrapped(arguments)...);
-      return TENON_STATUS_OK;
-    }));
+template <class Function, class Result, class... Arguments>
+struct Entry<Function, Result(TENON_CALL*)(tenon_backend*, Arguments...)> {
+  static Result call(tenon_backend* backend, Arguments... arguments) {
+    const tenon_status status =
+        tenon::detail::call_wrapper<IsolatedBackend>(backend, [&](IsolatedBackend& self) {
+          return std::invoke(answer<Function::member>, self, unwrapped(arguments)...);
+        });
+    return static_cast<Result>(status);
   }
 };
 template <class Function>
 struct Entry<Function, decltype(tenon_kernels_v1::run_kernel)> {
   static tenon_status call(tenon_kernel* kernel, const tenon_execution_context* context) {
     IsolatedKernel& it = *unwrapped(kernel);
-    return guard(it.backend->host(),
-                 [&] { return std::invoke(answer<Function::member>, *it.backend, it, context); });
+    return tenon::detail::guard_wrapper<IsolatedBackend>(it.backend->host(), [&] {
+      return std::invoke(answer<Function::member>, *it.backend, it, context);
+    });
   }
 };
 
@@ -290,110 +253,33 @@ class AllTables {
   std::array<std::unique_ptr<Tables>, max_isolated_backends> tables_;
 };
 
+}  // namespace
+
+namespace tenon::isolated {
+
 template <std::size_t Index>
-tenon_status open(const tenon_host* host, tenon_backend** out) {
-  return guard(host, [&]() -> tenon_status {
-    if (host->abi_major != TENON_ABI_MAJOR) {
-      return tenon::detail::report(
-          host,
-          error(Error::NotSupported, "this isolated plugin speaks Tenon ABI ", TENON_ABI_MAJOR, ".",
-                TENON_ABI_MINOR, ", the host speaks ABI ", host->abi_major, ".", host->abi_minor));
-    }
-    auto made = IsolatedBackend::open(my_object(), Index, host);
-    if (!made.ok()) return tenon::detail::report(host, std::move(made).status());
-    AllTables::get().set(Index, (*made)->take_description());
-    *out = reinterpret_cast<tenon_backend*>(made->release());
-    return TENON_STATUS_OK;
-  });
+tenon_status IsolatedBackend::open(const tenon_host* host, tenon_backend** out) {
+  const auto open_it = [&]() -> Status {
+    TENON_RETURN_IF_ERROR(tenon::detail::check_host(host, "this isolated plugin"));
+    TENON_TRY(auto made, open(tenon::detail::filled_in(tenon_plugin_v1), Index, host));
+    AllTables::get().set(Index, made->take_description());
+    *out = reinterpret_cast<tenon_backend*>(made.release());
+    return ok();
+  };
+  return tenon::detail::report(host, open_it());
 }
 
-void close(tenon_backend* backend) {
-  const tenon_host* const host = of(backend).host();
-  static_cast<void>(guard(host, [&]() -> tenon_status {
-    of(backend).close();
-    return TENON_STATUS_OK;
-  }));
-}
-
-tenon_status is_available(tenon_backend* backend) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.is_available(); });
-}
-
-tenon_status init(tenon_backend* backend, const tenon_init_context* context, tenon_delegate** out) {
-  return guard(backend, [&](IsolatedBackend& self) { return self.init(context, out); });
-}
-
-tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                     const tenon_execution_context* context, tenon_value* const* args,
-                     std::uint32_t num_args) {
-  return guard(backend, [&](IsolatedBackend& self) {
-    return self.execute(of(delegate), context, args, num_args);
-  });
-}
-
-void destroy(tenon_backend* backend, tenon_delegate* delegate) {
-  static_cast<void>(guard(backend, [&](IsolatedBackend& self) -> tenon_status {
-    self.destroy(reinterpret_cast<IsolatedDelegate*>(delegate));
-    return TENON_STATUS_OK;
-  }));
-}
-
-const void* get_extension(tenon_backend* backend, const char* id) {
-  const Tables* const tables = AllTables::get().find(of(backend).index());
+const void* IsolatedBackend::get_extension(const char* id) const {
+  const Tables* const tables = AllTables::get().find(index_);
   return tables && id ? tables->find(id) : nullptr;
 }
 
-template <std::size_t Index>
-constexpr tenon_backend_api table = {sizeof(tenon_backend_api),
-                                     0,
-                                     &open<Index>,
-                                     &close,
-                                     &is_available,
-                                     &init,
-                                     &execute,
-                                     &destroy,
-                                     &get_extension};
-
-consteval IsolatedObject make_template() {
-  const auto copy_text = [](auto& field, const auto& text) {
-    std::copy(std::begin(text), std::end(text), std::begin(field));
-  };
-  IsolatedObject out{};
-  out.head = {
-      TENON_PLUGIN_MAGIC,
-      sizeof(tenon_plugin_head),
-      sizeof(IsolatedObject),
-      TENON_ABI_MAJOR,
-      TENON_ABI_MINOR,
-      0,
-      sizeof(void*),
-      std::endian::native == std::endian::little,
-      1,
-      offsetof(IsolatedObject, records),
-      sizeof(tenon_backend_record),
-      offsetof(IsolatedObject, body),
-      {},
-      {},
-      {},
-      {},
-  };
-  copy_text(out.head.name, "tenon-isolated");
-  copy_text(out.head.version, TENON_VERSION_STRING);
-  copy_text(out.head.sdk_version, TENON_VERSION_STRING);
-  out.records[0].struct_size = sizeof(tenon_backend_record);
-  copy_text(out.records[0].id, "TenonIsolatedTemplate");
-  copy_text(out.records[0].description,
-            "Wraps nothing: tenon-isolate makes isolated plugins of it");
-  copy_text(out.mark, isolated_mark);
-  out.body = {sizeof(tenon_plugin_body), 1, tenon_plugin_v1.backends};
-  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    ((out.backends[Index] = &table<Index>), ...);
-  }(std::make_index_sequence<max_isolated_backends>());
-  return out;
-}
-
-}  // namespace
+}  // namespace tenon::isolated
 
 extern "C" {
-constinit const tenon::isolated::IsolatedObject tenon_plugin_v1 = make_template();
+constinit const tenon::isolated::IsolatedObject tenon_plugin_v1 =
+    tenon::detail::make_template<tenon::isolated::IsolatedBackend>(
+        tenon_plugin_v1, "tenon-isolated", "TenonIsolatedTemplate",
+        "Wraps nothing: tenon-isolate makes isolated plugins of it",
+        tenon::isolated::isolated_mark);
 }

@@ -34,6 +34,32 @@ consteval void copy_text(char (&field)[Size], std::string_view text) {
   for (std::size_t i = 0; i < text.size() && i + 1 < Size; ++i) field[i] = text[i];
 }
 
+/// The head of an object, without the texts of its author.
+template <class Object>
+consteval tenon_plugin_head make_head(std::uint32_t num_backends,
+                                      std::uint16_t min_host_abi_minor) {
+  tenon_plugin_head head = {
+      TENON_PLUGIN_MAGIC,
+      sizeof(tenon_plugin_head),
+      sizeof(Object),
+      TENON_ABI_MAJOR,
+      TENON_ABI_MINOR,
+      min_host_abi_minor,
+      sizeof(void*),
+      std::endian::native == std::endian::little,
+      num_backends,
+      offsetof(Object, records),
+      sizeof(tenon_backend_record),
+      offsetof(Object, body),
+      {},
+      {},
+      {},
+      {},
+  };
+  copy_text(head.sdk_version, TENON_VERSION_STRING);
+  return head;
+}
+
 template <class B>
 consteval tenon_backend_record make_record() {
   tenon_backend_record record{};
@@ -75,29 +101,11 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
   Object out{};
   if constexpr ((check_backend<Bs>() && ...)) {
     static_assert(ids_differ<Bs...>(), "tenon: two backends of this plugin have the same id");
-    out.head = {
-        TENON_PLUGIN_MAGIC,
-        sizeof(tenon_plugin_head),
-        sizeof(Object),
-        TENON_ABI_MAJOR,
-        TENON_ABI_MINOR,
-        min_host_abi_minor,
-        sizeof(void*),
-        std::endian::native == std::endian::little,
-        sizeof...(Bs),
-        offsetof(Object, records),
-        sizeof(tenon_backend_record),
-        offsetof(Object, body),
-        {},
-        {},
-        {},
-        {},
-    };
+    out.head = make_head<Object>(sizeof...(Bs), min_host_abi_minor);
     const std::array<std::string_view, sizeof...(Bs)> ids{Bs::id...};
     copy_text(out.head.name, ids[0]);
     copy_text(out.head.version, version);
     copy_text(out.head.vendor, vendor);
-    copy_text(out.head.sdk_version, TENON_VERSION_STRING);
     std::size_t i = 0;
     ((out.records[i] = make_record<Bs>(), out.backends[i] = &Trampolines<Bs>::api, ++i), ...);
     out.body = {sizeof(tenon_plugin_body), sizeof...(Bs), object.backends};

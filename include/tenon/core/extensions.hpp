@@ -37,13 +37,6 @@ using ListTo = typename detail::Converted<To, List>::type;
 /// Whether the table of an extension may still change (abi/draft) or only grows (abi/extensions).
 enum class ExtensionStage : std::uint8_t { frozen, draft };
 
-/// The object that a function of a table is about, by its first arguments.
-enum class FunctionSubject : std::uint8_t {
-  backend,   ///< `tenon_backend*` alone.
-  delegate,  ///< `tenon_backend*` and `tenon_delegate*`.
-  other,     ///< Another object of the backend, such as a kernel.
-};
-
 namespace detail {
 
 /// The name of a function, as an argument of a template.
@@ -54,16 +47,6 @@ struct FunctionName {
   // NOLINTNEXTLINE(google-explicit-constructor): a literal is such an argument.
   consteval FunctionName(const char (&name)[Size]) { std::copy_n(name, Size, text); }
 };
-
-template <class Function>
-inline constexpr FunctionSubject subject_of = FunctionSubject::other;
-template <class Result, class... Arguments>
-inline constexpr FunctionSubject subject_of<Result(TENON_CALL*)(tenon_backend*, Arguments...)> =
-    FunctionSubject::backend;
-template <class Result, class... Arguments>
-inline constexpr FunctionSubject
-    subject_of<Result(TENON_CALL*)(tenon_backend*, tenon_delegate*, Arguments...)> =
-        FunctionSubject::delegate;
 
 template <class Member>
 struct MemberOf;
@@ -83,7 +66,6 @@ struct TableFunction {
 
   static constexpr auto member = Member;
   static constexpr const char* name = Name.text;
-  static constexpr FunctionSubject subject = detail::subject_of<Type>;
   static constexpr bool may_be_null = MayBeNull;  ///< The header says when it is.
 };
 

@@ -19,6 +19,7 @@
 #include "kit/boundary/watched_backend.hpp"
 #include "settings.hpp"
 #include "tenon/abi/backend.h"
+#include "tenon/backend/wrapping_plugin.hpp"
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/loader/plugin/backend_api.hpp"
@@ -33,18 +34,22 @@ class ProxiedBackend : public Boundary {
   /// the plugin's `open`, which has set the last error of the host.
   static tenon_status open(const ProxyObject& object, std::size_t index, const tenon_host* host,
                            tenon_backend** out) {
-    if (host->abi_major != TENON_ABI_MAJOR) {
-      return fail(host, Error::NotSupported,
-                  concat("this proxy speaks Tenon ABI ", TENON_ABI_MAJOR, ".", TENON_ABI_MINOR,
-                         ", the host speaks ABI ", host->abi_major, ".", host->abi_minor));
+    if (const Status known = tenon::detail::check_host(host, "this proxy"); !known.ok()) {
+      return tenon::detail::report(host, known);
     }
     auto made = make(object, index, host);
-    if (!made.ok()) return fail(host, made.error(), made.text());
+    if (!made.ok()) return tenon::detail::report(host, made.error(), made.text());
     const tenon_status status = (*made)->api().open(host, out);
     if (status != TENON_STATUS_OK) return (*made)->judge(status, (*made)->log_.count());
     (void)made->release();
     return TENON_STATUS_OK;
   }
+
+  /// As above, for the object in this file. Defined with it.
+  template <std::size_t Index>
+  static tenon_status open(const tenon_host* host, tenon_backend** out);
+
+  static constexpr std::string_view out_of_memory = "the proxy has no memory for its own records";
 
   static ProxiedBackend& of(tenon_backend* backend) noexcept {
     return static_cast<ProxiedBackend&>(Boundary::of(backend));
@@ -70,11 +75,14 @@ class ProxiedBackend : public Boundary {
     return api().init(handle(), &shown.context, out);
   }
 
-  /// Makes the last error of the host `text` and returns `status`.
-  static tenon_status fail(const tenon_host* host, Error status, std::string_view text) {
-    host->set_last_error(host, static_cast<tenon_status>(status), text.data(), text.size());
-    return static_cast<tenon_status>(status);
+  tenon_status is_available() { return api().is_available(handle()); }
+  tenon_status execute(tenon_delegate* delegate, const tenon_execution_context* context,
+                       tenon_value* const* args, std::uint32_t num_args) {
+    return api().execute(handle(), delegate, context, args, num_args);
   }
+  void destroy(tenon_delegate* delegate) { api().destroy(handle(), delegate); }
+  const void* get_extension(const char* id) { return api().get_extension(handle(), id); }
+
   [[nodiscard]] const tenon_host* host() const noexcept { return host_; }
 
  private:
@@ -191,7 +199,7 @@ class ProxiedBackend : public Boundary {
       return status;
     }
     if (!settings_.strict || !is_broken) return status;
-    return fail(host_, Error::Internal, log_.last());
+    return tenon::detail::report(host_, Error::Internal, log_.last());
   }
 
   void finish(CaseRecorder& recorder, const ObservedRoles& roles) noexcept {

@@ -230,7 +230,7 @@ class Application {
       host_->cancel_flag = choices_.rarely() ? 1 : 0;
       peer_.set_arguments(found.arguments->expected());
       guard([&] {
-        return backend_->execute(found.it(), &context, found.arguments->data(),
+        return backend_->execute(found.handle, &context, found.arguments->data(),
                                  found.arguments->size());
       });
       found.arguments->check(false);
@@ -527,7 +527,7 @@ class Application {
   void end(std::size_t index) {
     const std::unique_ptr<Delegate> owner = std::move(delegates_[index]);
     guard([&] {
-      backend_->destroy(reinterpret_cast<IsolatedDelegate*>(owner->handle));
+      backend_->destroy(owner->handle);
       return 0;
     });
   }

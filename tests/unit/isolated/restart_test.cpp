@@ -200,6 +200,44 @@ TEST_CASE("a session keeps the hints that it was made with when it is loaded aga
   CHECK(*count(**method) == 0);
 }
 
+TEST_CASE(
+    "hints that are set after the worker died are followed by the delegate and its sessions") {
+  Application application(TENON_TEST_COUNTS);
+  auto method = application.load(add_program, restarts(3));
+  REQUIRE(method.ok());
+  die(**method);
+  const Status set = (*method)->set_scheduling({.priority = Priority::High});
+  INFO(set.text());
+  REQUIRE(set.ok());
+  CHECK(*count(**method) == 100);
+  const auto session = (*method)->create_session();
+  INFO(session.text());
+  REQUIRE(session.ok());
+  (*method)->use_session(session->get());
+  CHECK(*count(**method) == 100);
+  // The session is loaded again with them, and one is made of a delegate whose worker is dead.
+  die(**method);
+  CHECK(*count(**method) == 100);
+  const auto other = (*method)->create_session();
+  INFO(other.text());
+  REQUIRE(other.ok());
+  (*method)->use_session(other->get());
+  CHECK(*count(**method) == 100);
+  (*method)->use_session(nullptr);
+  CHECK(*count(**method) == 100);
+}
+
+TEST_CASE("hints cannot be set after the worker died without restarts, and the error says why") {
+  Application application(TENON_TEST_COUNTS);
+  auto method = application.load(add_program);
+  REQUIRE(method.ok());
+  die(**method);
+  const Status set = (*method)->set_scheduling({.priority = Priority::High});
+  INFO(set.text());
+  CHECK(set.error() == Error::InvalidState);
+  CHECK(has_text(set.text(), "the worker has died before"));
+}
+
 TEST_CASE("sessions stay dead without restarts") {
   Application application(TENON_TEST_COUNTS);
   auto method = application.load(add_program);

@@ -459,9 +459,10 @@ void IsolatedBackend::write_call(const tenon_execution_context& context, CallInf
   }
 }
 
-tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
+tenon_status IsolatedBackend::execute(tenon_delegate* loaded,
                                       const tenon_execution_context* context,
                                       tenon_value* const* args, std::uint32_t num_args) {
+  IsolatedDelegate& delegate = *reinterpret_cast<IsolatedDelegate*>(loaded);
   if (delegate.loan.worker().is_dead()) [[unlikely]] {
     const Status revived = revive(delegate);
     if (!revived.ok()) return fail(revived);
@@ -498,11 +499,11 @@ tenon_status IsolatedBackend::execute(IsolatedDelegate& delegate,
   return fail(delegate.arguments.copy_out(host_, lane.arena(), result->body));
 }
 
-void IsolatedBackend::destroy(IsolatedDelegate* delegate) {
+void IsolatedBackend::destroy(tenon_delegate* delegate) {
   if (!delegate) return;
-  const std::unique_ptr<IsolatedDelegate> owner(delegate);
-  if (delegate->loan.worker().is_dead()) return;
-  const auto result = call_of(*delegate, Call::destroy, "destroy", [](Writer&) {});
+  const std::unique_ptr<IsolatedDelegate> owner(reinterpret_cast<IsolatedDelegate*>(delegate));
+  if (owner->loan.worker().is_dead()) return;
+  const auto result = call_of(*owner, Call::destroy, "destroy", [](Writer&) {});
   if (!result.ok()) host_->log(host_, TENON_LOG_ERROR, result.text().data(), result.text().size());
 }
 
@@ -531,7 +532,7 @@ tenon_status IsolatedBackend::create_session(const IsolatedDelegate& parent,
   session->own_worker = parent.own_worker;
   if (context.num_runtime_specs == 0) session->replay = parent.replay;
   session->services = parent.services;
-  session->own_hints = context.scheduling ? copy_of(context.scheduling) : parent.own_hints;
+  session->own_hints = context.scheduling ? copy_of(context.scheduling) : parent.hints_now();
   const std::shared_ptr<Worker> worker = parent.worker_now();
   const auto* const state = reinterpret_cast<const IsolatedDelegate*>(context.state);
   if (state && state->loan.shared_worker() != worker) {

@@ -75,9 +75,10 @@ struct IsolatedDelegate {
   /// When restarts are wanted; for a session the one of its parent, but for a session with options
   /// of its own, which cannot be loaded again.
   std::shared_ptr<Replay> replay;
-  SavedState saved;                            ///< As well.
-  std::optional<tenon_scheduling> own_hints;   ///< Of a session that was made with some.
-  std::optional<tenon_scheduling> scheduling;  ///< The hints that were set last.
+  SavedState saved;                           ///< As well.
+  std::optional<tenon_scheduling> own_hints;  ///< Of a session, where `replay` has others.
+  std::optional<tenon_scheduling>
+      scheduling;  ///< The hints that were set last; `mutex` guards them.
   Services services;
   LaneLoan loan;
   ArgumentsCopy arguments;
@@ -85,16 +86,25 @@ struct IsolatedDelegate {
   Recording recording;
   std::map<std::uint64_t, std::uint64_t> state_sizes;  ///< Of the parts that were listed.
   bool own_worker = false;
-  mutable std::mutex loan_mutex;
+  mutable std::mutex mutex;  ///< Sessions are made while the delegate runs.
 
   /// The worker, for calls at the same time as one that loads the delegate again in another.
   [[nodiscard]] std::shared_ptr<Worker> worker_now() const {
-    const std::lock_guard lock(loan_mutex);
+    const std::lock_guard lock(mutex);
     return loan.shared_worker();
+  }
+  /// The hints for a session without its own; none for those of `replay`.
+  [[nodiscard]] std::optional<tenon_scheduling> hints_now() const {
+    const std::lock_guard lock(mutex);
+    return scheduling ? scheduling : own_hints;
+  }
+  void set_hints(const tenon_scheduling& hints) {
+    const std::lock_guard lock(mutex);
+    scheduling = hints;
   }
   /// Gives the lane back, and its worker, after the lock.
   void move_to(LaneLoan other) {
-    const std::lock_guard lock(loan_mutex);
+    const std::lock_guard lock(mutex);
     loan = std::move(other);
   }
 };
@@ -121,11 +131,19 @@ class IsolatedBackend {
   [[nodiscard]] static Result<std::unique_ptr<IsolatedBackend>> open(const IsolatedObject& object,
                                                                      std::size_t index,
                                                                      const tenon_host* host);
+  /// As above, for the object in the file of the plugin. Defined with it, as `get_extension` is.
+  template <std::size_t Index>
+  static tenon_status open(const tenon_host* host, tenon_backend** out);
+  [[nodiscard]] const void* get_extension(const char* id) const;
+
+  static constexpr std::string_view out_of_memory = "out of memory";
+
+  [[nodiscard]] static IsolatedBackend& of(tenon_backend* backend) noexcept {
+    return *reinterpret_cast<IsolatedBackend*>(backend);
+  }
   void close();
 
   [[nodiscard]] const tenon_host* host() const noexcept { return host_; }
-  /// Number of the table.
-  [[nodiscard]] std::size_t index() const noexcept { return index_; }
   /// Of the worker that was opened first; taken once.
   [[nodiscard]] std::unique_ptr<Description> take_description() noexcept {
     return std::move(description_);
@@ -133,10 +151,9 @@ class IsolatedBackend {
 
   [[nodiscard]] tenon_status is_available();
   [[nodiscard]] tenon_status init(const tenon_init_context* context, tenon_delegate** out);
-  [[nodiscard]] tenon_status execute(IsolatedDelegate& delegate,
-                                     const tenon_execution_context* context,
+  [[nodiscard]] tenon_status execute(tenon_delegate* loaded, const tenon_execution_context* context,
                                      tenon_value* const* args, std::uint32_t num_args);
-  void destroy(IsolatedDelegate* delegate);
+  void destroy(tenon_delegate* delegate);
   [[nodiscard]] tenon_status create_session(const IsolatedDelegate& parent,
                                             const tenon_session_context& context,
                                             tenon_delegate** out);

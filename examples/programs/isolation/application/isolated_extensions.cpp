@@ -215,7 +215,7 @@ tenon_status IsolatedBackend::set_scheduling(IsolatedDelegate& delegate,
   const tenon_status status = call_of(
       delegate, Call::set_scheduling, "set_scheduling", [&](Writer& to) { to.put(copied); },
       nothing_to_read);
-  if (status == TENON_STATUS_OK) delegate.scheduling = copied;
+  if (status == TENON_STATUS_OK) delegate.set_hints(copied);
   return status;
 }
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/conformance/boundary.hpp"
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kit/boundary/extensions.hpp"
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/process/crash_reporter.hpp"
 #include "kit/process/guarded_memory.hpp"
+#include "tenon/backend/wrapping_plugin.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
@@ -17,90 +23,73 @@ struct Boundary::Parts final : WatchedBackend {
         OnFinding on_finding);
   ~Parts();
 
-  // `open` has no argument that says which boundary it is for: each has a function of its own.
-  using Open = tenon_status (*)(const tenon_host*, tenon_backend**);
+  // `open` has no argument that says which boundary it is for: each has a table of its own.
   static std::array<std::atomic<Parts*>, max_boundaries>& slots() noexcept {
     static std::array<std::atomic<Parts*>, max_boundaries> all;
     return all;
   }
   template <std::size_t Slot>
   static tenon_status open(const tenon_host* host, tenon_backend** out) {
-    return open_backend(*slots()[Slot].load(), host, out);
-  }
-  template <std::size_t... Slots>
-  static constexpr std::array<Open, max_boundaries> make_opens(std::index_sequence<Slots...>) {
-    return {&open<Slots>...};
+    return slots()[Slot].load()->open_backend(host, out);
   }
 
   static Parts& of(tenon_backend* backend) noexcept {
     return static_cast<Parts&>(WatchedBackend::of(backend));
   }
 
-  static tenon_status open_backend(Parts& self, const tenon_host* host, tenon_backend** out) {
-    self.host_ = std::make_unique<detail::GuardedHost>(host, self.shape, self.faults_,
-                                                       self.boundary.on_resize);
-    self.opened_ = nullptr;
-    const tenon_status status = self.watch_.status_of(
-        "open", 0, [&] { return self.theirs_.open(self.host_->get(), &self.opened_); });
+  tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
+    host_ = std::make_unique<detail::GuardedHost>(host, shape, faults_, boundary.on_resize);
+    opened_ = nullptr;
+    const tenon_status status =
+        watch_.status_of("open", 0, [&] { return theirs_.open(host_->get(), &opened_); });
     if (status != TENON_STATUS_OK) return status;
     ++open_backends();
-    *out = self.handle();
+    *out = handle();
     return status;
   }
 
-  static void close(tenon_backend* backend) {
-    Parts& self = of(backend);
-    self.watch_.nothing_of("close", 0, [&] { self.theirs_.close(self.opened_); });
+  void close() {
+    watch_.nothing_of("close", 0, [&] { theirs_.close(opened_); });
     --open_backends();
-    self.opened_ = nullptr;
+    opened_ = nullptr;
     // Its memory is kept, so that a plugin that still uses this host is found out.
-    self.closed_host_ = std::move(self.host_);
-    self.closed_host_->forbid({"TN-BCK-9", "of a host that has closed the backend"});
+    closed_host_ = std::move(host_);
+    closed_host_->forbid({"TN-BCK-9", "of a host that has closed the backend"});
   }
 
-  static tenon_status is_available(tenon_backend* backend) {
-    Parts& self = of(backend);
-    const tenon_status status = self.watch_.status_of(
-        "is_available", 0, [&] { return self.theirs_.is_available(self.opened_); });
-    return self.boundary.pretend_available ? tenon_status{TENON_STATUS_OK} : status;
+  tenon_status is_available() {
+    const tenon_status status =
+        watch_.status_of("is_available", 0, [&] { return theirs_.is_available(opened_); });
+    return boundary.pretend_available ? tenon_status{TENON_STATUS_OK} : status;
   }
 
-  static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
-                           tenon_delegate** out) {
-    Parts& self = of(backend);
-    auto delegate = self.new_delegate(*context);
-    WatchedInit call{self.boundary, *delegate, self.context_for(*delegate, *context), context};
-    const auto& on_init = self.boundary.on_init;
-    const tenon_status status = on_init ? on_init(call) : call.forward();
+  tenon_status init(const tenon_init_context* context, tenon_delegate** out) {
+    auto delegate = new_delegate(*context);
+    WatchedInit call{boundary, *delegate, context_for(*delegate, *context), context};
+    const tenon_status status = boundary.on_init ? boundary.on_init(call) : call.forward();
     if (status != TENON_STATUS_OK) return status;
-    *out = self.lend_to_host(std::move(delegate));
+    *out = lend_to_host(std::move(delegate));
     return TENON_STATUS_OK;
   }
 
-  static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                              const tenon_execution_context* context, tenon_value* const* args,
-                              std::uint32_t num_args) {
-    Parts& self = of(backend);
+  tenon_status execute(tenon_delegate* delegate, const tenon_execution_context* context,
+                       tenon_value* const* args, std::uint32_t num_args) {
     auto& watched = *reinterpret_cast<WatchedDelegate*>(delegate);
-    static_cast<void>(self.execution_context_for(watched, *context));
-    WatchedExecute call{self.boundary, watched, args, num_args};
-    const auto& on_execute = self.boundary.on_execute;
-    return on_execute ? on_execute(call) : call.forward();
+    static_cast<void>(execution_context_for(watched, *context));
+    WatchedExecute call{boundary, watched, args, num_args};
+    return boundary.on_execute ? boundary.on_execute(call) : call.forward();
   }
 
-  static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
-    Parts& self = of(backend);
-    const auto watched = self.take_back(delegate);
-    self.watch_.nothing_of(watched->theirs ? "destroy" : destroy_of_null, watched->number,
-                           [&] { self.theirs_.destroy(self.opened_, watched->theirs); });
+  void destroy(tenon_delegate* delegate) {
+    const auto watched = take_back(delegate);
+    watch_.nothing_of(watched->theirs ? "destroy" : destroy_of_null, watched->number,
+                      [&] { theirs_.destroy(opened_, watched->theirs); });
   }
 
-  static const void* get_extension(tenon_backend* backend, const char* id) {
-    Parts& self = of(backend);
+  const void* get_extension(const char* id) {
     const void* found = nullptr;
-    self.watch_.nothing_of("get_extension", 0,
-                           [&] { found = self.theirs_.get_extension(self.opened_, id); });
-    return found ? self.shown_extensions.wrap(self, id, found) : nullptr;
+    watch_.nothing_of("get_extension", 0, [&] { found = theirs_.get_extension(opened_, id); });
+    return found ? shown_extensions.wrap(*this, id, found) : nullptr;
   }
 
   tenon_status forward_init(WatchedInit& call) {
@@ -136,7 +125,7 @@ struct Boundary::Parts final : WatchedBackend {
   }
 
   Boundary& boundary;
-  tenon_backend_api table{};
+  tenon_backend_api table = tenon::detail::wrapper_functions<Parts>;  ///< `open` in a slot.
   std::size_t slot = max_boundaries;
   detail::WatchedExtensions shown_extensions;
 };
@@ -145,23 +134,14 @@ Boundary::Parts::Parts(Boundary& its_boundary, const tenon_backend_api& theirs, 
                        OnFinding on_finding)
     : WatchedBackend(theirs, crumbs, std::move(on_finding)), boundary(its_boundary) {
   interposition.watch_lent = true;
-  static constexpr std::array<Open, max_boundaries> opens =
-      make_opens(std::make_index_sequence<max_boundaries>());
+  static constexpr auto tables = tenon::detail::wrapper_tables<Parts, max_boundaries>();
   for (std::size_t free_slot = 0; free_slot < max_boundaries; ++free_slot) {
     Parts* none = nullptr;
     if (!slots()[free_slot].compare_exchange_strong(none, this)) continue;
     slot = free_slot;
+    table = *tables[slot];
     break;
   }
-  table = {sizeof(tenon_backend_api),
-           0,
-           slot < max_boundaries ? opens[slot] : nullptr,
-           &close,
-           &is_available,
-           &init,
-           &execute,
-           &destroy,
-           &get_extension};
 }
 
 Boundary::Parts::~Parts() {

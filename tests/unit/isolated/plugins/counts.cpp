@@ -3,7 +3,7 @@
 // Adds two float32 tensors, and to each element of the sum 100 for each earlier run: a state of two
 // parts, one of which has no address. Ends its process when it meets 666. With the option "refuses"
 // it refuses a state that is written. A session may have a value of that option of its own, and
-// hints: a high priority adds 10000, also to a load.
+// hints: a high priority adds 10000, also to a load, and where it is set later.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,12 +23,15 @@ using tenon::Status;
 
 class Counts final : public tenon::Backend<Counts>,
                      public tenon::WithOptions<Counts>,
+                     public tenon::WithScheduling<Counts>,
                      public tenon::WithSessions<Counts>,
                      public tenon::WithSequence<Counts> {
  public:
   static constexpr std::string_view id = "Add";
   static constexpr std::array options{
       tenon::OptionSpec{"refuses", false, "whether a state cannot be written"}};
+
+  static constexpr tenon::SchedulingUse scheduling_use{.priority = "10000 more"};
 
   /// Tens and ones of the number of runs.
   struct State {
@@ -57,10 +60,15 @@ class Counts final : public tenon::Backend<Counts>,
       out.refuses = context.runtime_spec(i).as.boolean != 0;
     }
     if (const Delegate* const from = context.state()) *out.state = *from->state;
-    const tenon::Scheduling none{};
+    const tenon::Scheduling of_delegate{.priority = of.is_urgent ? tenon::Priority::High
+                                                                 : tenon::Priority::Any};
     TENON_RETURN_IF_ERROR(
-        follow(context.scheduling().value_or(none), context.runtime_allocator(), out));
+        follow(context.scheduling().value_or(of_delegate), context.runtime_allocator(), out));
     return out;
+  }
+  Status set_scheduling(Delegate& delegate, const tenon::Scheduling& hints) {
+    delegate.is_urgent = hints.priority == tenon::Priority::High;
+    return tenon::ok();
   }
 
   std::vector<tenon::StatePart> state(Delegate& delegate) {
