@@ -4,6 +4,7 @@
 // methods. <tenon/host.hpp> is the loader with the layers on it.
 #pragma once
 
+#include "tenon/host/loader/layer.hpp"
 #include "tenon/host/loader/method/inputs.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
 #include "tenon/host/loader/method/method.hpp"

@@ -16,6 +16,7 @@
 #include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/layer.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -71,6 +72,8 @@ struct MethodOptions {
   std::string variant{};
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
+  /// Take part in the load and in runs, after those of the registry (HostInfo::layers).
+  Layers layers{};
   /// The most that the method may take, by device; none for a device that is not listed. The host's
   /// own memory counts exactly, that of a backend as it states it (abi/extensions/estimate.h),
   /// before anything is loaded; on the CPU also what it takes from the host's allocators above

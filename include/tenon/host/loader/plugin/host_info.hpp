@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/abi/version.h"
+#include "tenon/host/loader/layer.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
@@ -42,6 +43,9 @@ struct HostInfo {
   /// The tables of layers; the loader has its own. Of two with one id the first counts.
   /// `all_layers` of <tenon/host.hpp> adds all that there are.
   std::vector<HostExtension> extensions{};
+  /// Take part in every method that is loaded with the registry of this host. `all_layers` adds
+  /// those that need no options.
+  Layers layers{};
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

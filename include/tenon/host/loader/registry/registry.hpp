@@ -55,6 +55,8 @@ class BackendRegistry {
  public:
   /// `info` describes the host to plugins; its log receives why files were refused.
   explicit BackendRegistry(HostInfo info = {});
+  /// Of each method that is loaded with it.
+  [[nodiscard]] const Layers& layers() const noexcept { return info_.layers; }
   /// Plugins are chosen for `cpu`, which must outlive the registry; null: this machine.
   BackendRegistry(HostInfo info, const CpuFeatures* cpu);
   ~BackendRegistry();

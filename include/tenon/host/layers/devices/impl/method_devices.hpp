@@ -40,7 +40,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// backends of the delegates are asked in their order, then those that the application named
 /// (`MethodOptions::backends`). Others are not, because asking would load their plugins.
 [[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
-                                         std::span<const BackendRef> named, DelegateLoader& loader,
+                                         std::span<const BackendRef> named, Loading& loader,
                                          DeviceMemories& out) {
   // Found when the program was opened, as most programs have none.
   if (!loader.program.names_devices()) return ok();

@@ -70,7 +70,7 @@ class PluginKernels {
  public:
   /// The kernel for one call of `op`, or null when no plugin has one: `answers` then has the
   /// reasons. The address of `args` must not change.
-  [[nodiscard]] Result<const Kernel*> find(DelegateLoader& loader, const std::string& op,
+  [[nodiscard]] Result<const Kernel*> find(Loading& loader, const std::string& op,
                                            std::span<tenon_value* const> args) {
     if (!providers_.was_asked()) num_other_uses_ = loader.uses.size();
     const auto open = [&](const std::string& id) -> Result<BackendRef> {
@@ -92,7 +92,7 @@ class PluginKernels {
 
   /// The answers of plugins without such a kernel, each message once: one line for each, after a
   /// line feed. Empty when the host was given no plugins at all.
-  [[nodiscard]] std::string answers(const DelegateLoader& loader) const {
+  [[nodiscard]] std::string answers(const Loading& loader) const {
     std::string out;
     for (const std::string& answer : answers_) out += concat("\n  ", answer);
     const bool could_ask = loader.registry || !loader.backends.empty();

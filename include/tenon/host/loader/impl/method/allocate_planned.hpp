@@ -31,8 +31,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 ///
 /// A backend that is not found is not looked at: loading its delegate reports it. Errors as those
 /// of `PlannedBuffers::allocate`.
-[[nodiscard]] inline Status allocate_planned(const schema::ExecutionPlan& plan,
-                                             DelegateLoader& loader, const DeviceMemories& devices,
+[[nodiscard]] inline Status allocate_planned(const schema::ExecutionPlan& plan, Loading& loader,
+                                             const DeviceMemories& devices,
                                              std::uint64_t planned_bytes, MethodBudget* budget,
                                              PlannedBuffers& out) {
   using Pages = PlannedBuffers::Pages;

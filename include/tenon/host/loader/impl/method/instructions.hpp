@@ -112,8 +112,8 @@ class InstructionBuilder {
  public:
   InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
                      std::span<const Delegate> delegates, const KernelTable* kernels,
-                     const CopyKernels& copies, PluginKernels& plugin_kernels,
-                     DelegateLoader& loader, Arena& arena)
+                     const CopyKernels& copies, PluginKernels& plugin_kernels, Loading& loader,
+                     Arena& arena)
       : plan_(plan),
         values_(values),
         delegates_(delegates),
@@ -145,9 +145,10 @@ class InstructionBuilder {
       plugin_kernels_.drop_unused(loader_.uses);
       return std::span<const Chain>(chains, num_chains);
     }
+    std::string answers = plugin_kernels_.answers(loader_);
+    for (const auto& part : loader_.parts) answers += part->kernels_missing(loader_);
     return Status(Error::OperatorMissing,
-                  concat("no kernel for ", tenon::detail::visible(missing_text()),
-                         plugin_kernels_.answers(loader_)));
+                  concat("no kernel for ", tenon::detail::visible(missing_text()), answers));
   }
 
  private:
@@ -210,6 +211,12 @@ class InstructionBuilder {
     if (!to.kernel) to.kernel = copies_.find(op);
     if (to.kernel) return ok();
     const std::string where = concat(chain, ":", index);
+    for (const auto& part : loader_.parts) {
+      auto made = part->find_kernel(loader_, op, {to.args, to.num_args});
+      if (!made.ok()) return std::move(made).status().with_context(concat("instruction ", where));
+      to.kernel = *made;
+      if (to.kernel) return ok();
+    }
     auto found = plugin_kernels_.find(loader_, op, {to.args, to.num_args});
     if (!found.ok()) return std::move(found).status().with_context(concat("instruction ", where));
     to.kernel = *found;
@@ -259,7 +266,7 @@ class InstructionBuilder {
   const KernelTable* kernels_;
   const CopyKernels& copies_;      // For what the table lacks.
   PluginKernels& plugin_kernels_;  // For what is then still missing.
-  DelegateLoader& loader_;
+  Loading& loader_;
   Arena& arena_;
   // Calls of missing operators: the name, a NUL, the number of the call, the instruction. So they
   // are sorted as names are, by operator and then by call.

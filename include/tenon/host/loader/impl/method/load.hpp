@@ -39,7 +39,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   return method.options.threads ? method.options.threads->table() : nullptr;
 }
 
-inline Status load_delegates(MethodState& method, DelegateLoader& loader) {
+inline Status load_delegates(MethodState& method, Loading& loader) {
   const auto& serialized = *method.plan.delegates();
   auto* delegates = method.arena.allocate_list<Delegate>(serialized.size());
   if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
@@ -51,7 +51,7 @@ inline Status load_delegates(MethodState& method, DelegateLoader& loader) {
     new (&delegates[i]) Delegate();
     const std::uint64_t start = method.options.trace ? method.options.trace->now_ns() : 0;
     if (method.budget) method.budget->begin_delegate(i);
-    if (Status loaded = loader.load(from, kernels, delegates[i]); !loaded.ok()) {
+    if (Status loaded = loader.load(i, from, kernels, delegates[i]); !loaded.ok()) {
       if (method.options.failed_delegate) *method.options.failed_delegate = i;
       return std::move(loaded).with_context(
           concat("delegate ", i, " (", from.id()->string_view(), ")"));
@@ -69,7 +69,7 @@ inline Status load_delegates(MethodState& method, DelegateLoader& loader) {
 
 /// Takes what the method will need from its budget, or refuses it: before memory is allocated and
 /// before `init` of the first delegate.
-[[gnu::cold]] inline Status take_budget(MethodState& method, DelegateLoader& loader) {
+[[gnu::cold]] inline Status take_budget(MethodState& method, Loading& loader) {
   TENON_TRY(method.budget, MethodBudget::create(method.options.budget));
   TENON_RETURN_IF_ERROR(method.budget->take_host(estimate_host(method.plan)));
   const auto [in_arena, aligning] = PlannedBuffers::bytes_in_arena(method.plan);
@@ -107,8 +107,41 @@ inline Status load_delegates(MethodState& method, DelegateLoader& loader) {
   }
 }
 
+/// Values, delegates and instructions, in this order.
+[[nodiscard]] inline Status build(MethodState& method, Loading& loading,
+                                  const MergedDataMap* external) {
+  if (!method.options.backend_options.empty()) [[unlikely]] {
+    TENON_RETURN_IF_ERROR(check_used(method, method.options.backend_options));
+  }
+  for (const auto& part : method.parts) TENON_RETURN_IF_ERROR(part->before_load(loading));
+  if (!method.options.budget.empty()) TENON_RETURN_IF_ERROR(take_budget(method, loading));
+  TENON_RETURN_IF_ERROR(
+      find_devices(method.plan, method.options.backends, loading, method.devices));
+  TENON_RETURN_IF_ERROR(allocate_planned(method.plan, loading, method.devices,
+                                         method.options.limits.planned_bytes, method.budget.get(),
+                                         method.planned));
+  TENON_TRY(method.values, ValueBuilder(method.program->view(), method.plan, method.arena,
+                                        method.planned, external)
+                               .build());
+  TENON_TRY(method.inputs, find_inputs(method.plan, method.values, method.devices, method.arena));
+  std::uint32_t unset = 0;
+  for (const MethodInput& input : method.inputs) unset += input.is_set ? 0U : 1U;
+  method.blocked.store(unset, std::memory_order_relaxed);
+  TENON_RETURN_IF_ERROR(load_delegates(method, loading));
+  TENON_TRY(method.chains,
+            InstructionBuilder(method.plan, method.values, method.delegates, method.options.kernels,
+                               method.copy_kernels, method.plugin_kernels, loading, method.arena)
+                .build());
+  TENON_RETURN_IF_ERROR(SharedDevices(method.devices).check(method.chains));
+  const tenon_tracer* const tracer = method.options.trace ? method.options.trace->table() : nullptr;
+  method.kernel_context = {kernel_host(),  loading.method_name,    method.temp_arena.table(),
+                           tracer,         method.changes.table(), loading.cancel_flag,
+                           loading.threads};
+  return ok();
+}
+
 /// Errors as those of `Method::load`.
-inline Status build(MethodState& method) {
+[[nodiscard]] inline Status load_into(MethodState& method) {
   std::shared_ptr<const MergedDataMap> external;
   if (!method.options.data_files.empty()) {
     TENON_TRY(method.data, MergedDataMap::create(method.program, method.options.data_files));
@@ -119,56 +152,31 @@ inline Status build(MethodState& method) {
   }
   choose_run(method);
   const tenon_scheduling scheduling = tenon::detail::to_abi(method.options.scheduling);
-  DelegateLoader loader{
-      .program = *method.program,
-      .method_name = name_of(method).data(),
-      .registry = method.options.registry,
-      .backends = method.options.backends,
-      .named_data = named_data_of(method),
-      .trace = method.options.trace,
-      .options = method.options.backend_options,
-      .embedded_code = method.options.embedded_code,
-      .arena = method.arena,
-      .lent = &method.arena,
-      .temp_arena = method.temp_arena,
-      .changes = method.changes.table(),
-      .cancel_flag = method.control ? method.control->flag() : nullptr,
-      .threads = threads_of(method),
-      .scheduling = method.options.scheduling == Scheduling() ? nullptr : &scheduling,
-      .prepared = method.options.prepared,
-      .uses = method.uses};
-  if (!method.options.backend_options.empty()) [[unlikely]] {
-    TENON_RETURN_IF_ERROR(check_used(method, method.options.backend_options));
+  Loading loading{.method = method,
+                  .parts = method.parts,
+                  .program = *method.program,
+                  .method_name = name_of(method).data(),
+                  .registry = method.options.registry,
+                  .backends = method.options.backends,
+                  .named_data = named_data_of(method),
+                  .trace = method.options.trace,
+                  .options = method.options.backend_options,
+                  .embedded_code = method.options.embedded_code,
+                  .arena = method.arena,
+                  .lent = &method.arena,
+                  .temp_arena = method.temp_arena,
+                  .changes = method.changes.table(),
+                  .cancel_flag = method.control ? method.control->flag() : nullptr,
+                  .threads = threads_of(method),
+                  .scheduling = method.options.scheduling == Scheduling() ? nullptr : &scheduling,
+                  .prepared = method.options.prepared,
+                  .uses = method.uses};
+  Status outcome = build(method, loading, external.get());
+  if (method.budget) outcome = method.budget->explain(std::move(outcome));
+  for (const auto& part : method.parts) {
+    outcome = part->after_load(loading, std::move(outcome));
   }
-  if (!method.options.budget.empty()) TENON_RETURN_IF_ERROR(take_budget(method, loader));
-  TENON_RETURN_IF_ERROR(find_devices(method.plan, method.options.backends, loader, method.devices));
-  TENON_RETURN_IF_ERROR(allocate_planned(method.plan, loader, method.devices,
-                                         method.options.limits.planned_bytes, method.budget.get(),
-                                         method.planned));
-  TENON_TRY(method.values, ValueBuilder(method.program->view(), method.plan, method.arena,
-                                        method.planned, external.get())
-                               .build());
-  TENON_TRY(method.inputs, find_inputs(method.plan, method.values, method.devices, method.arena));
-  std::uint32_t unset = 0;
-  for (const MethodInput& input : method.inputs) unset += input.is_set ? 0U : 1U;
-  method.blocked.store(unset, std::memory_order_relaxed);
-  TENON_RETURN_IF_ERROR(load_delegates(method, loader));
-  TENON_TRY(method.chains,
-            InstructionBuilder(method.plan, method.values, method.delegates, method.options.kernels,
-                               method.copy_kernels, method.plugin_kernels, loader, method.arena)
-                .build());
-  TENON_RETURN_IF_ERROR(SharedDevices(method.devices).check(method.chains));
-  const tenon_tracer* const tracer = method.options.trace ? method.options.trace->table() : nullptr;
-  method.kernel_context = {kernel_host(), loader.method_name,     method.temp_arena.table(),
-                           tracer,        method.changes.table(), loader.cancel_flag,
-                           loader.threads};
-  return ok();
-}
-
-/// `build`, or why its budget did not suffice.
-inline Status build_in_budget(MethodState& method) {
-  Status built = build(method);
-  return method.budget ? method.budget->explain(std::move(built)) : std::move(built);
+  return outcome;
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

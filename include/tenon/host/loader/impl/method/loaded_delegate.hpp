@@ -23,6 +23,7 @@
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/layer.hpp"
 #include "tenon/host/loader/method/host_init_context.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
@@ -33,6 +34,8 @@
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+
+struct MethodState;
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
@@ -209,8 +212,19 @@ inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Aren
   return ok();
 }
 
-/// The common inputs of loading the delegates of a method, by name.
-struct DelegateLoader {
+/// A delegate whose `init` follows or has returned, for the parts of layers.
+struct DelegateLoad {
+  std::size_t index;  ///< Among the method's delegates.
+  const schema::BackendDelegate& from;
+  const BackendUse& use;
+  HostInitContext& context;
+  Delegate& out;
+};
+
+/// A load that is going on, and what its delegates have in common.
+struct Loading {
+  MethodState& method;
+  std::span<const std::unique_ptr<MethodPart>> parts;
   const Program& program;
   const char* method_name;
   const BackendRegistry* registry;
@@ -232,8 +246,8 @@ struct DelegateLoader {
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
   /// precedes all that needs the blob. `kernels` is where the delegate looks for kernels.
-  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, KernelLookup& kernels,
-                            Delegate& out) {
+  [[nodiscard]] Status load(std::size_t index, const schema::BackendDelegate& serialized,
+                            KernelLookup& kernels, Delegate& out) {
     const BackendUse* use = uses.find(serialized.id()->string_view());
     if (!use) {
       TENON_TRY(use, open_backend(serialized.id()->string_view()));
@@ -265,17 +279,20 @@ struct DelegateLoader {
     std::optional<BlobPreparation> preparation;
     if (prepared) context.set_prepared(preparation.emplace(*prepared, backend));
 
+    out.use = use;
+    DelegateLoad delegate{index, serialized, *use, context, out};
+    for (const auto& part : parts) TENON_RETURN_IF_ERROR(part->init_context(*this, delegate));
     const std::uint64_t before = lent->num_handed_out();
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
     out.lent = lent->num_handed_out() - before;
-    out.use = use;
     out.execute_function = backend.api().execute;
     out.backend = backend.raw();
     out.context = &use->context;
     out.activate(out.own);
-    if (status == TENON_STATUS_OK && context.respects_policy(record.runs_embedded_code)) [[likely]]
+    if (parts.empty() && status == TENON_STATUS_OK &&
+        context.respects_policy(record.runs_embedded_code)) [[likely]]
       return ok();
-    return refuse(status, context, out);
+    return end_init(status, delegate);
   }
 
   /// The backend with `id`, which stays in `uses`.
@@ -285,19 +302,30 @@ struct DelegateLoader {
   }
 
  private:
-  /// The failure of a delegate whose `init` returned `status` or did not respect the policy.
-  [[gnu::cold]] static Status refuse(tenon_status status, HostInitContext& context, Delegate& out) {
-    const LoadedBackend& backend = *out.use->backend;
+  /// What the policy and the parts make of `status`, which `init` returned. Without success there
+  /// is no delegate.
+  [[gnu::cold]] Status end_init(tenon_status status, DelegateLoad& delegate) {
+    const LoadedBackend& backend = *delegate.use.backend;
+    HostInitContext& context = delegate.context;
+    bool is_there = status == TENON_STATUS_OK;
+    const auto destroy = [&] {
+      if (std::exchange(is_there, false)) delegate.out.destroy();
+    };
     Status outcome;
-    if (status != TENON_STATUS_OK) {
+    if (!is_there) {
       outcome = take_last_error(backend.host(), status);
       if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
-    } else {
-      const BackendRecord& record = backend.record();
-      out.destroy();  // Before a text, for which there may be no memory.
+    } else if (const BackendRecord& record = backend.record();
+               !context.respects_policy(record.runs_embedded_code)) {
+      destroy();  // Before a text, for which there may be no memory.
       outcome = context.check_policy(record.id, record.runs_embedded_code);
     }
-    release_processed(&out.processed);
+    for (const auto& part : parts) {
+      outcome = part->after_init(*this, delegate, std::move(outcome));
+      if (!outcome.ok()) destroy();
+    }
+    if (outcome.ok()) return ok();
+    release_processed(&delegate.out.processed);
     return std::move(outcome).with_context("init");
   }
 

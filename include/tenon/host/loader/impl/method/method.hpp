@@ -56,6 +56,14 @@ struct PlanToLoad {
   return out;
 }
 
+[[nodiscard]] inline Status attach(const Layers& layers, LoadRequest& request, MethodParts& parts) {
+  for (const auto& layer : layers) {
+    TENON_TRY(auto part, layer->attach(request));
+    if (part) parts.push_back(std::move(part));
+  }
+  return ok();
+}
+
 }  // namespace detail
 
 Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> program,
@@ -69,6 +77,12 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
       }
     }
     detail::PlanToLoad chosen;
+    detail::MethodParts parts;
+    detail::LoadRequest request{program, name, nullptr, options};
+    if (options.registry) {
+      TENON_RETURN_IF_ERROR(detail::attach(options.registry->layers(), request, parts));
+    }
+    TENON_RETURN_IF_ERROR(detail::attach(options.layers, request, parts));
     TENON_TRY(const Variants variants, Variants::of(*program));
     if (!variants.empty() || !options.variant.empty()) [[unlikely]] {
       TENON_TRY(chosen, detail::choose_plan(program, name, options));
@@ -76,13 +90,13 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
     } else {
       TENON_TRY(chosen.plan, program->plan(name));
     }
-    auto method = std::make_unique<detail::MethodState>(std::move(program), *chosen.plan,
-                                                        chosen.variant, std::move(options));
+    auto method = std::make_unique<detail::MethodState>(
+        std::move(program), *chosen.plan, chosen.variant, std::move(options), std::move(parts));
     // With a budget not before it was checked.
     if (method->options.budget.empty()) {
       method->arena.reserve(detail::estimated_arena_bytes(method->plan));
     }
-    if (Status built = detail::build_in_budget(*method); !built.ok()) {
+    if (Status built = detail::load_into(*method); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->program->name(), ": method ", name)));
     }

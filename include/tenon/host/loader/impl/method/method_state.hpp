@@ -37,16 +37,19 @@ struct MethodState final : Method {
   static constexpr std::uint32_t running = std::uint32_t{1} << 31;
 
   MethodState(std::shared_ptr<const Program>&& its_program, const schema::ExecutionPlan& its_plan,
-              const ProgramVariant* its_variant, MethodOptions&& its_options)
+              const ProgramVariant* its_variant, MethodOptions&& its_options,
+              MethodParts&& its_parts)
       : program(std::move(its_program)),
         plan(its_plan),
         variant(its_variant),
-        options(std::move(its_options)) {}
+        options(std::move(its_options)),
+        parts(std::move(its_parts)) {}
 
   ~MethodState() override {
     // Not only by destroying it: until then a completion may start the next run.
     if (async_runs) async_runs->wait();
     async_runs.reset();
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) (*part)->before_destroy(*this);
     plugin_kernels.clear();
     for (const Delegate& delegate : delegates) delegate.destroy();
   }
@@ -57,6 +60,7 @@ struct MethodState final : Method {
   const schema::ExecutionPlan& plan;
   const ProgramVariant* variant;  ///< Null when the method has a single form.
   MethodOptions options;
+  MethodParts parts;
   std::shared_ptr<const MergedDataMap> data;  ///< Null without data files.
   std::unique_ptr<MethodBudget> budget;       ///< Null without one. The arenas count in it.
   Arena arena;
@@ -87,6 +91,15 @@ struct MethodState final : Method {
 }
 [[nodiscard]] inline const MethodState& state_of(const Method& method) noexcept {
   return static_cast<const MethodState&>(method);
+}
+
+/// The part of class `Part` in `method`; null without one.
+template <std::derived_from<MethodPart> Part>
+[[nodiscard]] Part* find_part(const MethodState& method) noexcept {
+  for (const auto& part : method.parts) {
+    if (part->kind() == &Part::key) return static_cast<Part*>(part.get());
+  }
+  return nullptr;
 }
 
 /// Sets `run` of a method whose options, control or recorder ask for it. The layer observed defines

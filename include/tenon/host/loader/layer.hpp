@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// How a layer of the host takes part in the methods that an application loads with it. The loader
+// calls what is here, and knows no layer.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/schema/forward.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+struct Kernel;
+struct MethodOptions;
+class Program;
+
+namespace detail {
+
+struct Loading;
+struct DelegateLoad;
+struct MethodState;
+
+/// A load before anything of its method exists.
+struct LoadRequest {
+  const std::shared_ptr<const Program>& program;
+  std::string_view name;  ///< The method's.
+  /// What is loaded: null stands for the plan with that name.
+  const schema::ExecutionPlan* plan;
+  MethodOptions& options;  ///< A layer may add to them.
+};
+
+/// A layer's share of one method, which owns it. Its functions are called in the order in which the
+/// layers were listed.
+///
+/// threads: that of the load, the run or the destruction. errors: a failure ends the load; what was
+/// loaded is destroyed.
+class MethodPart {
+ public:
+  MethodPart() noexcept = default;
+  MethodPart(const MethodPart&) = delete;
+  MethodPart& operator=(const MethodPart&) = delete;
+  /// After the method's delegates and memory.
+  virtual ~MethodPart() = default;
+
+  /// The address that `find_part` compares: the static member `key` of its class.
+  [[nodiscard]] virtual const void* kind() const noexcept = 0;
+
+  /// Nothing of the method exists but its options and plan: no memory, no backend.
+  [[nodiscard]] virtual Status before_load(Loading&) { return ok(); }
+  /// The context of a delegate is filled; `init` follows.
+  [[nodiscard]] virtual Status init_context(Loading&, DelegateLoad&) { return ok(); }
+  /// `init` has returned `outcome`; the result is what counts. After a failure the delegate is
+  /// destroyed by the loader.
+  [[nodiscard]] virtual Status after_init(Loading&, DelegateLoad&, Status outcome) {
+    return outcome;
+  }
+  /// A kernel for one call of `op`; null: this layer has none. `args` are fixed.
+  [[nodiscard]] virtual Result<const Kernel*> find_kernel(Loading&, const std::string&,
+                                                          std::span<tenon_value* const>) {
+    return nullptr;
+  }
+  /// Why this layer has no kernels, for the error that lists those missing; may be empty.
+  [[nodiscard]] virtual std::string kernels_missing(Loading&) { return {}; }
+  /// The load has succeeded, or failed with `outcome`; the result is what counts.
+  [[nodiscard]] virtual Status after_load(Loading&, Status outcome) { return outcome; }
+  /// In reverse order, before the delegates of the method are destroyed.
+  virtual void before_destroy(MethodState&) noexcept {}
+};
+
+using MethodParts = std::vector<std::unique_ptr<MethodPart>>;
+
+}  // namespace detail
+
+/// A layer, as an application lists it in `MethodOptions::layers`.
+///
+/// threads: any, at the same time.
+class MethodLayer {
+ public:
+  virtual ~MethodLayer() = default;
+
+  /// The layer's share of the method that is loaded; null: it has none.
+  [[nodiscard]] virtual Result<std::unique_ptr<detail::MethodPart>> attach(
+      detail::LoadRequest& request) const = 0;
+
+ protected:
+  MethodLayer() noexcept = default;
+  MethodLayer(const MethodLayer&) = default;
+  MethodLayer& operator=(const MethodLayer&) = default;
+};
+
+/// The layers of a method, in their order: `{trace, Budget(...)}`. A layer that is named is
+/// borrowed, and must outlive the method; one that is made there is kept.
+class Layers {
+ public:
+  /// One of them.
+  class Item {
+   public:
+    template <class Layer>
+      requires std::derived_from<std::remove_cvref_t<Layer>, MethodLayer>
+    Item(Layer&& layer)  // NOLINT(google-explicit-constructor): a list of layers is written so.
+        : layer_(hold(std::forward<Layer>(layer))) {}
+
+   private:
+    friend class Layers;
+
+    template <class Layer>
+    static std::shared_ptr<const MethodLayer> hold(Layer&& layer) {
+      if constexpr (std::is_lvalue_reference_v<Layer>) {
+        return {std::shared_ptr<const MethodLayer>(), &layer};
+      } else {
+        return std::make_shared<const std::remove_cvref_t<Layer>>(std::move(layer));
+      }
+    }
+
+    std::shared_ptr<const MethodLayer> layer_;
+  };
+
+  Layers() noexcept = default;
+  Layers(std::initializer_list<Item> items) {
+    for (const Item& item : items) layers_.push_back(item.layer_);
+  }
+
+  void add(const Item& item) { layers_.push_back(item.layer_); }
+
+  [[nodiscard]] auto begin() const noexcept { return layers_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return layers_.end(); }
+  [[nodiscard]] bool empty() const noexcept { return layers_.empty(); }
+
+ private:
+  std::vector<std::shared_ptr<const MethodLayer>> layers_;
+};
+
+}}}  // namespace tenon::TENON_RELEASE::host
