@@ -54,7 +54,8 @@ tenon::Status load_in_a_worker(std::shared_ptr<const tenon::host::Program> progr
   info.gates.push_back(isolation);  // For all methods: a worker for each backend that is loaded.
   tenon::host::BackendRegistry registry(info);
   tenon::host::MethodOptions options;
-  options.isolation = isolation;  // For one method: it has workers of its own.
+  // For one method: it has workers of its own.
+  options.layers.add(tenon::host::Isolation(isolation));
   // [isolation]
   options.registry = &registry;
   return tenon::host::Method::load(program, "forward", std::move(options)).status();
@@ -218,13 +219,13 @@ tenon::Status share_threads(const std::shared_ptr<const tenon::host::Program>& p
                             const tenon::host::InputTensor& input) {
   // [shared]
   TENON_TRY(const auto pool, tenon::host::WorkerPool::create(2));
-  const tenon::host::MethodOptions options{.registry = &registry, .threads = pool.get()};
+  const tenon::host::MethodOptions options{.registry = &registry, .layers = {*pool}};
   TENON_TRY(auto encoder, tenon::host::Method::load(program, "forward", options));
   TENON_TRY(auto decoder, tenon::host::Method::load(program, "forward", options));
   // [shared]
   ApplicationPool application;
   TENON_TRY(auto third, tenon::host::Method::load(
-                            program, "forward", {.registry = &registry, .threads = &application}));
+                            program, "forward", {.registry = &registry, .layers = {application}}));
   for (tenon::host::Method* method : {encoder.get(), decoder.get(), third.get()}) {
     TENON_RETURN_IF_ERROR(method->set_input(0, input));
     TENON_RETURN_IF_ERROR(method->set_input(1, input));
@@ -251,11 +252,12 @@ tenon::Status give_hints(const std::shared_ptr<const tenon::host::Program>& prog
 tenon::Status load_with_a_budget(const std::shared_ptr<const tenon::host::Program>& program,
                                  const tenon::host::BackendRegistry& registry) {
   // [budget]
-  TENON_TRY(auto method,
-            tenon::host::Method::load(program, "forward",
-                                      {.registry = &registry,
-                                       .budget = {{{TENON_DL_CPU, 0}, std::uint64_t{512} << 20},
-                                                  {{TENON_DL_CUDA, 0}, std::uint64_t{8} << 30}}}));
+  using tenon::host::Budget;
+  TENON_TRY(auto method, tenon::host::Method::load(
+                             program, "forward",
+                             {.registry = &registry,
+                              .layers = {Budget({{{TENON_DL_CPU, 0}, std::uint64_t{512} << 20},
+                                                 {{TENON_DL_CUDA, 0}, std::uint64_t{8} << 30}})}}));
   TENON_TRY(const tenon::host::MethodMemory memory, method->memory_info());
   std::printf("%llu bytes on the CPU\n", static_cast<unsigned long long>(memory.host_bytes()));
   // [budget]

@@ -75,8 +75,9 @@ tenon::Status run(const char* plugin, const std::filesystem::path& directory) {
     return tenon::error(tenon::Error::Internal, "the keys are not where they were put");
   }
   TENON_TRY(auto method,
-            tenon::host::Method::load(program, "forward",
-                                      {.registry = &registry, .data_files = {std::move(data)}}));
+            tenon::host::Method::load(
+                program, "forward",
+                {.registry = &registry, .layers = {tenon::host::DataFiles({std::move(data)})}}));
   std::array<float, 12> values;
   values.fill(0.5f);
   const std::array<std::int64_t, 2> sizes{4, 3};

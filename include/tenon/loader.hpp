@@ -11,6 +11,7 @@
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/plugin/plugin_gate.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/program/tensor_layout.hpp"
 #include "tenon/host/loader/registry/cpu_features.hpp"

@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "tenon/host/async.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon::bench::ours {
 namespace {

@@ -19,12 +19,14 @@
 
 #include "support/catch.hpp"
 #include "tenon/conformance/case_runner.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/isolation.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace {

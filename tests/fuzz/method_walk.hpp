@@ -116,7 +116,7 @@ class MethodWalk {
     host::MethodOptions options;
     options.registry = &registry_;
     options.kernels = &kernels;
-    options.data_files = data_files;
+    options.layers.add(host::DataFiles(data_files));
     host::Trace trace;
     const Loop loop = loop_in(plan);
     if (loop == Loop::none && name.size() % 2 == 0) options.trace = &trace;

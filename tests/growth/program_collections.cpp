@@ -33,10 +33,12 @@ Result<std::shared_ptr<const Program>> open(const Files& files) {
 
 Status load(const Files& files, MethodOptions options) {
   TENON_TRY(auto program, open(files));
+  std::vector<std::shared_ptr<const DataFile>> opened;
   for (const AlignedBytes& data : files.data) {
     TENON_TRY(auto file, DataFile::from_bytes(data.bytes(), nullptr, "test.ptd"));
-    options.data_files.push_back(std::move(file));
+    opened.push_back(std::move(file));
   }
+  options.layers.add(DataFiles(std::move(opened)));
   if (!options.registry) options.registry = &registry();
   TENON_TRY(const auto method, Method::load(std::move(program), "forward", std::move(options)));
   return method->num_inputs() == static_cast<std::size_t>(-1) ? error(Error::Internal, "?") : ok();

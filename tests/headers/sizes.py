@@ -40,21 +40,24 @@ def with_layers(names):
 
 def definitions(include, layers):
     """The headers with the definitions of the loader and of layers; a layer may have none."""
-    headers = [f"tenon/host/layers/{name}/implementation.hpp" for name in sorted(layers)]
+    roots = [include / "tenon/host/layers" / name for name in sorted(layers)]
+    headers = [path for root in roots for path in sorted(root.rglob("implementation.hpp"))]
     return [
         "tenon/host/loader/implementation.hpp",
-        *(name for name in headers if (include / name).is_file()),
+        *(path.relative_to(include).as_posix() for path in headers),
     ]
 
 
 # Of each form: what embed.cpp includes in place of <tenon/host.hpp>, what it says instead, and its layers.
 LOAD = "{.registry = &registry}"
+REGISTRY = "tenon::host::BackendRegistry registry;"
 REGISTERED = "  TENON_RETURN_IF_ERROR(registry.register_backend(plugin));"
 FORMS = {
-    "loader": (["tenon/loader.hpp"], {}, []),
+    "loader": (["tenon/loader.hpp"], {REGISTRY: "tenon::host::Registry registry;"}, []),
     "discovery, trace": (
         ["tenon/loader.hpp", "tenon/host/discovery.hpp", "tenon/host/layers/trace/trace.hpp"],
         {
+            REGISTRY: "tenon::host::ProviderRegistry registry;",
             REGISTERED: "  tenon::host::Trace trace;\n"
             "  registry.add_search(tenon::host::discovery({.paths = {plugin}}));",
             LOAD: "{.registry = &registry, .trace = &trace}",

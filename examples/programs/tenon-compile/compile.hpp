@@ -14,7 +14,7 @@
 #include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/loader/registry/plugin_source.hpp"
+#include "tenon/host/layers/discovery/plugin_source.hpp"
 #include "tool.hpp"
 
 namespace tenon::compile {

@@ -7,12 +7,12 @@
 #include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::compile {

@@ -21,18 +21,19 @@
 #include "tenon/abi/version.h"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/signatures.hpp"
@@ -108,7 +109,7 @@ class Doctor {
   std::string_view diagnose_variants(std::string_view method, std::vector<Variant>& out) {
     host::MethodOptions options;
     options.registry = &registry_;
-    options.data_files = files_;
+    options.layers.add(host::DataFiles(files_));
     auto choice = host::choose_variant(program_, method, options, host::AskVariants::all);
     // The data files were joined before.
     if (!choice.ok() || choice->answers.empty()) return method;

@@ -13,9 +13,9 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
+#include "tenon/host/layers/discovery/backend_info.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
-#include "tenon/host/loader/registry/backend_info.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tool.hpp"
 
 namespace tenon::doctor {

@@ -5,8 +5,8 @@
 #include "error_json.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/hex.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::doctor {

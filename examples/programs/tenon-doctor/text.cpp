@@ -5,8 +5,8 @@
 
 #include "doctor.hpp"
 #include "tenon/core/lists.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tool.hpp"
 
 namespace tenon::doctor {

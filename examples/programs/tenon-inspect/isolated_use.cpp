@@ -26,6 +26,9 @@
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/layers/external_memory/imported_pages.hpp"
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/method/options.hpp"
@@ -64,7 +67,8 @@ Status set_zeros(host::Method& method) {
 Status use_plugin(host::OpenedFile file, const Program& program) {
   TENON_TRY(const auto plugin,
             host::Plugin::load(std::move(file), nullptr, host::all_layers({"tenon-inspect", {}})));
-  host::MethodOptions options;
+  host::MethodOptions options{
+      .layers = {host::Devices(), host::ImportedPages(), host::PluginKernels()}};
   for (const host::BackendRecord& record : plugin->record().backends) {
     TENON_TRY(const auto backend, plugin->backend(record.id));
     TENON_RETURN_IF_ERROR(backend->is_available().with_context(record.id));

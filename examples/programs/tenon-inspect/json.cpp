@@ -6,6 +6,7 @@
 #include "inspect.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/hex.hpp"
+#include "tenon/host/layers/discovery/platform_names.hpp"
 
 namespace tenon::inspect {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/host/loader/registry/registry.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace tenon::list {

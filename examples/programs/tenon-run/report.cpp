@@ -10,7 +10,7 @@
 #include "error_json.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tool.hpp"
 
 namespace tenon::run {

@@ -20,13 +20,16 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/isolation.hpp"
+#include "tenon/host/layers/budget/budget.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -338,7 +341,7 @@ Status Session::choose_variant() {
   if (variants.empty()) return ok();
   host::MethodOptions options;
   options.registry = &registry_;
-  options.data_files = data_files_;
+  options.layers.add(host::DataFiles(data_files_));
   options.embedded_code = arguments_.embedded_code;
   TENON_TRY(choice_, host::choose_variant(program_, report_.method, options));
   if (Status refused = choice_.status(); !refused.ok()) {
@@ -382,16 +385,16 @@ Status Session::read_options() {
 Status Session::load_method() {
   host::MethodOptions options;
   options.registry = &registry_;
-  options.data_files = data_files_;
+  options.layers.add(host::DataFiles(data_files_));
   options.backend_options = options_;
   options.embedded_code = arguments_.embedded_code;
   options.limits = arguments_.limits.of_host;
-  options.budget = arguments_.budget;
+  options.layers.add(host::Budget(arguments_.budget));
   options.cancellable = options.limits.run_milliseconds != host::HostLimits::none;
   options.scheduling = arguments_.scheduling;
   if (arguments_.threads != 0) {
     TENON_TRY(pool_, host::WorkerPool::create(arguments_.threads));
-    options.threads = pool_.get();
+    options.layers.add(*pool_);
   }
   if (arguments_.prepared) {
     TENON_TRY(const auto directory, host::default_prepared_directory());
@@ -403,7 +406,9 @@ Status Session::load_method() {
   if (plan_ == report_.method) {
     TENON_TRY(const host::Variants variants, host::Variants::of(*program_));
     const host::ProgramVariant* const variant = variants.find(plan_);
-    if (variant && variant->is_default) options.variant = variant->name;
+    if (variant && variant->is_default) {
+      options.layers.add(host::Variant(std::string(variant->name)));
+    }
   }
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;

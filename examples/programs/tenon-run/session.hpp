@@ -13,6 +13,7 @@
 #include "arguments.hpp"
 #include "run.hpp"
 #include "tenon/host/async.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/arrays/npy.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
@@ -22,7 +23,6 @@
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/registry/cpu_features.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/prepared.hpp"
 
 namespace tenon::run {

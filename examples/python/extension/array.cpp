@@ -16,7 +16,7 @@
 #include "interpreter.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/layers/arrays/element.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon::python {
 

@@ -46,7 +46,7 @@ Result<std::shared_ptr<MethodState>> load_state(
   state->registry = arguments.registry;
   state->trace = arguments.trace;
   state->threads = arguments.threads;
-  arguments.options.threads = state->threads.get();
+  if (state->threads) arguments.options.layers.add(*state->threads);
   state->prepared = arguments.prepared;
   arguments.options.prepared = state->prepared.get();
   arguments.options.registry = state->registry.get();

@@ -24,7 +24,8 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon::python {
 

@@ -15,6 +15,8 @@
 #include "input_array.hpp"
 #include "registry.hpp"
 #include "tenon/host/async.hpp"
+#include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/method/options.hpp"

@@ -10,7 +10,7 @@
 #include "error.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon::python {
 

@@ -22,7 +22,6 @@
 #include <utility>
 
 #include "array.hpp"
-#include "budget.hpp"
 #include "error.hpp"
 #include "interpreter.hpp"
 #include "long_work.hpp"
@@ -30,10 +29,13 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/isolation.hpp"
+#include "tenon/host/layers/budget/budget.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::python {
@@ -277,15 +279,15 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
   LoadArguments arguments{
       self.program, name, {}, self.registry, self.trace, self.threads, self.limits.output_bytes,
       self.prepared};
-  arguments.options.data_files = self.data_files;
+  arguments.options.layers.add(host::DataFiles(self.data_files));
   arguments.options.limits = self.limits.of_host;
   arguments.options.scheduling = self.scheduling;
-  arguments.options.budget = self.budget;
-  arguments.options.isolation = self.isolation;
+  arguments.options.layers.add(host::Budget(self.budget));
+  if (self.isolation) arguments.options.layers.add(host::Isolation(self.isolation));
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, name);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
-  if (variant) arguments.options.variant = *std::move(variant);
+  if (variant) arguments.options.layers.add(host::Variant(*std::move(variant)));
   return load_method(std::move(arguments), std::move(progress));
 }
 

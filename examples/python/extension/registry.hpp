@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/host/loader/registry/registry.hpp"
+#include "tenon/host/backend_registry.hpp"
 
 namespace tenon::python {
 

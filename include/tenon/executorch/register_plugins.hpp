@@ -23,9 +23,9 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 #include "tenon/executorch/version.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/isolation/plugin_isolation.hpp"
 #include "tenon/host/layers/trust/library_policy.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 /// Registers plugins of Tenon as backends of ExecuTorch (docs/executorch/bridges.md).
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge {

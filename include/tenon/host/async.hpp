@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The application's threads: asynchronous runs (`Method::execute_async`), an executor and a pool
-// for plugins (`MethodOptions::threads`) for applications that have none of their own.
+// for plugins (`ThreadPool`) for applications that have none of their own.
 #pragma once
 
 #include "tenon/host/layers/async/execute_async.hpp"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // The search for plugins, `discover` and `discovery`, for applications that find plugins by the ids
-// in programs. It reads manifests, and so needs the headers of nlohmann-json.
+// in programs, and `ProviderRegistry`, which takes searches. A search reads manifests, and so needs
+// the headers of nlohmann-json.
 #pragma once
 
 #include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/layers/discovery/platform_names.hpp"
+#include "tenon/host/layers/discovery/provider_registry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "tenon/core/error.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace torch::executor {
 

@@ -14,6 +14,7 @@
 #include "tenon/host/layers/code/implementation.hpp"
 #include "tenon/host/layers/data/implementation.hpp"
 #include "tenon/host/layers/devices/implementation.hpp"
+#include "tenon/host/layers/discovery/registry/implementation.hpp"
 #include "tenon/host/layers/external_memory/implementation.hpp"
 #include "tenon/host/layers/inspect/methods/implementation.hpp"
 #include "tenon/host/layers/kernels/implementation.hpp"

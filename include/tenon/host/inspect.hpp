@@ -4,7 +4,6 @@
 // from the file without loading it, its devices, and whether a backend accepts a program's blobs.
 #pragma once
 
-#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/layers/inspect/binary_lint.hpp"
@@ -16,6 +15,7 @@
 #include "tenon/host/layers/variants/requirements.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
 #include "tenon/host/loader/plugin/plugin_record.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/platform/read_file.hpp"
 #include "tenon/host/platform/write_at.hpp"
 

@@ -4,6 +4,7 @@
 // in a worker, and with which privileges. Linux; NotSupported elsewhere.
 #pragma once
 
+#include "tenon/host/layers/isolation/isolation.hpp"
 #include "tenon/host/layers/isolation/worker_isolation.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/c/tenon_host.h"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace {
 

@@ -23,11 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/external_memory/external_memory.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 #include "tenon/host/schema/program_generated.h"
 

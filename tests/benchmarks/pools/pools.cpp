@@ -60,7 +60,7 @@ std::unique_ptr<Method> load(const char* backend, std::uint64_t steps, const Wor
   auto bytes = std::make_shared<test::AlignedBytes>(builder.build());
   auto program = need(host::Program::from_bytes(std::as_const(*bytes).bytes(), bytes, "pools"));
   auto method =
-      need(Method::load(std::move(program), "forward", {.registry = &registry, .threads = &pool}));
+      need(Method::load(std::move(program), "forward", {.registry = &registry, .layers = {pool}}));
   static constexpr std::array<float, 4> input{1, 2, 3, 4};
   static const std::vector<std::int64_t> sizes{4};
   need(method->set_input(

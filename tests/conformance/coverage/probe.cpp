@@ -22,6 +22,10 @@
 #include "tenon/conformance/compare.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/layers/external_memory/imported_pages.hpp"
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tool.hpp"
 
@@ -43,7 +47,8 @@ Answer run_compiled(Context& kit, const OpenedBackend& opened, aot::CompiledMeth
                                 concat("the program of ", call.name));
   host::MethodOptions options;
   options.backends = {opened.ref()};
-  options.data_files = written.data_files;
+  options.layers = {host::Devices(), host::ImportedPages(), host::PluginKernels()};
+  options.layers.add(host::DataFiles(written.data_files));
   const auto method = host::Method::load(written.program, "forward", std::move(options));
   if (!method.ok()) return {Coverage::refused, concat("init: ", method.text())};
   std::size_t input = 0;

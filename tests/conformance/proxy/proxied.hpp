@@ -15,12 +15,12 @@
 #include "make_proxy.hpp"
 #include "support/environment.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/arrays/npy.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon::test {
 

@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 #include "unit/host/loader/plugin/loaded_backend.hpp"
 #include "unit/host/loader/plugin/process.hpp"
 

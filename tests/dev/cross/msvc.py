@@ -24,7 +24,8 @@ def _headers():
     found = [path for part in ("abi", "core", "backend", "aot") for path in (include / part).rglob("*.h*")
              if path.suffix in (".h", ".hpp") and "compiler" not in path.parts
              # What reads JSON, and what asks the processor, is for hosts. <intrin.h> contradicts mingw-w64's headers.
-             and not re.search("#include <(nlohmann/|intrin.h)", path.read_text(encoding="utf-8"))]
+             and not re.search("#include <(nlohmann/|intrin.h)|^/// Only POSIX systems have this header",
+                               path.read_text(encoding="utf-8"), re.M)]
     return sorted(str(path) for path in [*found, include / "tenon.hpp", include / "aot.hpp",
                                         include / "host/c/tenon_host.h"])
 

@@ -100,9 +100,9 @@ tenon::Status measure(const Settings& settings) {
                        const WorkerPool* right) -> tenon::Status {
     Row row{name, {}, {}};
     TENON_TRY(row.left,
-              tenon::bench::load(settings.programs[0], {.registry = &registry, .threads = left}));
-    TENON_TRY(row.right,
-              tenon::bench::load(settings.programs[1], {.registry = &registry, .threads = right}));
+              tenon::bench::load(settings.programs[0], {.registry = &registry, .layers = {*left}}));
+    TENON_TRY(row.right, tenon::bench::load(settings.programs[1],
+                                            {.registry = &registry, .layers = {*right}}));
     rows.push_back(std::move(row));
     return tenon::ok();
   };

@@ -40,7 +40,7 @@ tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const f
   for (const auto& entry : fs::directory_iterator(directory)) {
     if (entry.path().extension() != ".ptd") continue;
     TENON_TRY(auto data, tenon::host::DataFile::open(entry.path()));
-    options.data_files.push_back(std::move(data));
+    options.layers.add(tenon::host::DataFiles({std::move(data)}));
   }
   Loaded out;
   TENON_TRY(out.method, tenon::host::Method::load(program, "forward", options));

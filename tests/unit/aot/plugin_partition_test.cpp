@@ -13,7 +13,7 @@
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
+#include "tenon/host/backend_registry.hpp"
 
 namespace plugin_partition_test {
 

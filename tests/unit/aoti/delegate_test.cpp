@@ -14,8 +14,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -100,8 +99,7 @@ class Delegate {
 
   [[nodiscard]] Status run(TestTensor& x, TestTensor& y) const {
     host::Arena arena;
-    const host::detail::HostExecutionContext context(backend_->host(), "forward", arena.table(),
-                                                     nullptr);
+    const host::detail::CallContext context(backend_->host(), "forward", arena.table(), nullptr);
     const TestArgs args({x.value(), y.value()});
     const tenon_status status = api().execute(raw(), delegate_, &context, args.data(), args.size());
     return status == TENON_STATUS_OK ? ok() : host::take_last_error(backend_->host(), status);
@@ -126,8 +124,7 @@ class Delegate {
   host::Arena arena_;
   tenon_buffer processed_{};
   tenon_option option_{};
-  const host::EmbeddedCodePolicy policy_ = host::EmbeddedCodePolicy::allow();
-  host::detail::HostInitContext context_{policy_};
+  host::detail::InitCall context_;
   tenon_delegate* delegate_ = nullptr;
 };
 
@@ -223,12 +220,10 @@ TEST_CASE("code that is changed after it was permitted is not what is loaded", "
   Delegate opened("good", 1);
   MapOfBytes data({{"forward_so_blob", file_bytes("good")},
                    {"forward_weights_blob", std::vector<std::byte>(128)}});
-  const auto policy = host::EmbeddedCodePolicy::allow();
-  struct Context : host::detail::HostInitContext {
-    using HostInitContext::HostInitContext;
+  struct Context : host::detail::InitCall {
     MapOfBytes* data = nullptr;
   };
-  Context context(policy);
+  Context context;
   static_cast<tenon_init_context&>(context) = opened.context();
   context.data = &data;
   context.named_data_map = data.table();

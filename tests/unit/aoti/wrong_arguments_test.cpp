@@ -15,8 +15,7 @@
 #include "program.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -44,8 +43,7 @@ class FirstDelegate {
     backend_ = *found;
     tenon_buffer processed{sizeof processed, 0,       blob.data(),
                            blob.size(),      nullptr, [](tenon_buffer*) {}};
-    const auto policy = host::EmbeddedCodePolicy::allow();
-    host::detail::HostInitContext context(policy);
+    host::detail::InitCall context;
     context.host = backend_->host();
     context.method_name = "forward";
     context.processed = &processed;
@@ -62,8 +60,7 @@ class FirstDelegate {
   template <class... Tensors>
   [[nodiscard]] Status run(Tensors&... tensors) const {
     host::Arena arena;
-    const host::detail::HostExecutionContext context(backend_->host(), "forward", arena.table(),
-                                                     nullptr);
+    const host::detail::CallContext context(backend_->host(), "forward", arena.table(), nullptr);
     const TestArgs args({tensors.value()...});
     const tenon_status status =
         backend_->api().execute(backend_->raw(), delegate_, &context, args.data(), args.size());

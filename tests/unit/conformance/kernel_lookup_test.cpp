@@ -13,11 +13,9 @@
 #include "tenon/abi/private/changes.h"
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/host/all_layers.hpp"
-#include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_lookup_table.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 
 namespace kernel_lookup_test { namespace {
 
@@ -64,8 +62,10 @@ TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[
   const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
   Lookup lookup;
-  const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
-  host::detail::HostInitContext context(no_code, &lookup);
+  const host::detail::Service service{&host::detail::KernelLookup::key,
+                                      static_cast<host::detail::KernelLookup*>(&lookup)};
+  host::detail::InitCall context;
+  context.services = &service;
   context.host = original.get();
   tenon_init_context copy = context;
   copy.host = guarded.get();
@@ -102,9 +102,8 @@ TEST_CASE("a plugin that asks for changes gets those of the host, which sees its
   const conformance::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
   tenon_changes changes{sizeof(tenon_changes), 0, 3};
-  const host::detail::HostExecutionContext counted(original.get(), "forward", nullptr, nullptr,
-                                                   &changes);
-  const host::detail::HostExecutionContext uncounted(original.get(), "forward", nullptr, nullptr);
+  const host::detail::CallContext counted(original.get(), "forward", nullptr, nullptr, &changes);
+  const host::detail::CallContext uncounted(original.get(), "forward", nullptr, nullptr);
   const auto* const table = static_cast<const tenon_changes_v1*>(
       guarded.get()->get_extension(guarded.get(), TENON_EXTENSION_CHANGES));
   REQUIRE(table != nullptr);

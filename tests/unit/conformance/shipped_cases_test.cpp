@@ -14,6 +14,7 @@
 #include "tenon/conformance/case_runner.hpp"
 #include "tenon/conformance/subject.hpp"
 #include "tenon/host/arrays.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
 

@@ -16,11 +16,10 @@
 #include "support/catch.hpp"
 #include "tenon/backend/kernel_lookup.hpp"
 #include "tenon/host/all_layers.hpp"
-#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 
 using namespace kernel_test;
 using namespace tenon;
@@ -38,14 +37,16 @@ struct Host {
   /// Of a description with these nodes, or this one.
   Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(json nodes) const {
     if (!nodes.is_array()) nodes = json::array({std::move(nodes)});
-    host::PluginKernelLookup lookup({}, &registry, "forward");
+    host::detail::KernelProviders providers({}, &registry);
+    host::detail::PluginKernelLookup lookup(providers, {"forward"});
     return make_proxy_with(nodes, &lookup);
   }
   /// The same where the host looks for kernels in `lookup`, which may be null.
   Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy_with(
       const json& nodes, host::detail::KernelLookup* lookup) const {
-    const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
-    host::detail::HostInitContext context(no_code, lookup);
+    const host::detail::Service service{&host::detail::KernelLookup::key, lookup};
+    host::detail::InitCall context;
+    context.services = &service;
     context.host = table.get();
     const InitContext asking(context);
     return cpu_aoti::make_proxy(json{{"nodes", nodes}}.dump(), &asking);
@@ -63,10 +64,9 @@ struct Host {
 
 /// The context of an `init` whose host looks for no kernels.
 struct RawContext {
-  explicit RawContext(const tenon_host* host) : raw(no_code) { raw.host = host; }
+  explicit RawContext(const tenon_host* host) { raw.host = host; }
 
-  host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
-  host::detail::HostInitContext raw;
+  host::detail::InitCall raw;
   InitContext shown{raw};
 };
 

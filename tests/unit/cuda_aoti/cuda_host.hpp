@@ -220,7 +220,7 @@ class CudaHost {
     host::MethodOptions options;
     options.scheduling = scheduling;
     options.registry = registry_.get();
-    options.data_files = std::move(data);
+    options.layers.add(host::DataFiles(std::move(data)));
     options.backend_options = std::move(backend_options);
     return host::Method::load(std::move(program), method, std::move(options));
   }

@@ -69,7 +69,7 @@ Result<std::unique_ptr<host::Method>> load(host::BackendRegistry& registry) {
   TENON_TRY(auto data, host::DataFile::open(directory + "/aoti_cuda_blob.ptd"));
   host::MethodOptions options;
   options.registry = &registry;
-  options.data_files = {std::move(data)};
+  options.layers.add(host::DataFiles({std::move(data)}));
   return host::Method::load(std::move(program), "forward", std::move(options));
 }
 

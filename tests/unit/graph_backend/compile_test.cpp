@@ -227,7 +227,7 @@ TEST_CASE("weights go where the option says", "[graph_backend]") {
   const auto data = one_delegate(program.view(), external);
   CHECK(load(data).error() == Error::NotFound);
   host::MethodOptions options;
-  options.data_files = {*file};
+  options.layers.add(host::DataFiles({*file}));
   auto method = load(data, options);
   INFO(method.text());
   REQUIRE(method.ok());

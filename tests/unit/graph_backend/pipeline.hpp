@@ -13,7 +13,7 @@
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
+#include "tenon/host/backend_registry.hpp"
 
 namespace tenon::test {
 

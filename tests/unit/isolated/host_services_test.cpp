@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "tenon/host/layers/async/worker_pool.hpp"
 #include "tenon/host/layers/prepared/prepared_cache.hpp"
+#include "tenon/host/layers/trace/intermediates.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -99,7 +100,7 @@ TEST_CASE("an isolated plugin gets a pool like the application's") {
   auto pool = host::WorkerPool::create(3);
   REQUIRE(pool.ok());
   host::MethodOptions options;
-  options.threads = pool->get();
+  options.layers.add(**pool);
   auto method = application.load(add_program, {}, options);
   REQUIRE(method.ok());
   for (int i = 0; i < 10; ++i) CHECK(*add(**method) == sum_and(30000));
@@ -123,7 +124,7 @@ TEST_CASE("the threads of the worker's pool run on the processors of the applica
   Application application(TENON_TEST_USES_HOST);
   const OnFirstProcessor pool;
   host::MethodOptions options;
-  options.threads = &pool;
+  options.layers.add(pool);
   auto method = application.load(add_program, {}, options);
   REQUIRE(method.ok());
   for (int i = 0; i < 100; ++i) {

@@ -24,10 +24,10 @@
 
 #include "make_isolated.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon::test {
 

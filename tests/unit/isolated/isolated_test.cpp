@@ -16,6 +16,7 @@
 #include "isolated.hpp"
 #include "support/catch.hpp"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 
 using namespace tenon;

@@ -186,7 +186,7 @@ TEST_CASE("what is part of the application cannot be isolated, and is not run in
   Host here(nullptr);
   REQUIRE(here.registry.register_backend(*(*plugin)->backend("Add")).ok());
   host::MethodOptions options;
-  options.isolation = by_rules("Add");
+  options.layers = {host::Isolation(by_rules("Add"))};
   const auto method = here.load(std::move(options));
   CHECK(method.error() == Error::NotSupported);
   CHECK_THAT(std::string(method.text()), ContainsSubstring("is part of the application"));
@@ -198,7 +198,7 @@ TEST_CASE("a method may have workers of its own while others run in the process"
   auto plain = here.load();
   REQUIRE(plain.ok());
   host::MethodOptions options;
-  options.isolation = by_rules("hello.so=none");
+  options.layers = {host::Isolation(by_rules("hello.so=none"))};
   auto first = here.load(options);
   auto second = here.load(options);
   INFO(first.text() << second.text());
@@ -211,7 +211,7 @@ TEST_CASE("a method may have workers of its own while others run in the process"
   first->reset();
   CHECK(*add(**second) == sum);
   // One whose rules do not match is as any other.
-  options.isolation = by_rules("other");
+  options.layers = {host::Isolation(by_rules("other"))};
   const auto third = here.load(options);
   REQUIRE(third.ok());
   CHECK(worker_processes().size() == processes_of_worker);

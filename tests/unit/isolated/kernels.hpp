@@ -12,7 +12,7 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/host/all_layers.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 
@@ -105,7 +105,7 @@ class Kernels {
   std::shared_ptr<host::Plugin> plugin_;
   std::shared_ptr<const host::LoadedBackend> backend_;
   std::optional<tenon_kernels_v1> table_;
-  std::optional<host::detail::HostExecutionContext> context_;
+  std::optional<host::detail::CallContext> context_;
   tenon_status status_ = TENON_STATUS_OK;
 };
 

@@ -122,7 +122,7 @@ TEST_CASE(
   REQUIRE(pool.ok());
   host::MethodOptions options;
   options.prepared = &*cache;
-  options.threads = pool->get();
+  options.layers.add(**pool);
   std::shared_ptr<const TestLog> log;
   {
     Application application(TENON_TEST_USES_HOST, Application::Place::isolated, strict_in_time);

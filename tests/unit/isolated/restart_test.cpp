@@ -19,10 +19,10 @@
 #include "tenon/abi/draft/sequence.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/host/all_layers.hpp"
-#include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
 #include "tenon/host/layers/state/sequence.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 
 using namespace tenon;
@@ -266,8 +266,7 @@ struct Direct {
     REQUIRE(backend->set_option("isolated.restart", restarts).ok());
     sessions = *backend->extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
     sequence = *backend->extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
-    const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
-    host::detail::HostInitContext context(no_code);
+    host::detail::InitCall context;
     context.host = backend->host();
     context.method_name = "forward";
     context.processed = &blob;

@@ -19,6 +19,7 @@
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
 #include "sum_model.hpp"
+#include "tenon/host/layers/budget/budget.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 
 using namespace metal_test;
@@ -145,7 +146,7 @@ TEST_CASE("pages of planned memory are within the budget, or there are none", "[
   const Pages pages(2);
   const auto with_budget = [](std::uint64_t most) {
     host::MethodOptions options;
-    options.budget.push_back({{TENON_DL_CPU, 0}, most});
+    options.layers.add(host::Budget({{{TENON_DL_CPU, 0}, most}}));
     return options;
   };
   // The host's own need is refused first, then that with the delegate.

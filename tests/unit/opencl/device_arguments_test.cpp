@@ -12,8 +12,7 @@
 #include "opencl_host.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -61,7 +60,7 @@ class Delegate {
     processed_.data = blob.data();
     processed_.nbytes = blob.size();
     processed_.release = [](tenon_buffer*) {};
-    host::detail::HostInitContext context(policy_);
+    host::detail::InitCall context;
     context.host = backend_->host();
     context.method_name = "forward";
     context.processed = &processed_;
@@ -83,8 +82,7 @@ class Delegate {
     x.raw().dl.data = const_cast<std::byte*>(in);
     y.raw().dl.data = const_cast<std::byte*>(out);
     host::Arena arena;
-    const host::detail::HostExecutionContext context(backend_->host(), "forward", arena.table(),
-                                                     nullptr);
+    const host::detail::CallContext context(backend_->host(), "forward", arena.table(), nullptr);
     const TestArgs args({x.value(), y.value()});
     const tenon_status status =
         backend_->api().execute(backend_->raw(), delegate_, &context, args.data(), args.size());
@@ -98,7 +96,6 @@ class Delegate {
   aot::ProgramData program_;
   tenon_buffer processed_{};
   host::Arena arena_;
-  const host::EmbeddedCodePolicy policy_ = host::EmbeddedCodePolicy::allow();
   tenon_delegate* delegate_ = nullptr;
 };
 

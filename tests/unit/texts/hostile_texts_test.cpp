@@ -248,7 +248,7 @@ const std::vector<Row>& rows() {
          auto file = data_file(data);
          if (!file.ok()) return of(std::move(file));
          MethodOptions options;
-         options.data_files = {*file};
+         options.layers.add(host::DataFiles({*file}));
          return load(external_program(text), options);
        }},
       {"a key of named data that is there twice",

@@ -26,9 +26,9 @@
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/core/error.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/signatures.hpp"
 
 namespace nb = nanobind;

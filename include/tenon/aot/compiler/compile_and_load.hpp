@@ -12,10 +12,10 @@
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/arrays/array.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/plugin/host_info.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE {
 

@@ -16,11 +16,12 @@
 #include "tenon/executorch/adapter/contexts.hpp"
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/adapter/plugin_named_data.hpp"
+#include "tenon/host/layers/code/code_permission.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/layers/scheduling/threads_table.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
@@ -41,9 +42,8 @@ class AdaptedDelegate {
         run_(backend.api().execute),
         opened_(backend.raw()),
         method_name_(method_name ? method_name : ""),
-        threads_(threads),
-        context_(backend.host(), method_name_.c_str(), &temp_, nullptr, nullptr, nullptr, threads) {
-  }
+        threads_(host::detail::threads_service(threads)),
+        context_(backend.host(), method_name_.c_str(), &temp_, nullptr, nullptr, &threads_) {}
   AdaptedDelegate(const AdaptedDelegate&) = delete;
   AdaptedDelegate& operator=(const AdaptedDelegate&) = delete;
 
@@ -77,7 +77,10 @@ class AdaptedDelegate {
     const auto runtime_specs = host::detail::runtime_specs_of(options, record.id);
     trace(context.event_tracer());
 
-    host::detail::HostInitContext call(embedded_code, nullptr, threads_);
+    host::detail::CodePermission permission(embedded_code);
+    host::detail::InitCall call;
+    call.services = &threads_;
+    permission.answer(call);
     call.host = backend_.host();
     call.method_name = method_name_.c_str();
     call.processed = &processed_;
@@ -92,11 +95,11 @@ class AdaptedDelegate {
     const tenon_status status = backend_.api().init(opened_, &call, &handle_);
     if (status != TENON_STATUS_OK) {
       Status failure = host::take_last_error(backend_.host(), status);
-      if (Status refusal = call.take_refusal(); !refusal.ok()) failure = std::move(refusal);
+      if (Status refusal = permission.take_refusal(); !refusal.ok()) failure = std::move(refusal);
       return failure;
     }
     is_loaded_ = true;
-    return call.check_policy(record.id, record.runs_embedded_code);
+    return permission.check_policy(record.id, record.runs_embedded_code);
   }
 
   /// A call is: `is_prepared` or else `prepare`, then `run`, then `finish` unless there is nothing
@@ -156,8 +159,8 @@ class AdaptedDelegate {
   tenon_buffer processed_{};
   std::optional<PluginNamedData> named_data_;
   std::string method_name_;
-  const tenon_thread_pool* threads_;
-  host::detail::HostExecutionContext context_;
+  const host::detail::Service threads_;  ///< Of `init` and of each call.
+  host::detail::CallContext context_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::bridge::adapter

@@ -21,11 +21,11 @@
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/options.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge {
 

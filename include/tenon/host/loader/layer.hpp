@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,8 +36,10 @@ struct MethodState;
 /// A load before anything of its method exists.
 struct LoadRequest {
   const std::shared_ptr<const Program>& program;
-  std::string_view name;  ///< The method's.
-  /// What is loaded: null stands for the plan with that name.
+  /// By which the application loads the method.
+  std::string_view name;
+  /// The plan that is loaded; null: the one with that name. A layer that sets it also sets `name`,
+  /// to the method's name in the program, where a NUL is behind it.
   const schema::ExecutionPlan* plan;
   MethodOptions& options;  ///< A layer may add to them.
 };
@@ -59,12 +62,23 @@ class MethodPart {
 
   /// Nothing of the method exists but its options and plan: no memory, no backend.
   [[nodiscard]] virtual Status before_load(Loading&) { return ok(); }
+  /// Every part has seen `before_load`. A part that limits memory takes here all that the method
+  /// will need, or refuses the load. Backends may be opened from now on.
+  [[nodiscard]] virtual Status limit_memory(Loading&) { return ok(); }
+  /// Every part has seen `limit_memory`; planned memory is allocated next.
+  [[nodiscard]] virtual Status before_memory(Loading&) { return ok(); }
   /// The context of a delegate is filled; `init` follows.
   [[nodiscard]] virtual Status init_context(Loading&, DelegateLoad&) { return ok(); }
   /// `init` has returned `outcome`; the result is what counts. After a failure the delegate is
   /// destroyed by the loader.
   [[nodiscard]] virtual Status after_init(Loading&, DelegateLoad&, Status outcome) {
     return outcome;
+  }
+  /// The bytes of the external tensor `name`, which live as long as the method; nothing: this layer
+  /// has none. The first layer that has them counts.
+  [[nodiscard]] virtual Result<std::optional<std::span<const std::byte>>> find_external(
+      Loading&, std::string_view, const schema::Tensor&) {
+    return std::nullopt;
   }
   /// A kernel for one call of `op`; null: this layer has none. `args` are fixed.
   [[nodiscard]] virtual Result<const Kernel*> find_kernel(Loading&, const std::string&,
@@ -73,6 +87,8 @@ class MethodPart {
   }
   /// Why this layer has no kernels, for the error that lists those missing; may be empty.
   [[nodiscard]] virtual std::string kernels_missing(Loading&) { return {}; }
+  /// Whether options for a backend are right that no delegate of the method names.
+  [[nodiscard]] virtual bool may_use(std::string_view) const noexcept { return false; }
   /// The load has succeeded, or failed with `outcome`; the result is what counts.
   [[nodiscard]] virtual Status after_load(Loading&, Status outcome) { return outcome; }
   /// In reverse order, before the delegates of the method are destroyed.
@@ -90,6 +106,10 @@ class MethodLayer {
  public:
   virtual ~MethodLayer() = default;
 
+  /// Adds to `request.options.backends`, before any layer attaches: layers that choose ask what is
+  /// there. Called for `MethodOptions::layers` alone.
+  [[nodiscard]] virtual Status add_backends(detail::LoadRequest&) const { return ok(); }
+
   /// The layer's share of the method that is loaded; null: it has none.
   [[nodiscard]] virtual Result<std::unique_ptr<detail::MethodPart>> attach(
       detail::LoadRequest& request) const = 0;
@@ -100,7 +120,7 @@ class MethodLayer {
   MethodLayer& operator=(const MethodLayer&) = default;
 };
 
-/// The layers of a method, in their order: `{trace, Budget(...)}`. A layer that is named is
+/// The layers of a method, in their order: `{pool, Budget(...)}`. A layer that is named is
 /// borrowed, and must outlive the method; one that is made there is kept.
 class Layers {
  public:
@@ -141,5 +161,17 @@ class Layers {
  private:
   std::vector<std::shared_ptr<const MethodLayer>> layers_;
 };
+
+namespace detail {
+
+/// Calls `each` with the layers of class `Layer` among `layers`.
+template <std::derived_from<MethodLayer> Layer, class Each>
+void for_each_layer(const Layers& layers, const Each& each) {
+  for (const auto& layer : layers) {
+    if (const auto* const found = dynamic_cast<const Layer*>(layer.get())) each(*found);
+  }
+}
+
+}  // namespace detail
 
 }}}  // namespace tenon::TENON_RELEASE::host

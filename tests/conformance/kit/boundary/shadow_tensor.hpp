@@ -15,8 +15,8 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/layers/arrays/impl/strided.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

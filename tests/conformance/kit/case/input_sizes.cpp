@@ -6,8 +6,8 @@
 #include <span>
 
 #include "tenon/host/layers/arrays/value_array.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 

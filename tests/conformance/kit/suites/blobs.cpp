@@ -14,11 +14,17 @@
 #include "kit/run/budget.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/host/layers/code/code_permission.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/layers/external_memory/imported_pages.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
+#include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/read_file.hpp"
 
@@ -114,7 +120,9 @@ TENON_CONFORMANCE_TEST("blobs/refuses-invented-blob",
     tenon_buffer processed{sizeof(tenon_buffer), 0,       nullptr,
                            blob.bytes.size(),    nullptr, [](tenon_buffer*) {}};
     if (!blob.bytes.empty()) processed.data = blob.bytes.data();
-    host::detail::HostInitContext context(no_code);
+    host::detail::CodePermission permission(no_code);
+    host::detail::InitCall context;
+    permission.answer(context);
     context.host = opened.backend().host();
     context.method_name = "forward";
     context.processed = &processed;
@@ -186,7 +194,8 @@ TENON_CONFORMANCE_TEST(
   const auto load = [&](std::shared_ptr<const host::Program> program) {
     host::MethodOptions options;
     options.backends = {opened.ref()};
-    options.data_files = good.data_files();
+    options.layers = {host::Variant(), host::Devices(), host::ImportedPages(),
+                      host::PluginKernels(), host::DataFiles(good.data_files())};
     return host::Method::load(std::move(program), kit.of_case().method, std::move(options)).ok();
   };
   auto program = kit.need(open(), "the program");

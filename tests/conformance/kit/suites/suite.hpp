@@ -2,8 +2,8 @@
 #pragma once
 
 /// Begins a suite, inside of namespace tenon::conformance: once in its source, with the name of
-/// that source as it is in the list of meson.build. `link_suites` (run/suites.cpp.in) calls the
-/// function: from an archive, a linker takes only sources that something refers to.
+/// that source. `link_suites` (run/suites.cpp.in) calls the function: from an archive, a linker
+/// takes only sources that something refers to.
 #define TENON_KIT_SUITE(name)             \
   namespace detail {                      \
   void link_suite_of_##name() noexcept;   \

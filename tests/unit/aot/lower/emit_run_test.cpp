@@ -16,11 +16,12 @@
 #include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "toy_backend.hpp"
 
 /// Runs emitted programs on the host with kernels for vectors of four integers.
@@ -135,7 +136,7 @@ class Loaded {
       auto data = host::DataFile::from_bytes(data_bytes_.back(), nullptr, external.tag);
       INFO(data.text());
       REQUIRE(data.ok());
-      with.data_files.push_back(*data);
+      with.layers.add(host::DataFiles({*data}));
     }
     REQUIRE(registry_.register_backend(tenon_static_plugin_Toy).ok());
     auto method = host::Method::load(*opened, "forward", with);

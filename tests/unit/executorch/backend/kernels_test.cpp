@@ -13,7 +13,7 @@
 #include "tenon/abi/private/changes.h"
 #include "tenon/host.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -64,8 +64,8 @@ class Call {
   Status run() {
     if (!created.ok()) return error(created.error(), created.text());
     host::Arena temp;
-    const host::detail::HostExecutionContext context(kernels_.backend->host(), "forward",
-                                                     temp.table(), nullptr, changes);
+    const host::detail::CallContext context(kernels_.backend->host(), "forward", temp.table(),
+                                            nullptr, changes);
     return status_of(kernels_.table.run_kernel(kernel_, &context));
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/host/layers/variants/requirements.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 #include <map>

@@ -11,8 +11,8 @@
 #include <iterator>
 #include <string>
 
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE {
@@ -101,8 +102,7 @@ Result<CompiledFunction> compile_and_load(const aot::EdgeProgram& exported,
   TENON_TRY(const auto made,
             aot::make_program(compiled, concat("the program that ", backend_id, " compiled")));
   options.method.registry = registry;
-  options.method.data_files.insert(options.method.data_files.end(), made.data_files.begin(),
-                                   made.data_files.end());
+  options.method.layers.add(host::DataFiles(made.data_files));
   TENON_TRY(auto method,
             host::Method::load(made.program, exported.method_name(), std::move(options.method)));
   CompiledFunction function(std::move(own), std::move(method));

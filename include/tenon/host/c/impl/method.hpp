@@ -22,11 +22,16 @@
 #include "tenon/host/c/impl/program.hpp"
 #include "tenon/host/c/impl/registry.hpp"
 #include "tenon/host/c/impl/written_inputs.hpp"
+#include "tenon/host/layers/budget/budget.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/sessions/session.hpp"
+#include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -133,12 +138,16 @@ class HeldMethod {
 
 [[nodiscard]] inline Status read_budget(std::string_view function, const tenon_method_options& from,
                                         MethodOptions& to) {
+  std::vector<DeviceBytes> limits;
   const auto read = [&](const tenon_device_bytes& bytes) -> Status {
     TENON_RETURN_IF_ERROR(expect_unset(function, bytes.reserved));
-    to.budget.push_back({bytes.device, bytes.nbytes});
+    limits.push_back({bytes.device, bytes.nbytes});
     return ok();
   };
-  return read_structs(concat(function, ": budget"), from.budget, from.num_budget, read);
+  TENON_RETURN_IF_ERROR(
+      read_structs(concat(function, ": budget"), from.budget, from.num_budget, read));
+  if (!limits.empty()) to.layers.add(Budget(std::move(limits)));
+  return ok();
 }
 
 /// Null: no hints.
@@ -165,11 +174,16 @@ class HeldMethod {
   TENON_RETURN_IF_ERROR(read_limits(function, from.limits, from.num_limits, to.limits));
   TENON_TRY(const auto files,
             read_texts(function, "data_files", from.data_files, from.num_data_files));
+  std::vector<std::shared_ptr<const DataFile>> data;
   for (const std::string_view file : files) {
     TENON_TRY(auto opened, DataFile::open(path_of(file), to.limits));
-    to.data_files.push_back(std::move(opened));
+    data.push_back(std::move(opened));
   }
-  if (from.variant) to.variant = from.variant;
+  if (!data.empty()) to.layers.add(DataFiles(std::move(data)));
+  // A registry has one without a name.
+  if (from.variant || !from.registry) {
+    to.layers.add(Variant(from.variant ? from.variant : ""));
+  }
   if (from.embedded_code) {
     TENON_TRY(auto policy, EmbeddedCodePolicy::parse(from.embedded_code));
     to.embedded_code = std::move(policy);

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/c/impl/outcome.hpp"
 #include "tenon/host/discovery.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 struct tenon_registry {

@@ -4,5 +4,6 @@
 // <tenon/host/implementation.hpp>.
 #pragma once
 
+#include "tenon/host/layers/budget/impl/budget.hpp"
 #include "tenon/host/layers/budget/impl/estimate.hpp"
 #include "tenon/host/layers/budget/impl/memory_info.hpp"

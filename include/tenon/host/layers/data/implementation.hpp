@@ -5,4 +5,5 @@
 #pragma once
 
 #include "tenon/host/layers/data/impl/data_file.hpp"
+#include "tenon/host/layers/data/impl/data_files.hpp"
 #include "tenon/host/layers/data/impl/merged_data_map.hpp"

@@ -14,22 +14,10 @@
 #include "tenon/core/application/native_handle.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
-
-/// The name of a device in messages: "CPU", "CUDA device 0".
-[[nodiscard]] std::string device_name(tenon_dl_device device);
-
-[[nodiscard]] constexpr bool is_cpu(tenon_dl_device device) noexcept {
-  return device.device_type == TENON_DL_CPU;
-}
-
-/// Whether both have the same type and number, as tensors of one plugin have them. The CPU is one
-/// device, whatever its index.
-[[nodiscard]] constexpr bool is_same_device(tenon_dl_device a, tenon_dl_device b) noexcept {
-  return a.device_type == b.device_type && (is_cpu(a) || a.device_id == b.device_id);
-}
 
 /// Whether a backend whose streams are of `kind`, or null, takes `stream`; none is taken by each.
 ///

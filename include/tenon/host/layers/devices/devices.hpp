@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/loader/layer.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -25,5 +27,17 @@ struct BackendDevice {
 ///
 /// threads: any. errors: the backend's own; MemoryAllocationFailed.
 [[nodiscard]] Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend);
+
+/// Lets methods have memory on devices, and copies between the CPU and a device ("et_copy::..."
+/// operators). `all_layers` adds it. Without it the load of a method with memory on a device fails.
+///
+/// The load of such a method fails with NotFound when no backend of its delegates, and none of
+/// `MethodOptions::backends`, serves a device that its memory is planned on; with NotSupported when
+/// a plugin would get addresses on a device that it does not share (abi/extensions/devices.h).
+class Devices final : public MethodLayer {
+ public:
+  [[nodiscard]] Result<std::unique_ptr<detail::MethodPart>> attach(
+      detail::LoadRequest& request) const override;
+};
 
 }}}  // namespace tenon::TENON_RELEASE::host

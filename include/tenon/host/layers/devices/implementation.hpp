@@ -4,6 +4,5 @@
 // <tenon/host/implementation.hpp>.
 #pragma once
 
-#include "tenon/host/layers/devices/impl/device_buffers.hpp"
 #include "tenon/host/layers/devices/impl/device_memory.hpp"
 #include "tenon/host/layers/devices/impl/devices.hpp"

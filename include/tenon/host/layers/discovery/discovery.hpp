@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tenon/abi/plugin.h"
-#include "tenon/host/loader/registry/plugin_source.hpp"
+#include "tenon/host/layers/discovery/plugin_source.hpp"
 
 #if !defined(TENON_PLUGINDIR) && __has_include("tenon/host/plugindir.hpp")
 #include "tenon/host/plugindir.hpp"
@@ -60,7 +60,7 @@ struct DiscoveryOptions {
 /// threads: any.
 [[nodiscard]] SearchReport discover(const DiscoveryOptions& options = {});
 
-/// The search in the form that `BackendRegistry::add_search` takes.
+/// The search in the form that `ProviderRegistry::add_search` takes.
 [[nodiscard]] std::function<SearchReport()> discovery(DiscoveryOptions options = {});
 
 }}}  // namespace tenon::TENON_RELEASE::host

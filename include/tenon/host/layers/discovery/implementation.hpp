@@ -17,3 +17,4 @@ void include_tenon_host_discovery_implementation_hpp_in_exactly_one_source() noe
 #include "tenon/host/discovery.hpp"
 
 #include "tenon/host/layers/discovery/impl/discovery.hpp"
+#include "tenon/host/layers/discovery/impl/platform_names.hpp"

@@ -5,4 +5,5 @@
 #pragma once
 
 #include "tenon/host/layers/external_memory/impl/external_memory.hpp"
+#include "tenon/host/layers/external_memory/impl/imported_pages.hpp"
 #include "tenon/host/layers/external_memory/impl/method_fences.hpp"

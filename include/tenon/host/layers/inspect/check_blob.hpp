@@ -15,7 +15,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-class BackendRegistry;
+class Registry;
 class LoadedBackend;
 class Program;
 
@@ -46,6 +46,6 @@ struct BlobCheck {
 [[nodiscard]] Result<std::optional<BlobCheck>> check_blob(
     const LoadedBackend& backend, const Program& program, const char* method_name,
     const schema::BackendDelegate& delegate, const tenon_named_data_map* data,
-    const BackendRegistry* registry = nullptr, std::span<const tenon_option> options = {});
+    const Registry* registry = nullptr, std::span<const tenon_option> options = {});
 
 }}}  // namespace tenon::TENON_RELEASE::host

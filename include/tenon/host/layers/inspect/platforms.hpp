@@ -14,14 +14,6 @@
 /// The platforms that libraries are for, and plugins for others than this host's.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// Name of the platform's machine as its system has it ("x86_64", "aarch64" of Linux, "arm64" of
-/// macOS and Windows); "machine number N" for one that is not known. threads: any.
-[[nodiscard]] std::string machine_name(const Platform& platform);
-
-/// The name of a platform in manifests: "linux-x86_64", "macos-arm64", "windows-x86_64". threads:
-/// any.
-[[nodiscard]] std::string platform_name(const Platform& platform = this_platform);
-
 /// The kind of file that a platform loads: "an ELF shared library for x86_64", "a Mach-O library
 /// for arm64", "a Windows DLL for x86_64". threads: any.
 [[nodiscard]] std::string describe_library(const Platform& platform);

@@ -17,5 +17,6 @@ void include_tenon_host_isolation_implementation_hpp_in_exactly_one_source() noe
 #include "tenon/host/isolation.hpp"
 
 #include "tenon/host/layers/isolation/impl/isolated_object.hpp"
+#include "tenon/host/layers/isolation/impl/isolation.hpp"
 #include "tenon/host/layers/isolation/impl/plugin_isolation.hpp"
 #include "tenon/host/layers/isolation/impl/worker_isolation.hpp"

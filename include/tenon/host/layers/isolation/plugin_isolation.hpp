@@ -9,8 +9,8 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// Decides which plugins run in a process of their own (one of `HostInfo::gates`,
-/// `MethodOptions::isolation`). `WorkerIsolation` of <tenon/host/isolation.hpp> does it by names.
+/// Decides which plugins run in a process of their own (one of `HostInfo::gates`, or
+/// given to `Isolation`). `WorkerIsolation` of <tenon/host/isolation.hpp> does it by names.
 class PluginIsolation : public PluginGate {
  public:
   [[nodiscard]] Result<bool> isolates(const PluginRecord& record,

@@ -6,4 +6,4 @@
 
 #include "tenon/host/layers/kernels/impl/kernel_backends.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_extension.hpp"
-#include "tenon/host/layers/kernels/impl/provider_table.hpp"
+#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"

@@ -15,14 +15,15 @@
 /// Plugins with code for operators that were left in a program.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-class BackendRegistry;
+class Registry;
 
 /// Ids of the backends that a method asks for kernels, in this order: those of `named` whose record
-/// offers some; then those of `registry`, the highest priority first, equal ones by id. A backend
-/// that a search found, and the application did not name, counts only without the tags of
-/// BackendRegistry::default_exclude_tags. `registry` may be null. Loads nothing.
+/// offers some; then those of `registry`, the highest priority first, equal ones by id; of one
+/// that is no ProviderRegistry none, as it has no list. A backend that a search found, and the
+/// application did not name, counts only without the tags of
+/// ProviderRegistry::default_exclude_tags. `registry` may be null. Loads nothing.
 [[nodiscard]] std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
-                                                            const BackendRegistry* registry);
+                                                            const Registry* registry);
 
 /// The operators that a backend has kernels for, in its order; none when it has no extension
 /// "tenon.kernels/1".
@@ -44,11 +45,5 @@ class BackendRegistry;
                                                   const tenon_kernels_v1& table,
                                                   const std::string& op,
                                                   std::span<tenon_value* const> args);
-
-/// The one of `named` with `id`, else that of `registry`, which may be null.
-///
-/// errors: those of BackendRegistry::lookup_backend; NotFound without a registry.
-[[nodiscard]] Result<BackendRef> find_backend(std::span<const BackendRef> named,
-                                              const BackendRegistry* registry, std::string_view id);
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -36,18 +36,4 @@ class PreparedStore {
                                     tenon_prepared** out) const = 0;
 };
 
-namespace detail {
-
-/// Answers `open` of "tenon.prepare/1" for one call of `init`.
-class PreparedOpener {
- public:
-  [[nodiscard]] virtual tenon_status open(const tenon_init_context& context, const void* identity,
-                                          std::uint64_t identity_size,
-                                          tenon_prepared** out) const noexcept = 0;
-
- protected:
-  ~PreparedOpener() = default;
-};
-
-}  // namespace detail
 }}}  // namespace tenon::TENON_RELEASE::host

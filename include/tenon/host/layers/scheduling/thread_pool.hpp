@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "tenon/abi/extensions/threads.h"
 #include "tenon/core/application/thread_pool.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/loader/layer.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
@@ -30,15 +33,17 @@ class RangeTask {
   void* data_;
 };
 
-/// Threads of the application, for `MethodOptions::threads`: a class derived from this one is how
-/// an application lends the pool that it has. `WorkerPool` is one for applications without.
+/// Threads of the application, on which the plugins of a method compute that use such threads
+/// ("tenon.threads/1"): `.layers = {pool}`, for all methods that get the same pool. Without it each
+/// plugin has threads of its own, or none. A class derived from this one is how an application
+/// lends the pool that it has. `WorkerPool` is one for applications without.
 ///
 /// Threads: any. Must outlive the methods that use it.
-class ThreadPool {
+class ThreadPool : public MethodLayer {
  public:
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
-  virtual ~ThreadPool() = default;
+  ~ThreadPool() override = default;
 
   [[nodiscard]] std::uint32_t num_threads() const noexcept { return table_.num_threads; }
 
@@ -47,6 +52,9 @@ class ThreadPool {
   Status parallel_for(std::uint64_t n, std::uint64_t grain, F&& f) const {
     return tenon::ThreadPool(&table_).parallel_for(n, grain, std::forward<F>(f));
   }
+
+  [[nodiscard]] Result<std::unique_ptr<detail::MethodPart>> attach(
+      detail::LoadRequest& request) const final;
 
   /// The pool as plugins see it. Valid as long as this.
   [[nodiscard]] const tenon_thread_pool* table() const noexcept { return &table_; }

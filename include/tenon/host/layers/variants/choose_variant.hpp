@@ -58,8 +58,9 @@ enum class AskVariants {
 /// Then operators and external tensors, and only then the plugins are loaded and asked:
 /// `is_available`, and `check_blob` for each delegate. No `init` is called.
 ///
-/// Uses of `options` the registry, the backends, their options, the kernels, the data files, and
-/// the policy; a variant that they name is the only one that is looked at.
+/// Uses of `options` the registry, the backends, their options, the kernels, the policy, and the
+/// layers `DataFiles`, `Variant` and `Isolation`; a variant that one names is the only one that is
+/// looked at.
 ///
 /// threads: any. errors: InvalidArgument when the program has no method or no variant of the
 /// name; those of MergedDataMap::create; MemoryAllocationFailed.

@@ -4,6 +4,7 @@
 // <tenon/host/implementation.hpp>.
 #pragma once
 
-#include "tenon/host/layers/variants/impl/method_variant.hpp"
+#include "tenon/host/layers/variants/impl/choose_variant.hpp"
 #include "tenon/host/layers/variants/impl/requirements.hpp"
+#include "tenon/host/layers/variants/impl/variant.hpp"
 #include "tenon/host/layers/variants/impl/variants.hpp"

@@ -5,25 +5,34 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/application/native_handle.hpp"
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/async/executor.hpp"
-#include "tenon/host/layers/external_memory/external_memory.hpp"
-#include "tenon/host/layers/sessions/session.hpp"
-#include "tenon/host/layers/trace/intermediates.hpp"
 #include "tenon/host/loader/method/inputs.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
 
+namespace tenon { inline namespace TENON_RELEASE {
+struct ExternalFence;
+}}  // namespace tenon::TENON_RELEASE
+
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+// Of layers, whose headers a caller of the functions with these includes; <tenon/host.hpp> has all.
+struct Intermediate;
+struct IntermediateTensor;
+struct MethodMemory;
+class Session;
+struct SessionOptions;
 
 namespace detail {
 struct MethodState;
@@ -39,25 +48,23 @@ class Method {
   /// Loads `name` in ExecuTorch's order (Method::init): values, then delegates in their order, then
   /// instructions. On failure the delegates that were initialised are destroyed again.
   ///
-  /// Of a method with several variants (docs/hosts/variants.md) `choose_variant` chooses the one
-  /// that is loaded, unless `options.variant` names it; the others are not read. A variant that
-  /// fails to load is not replaced by another one.
+  /// Of a method with several variants (docs/hosts/variants.md) the layer `Variant` chooses the
+  /// one that is loaded, of every registry; the others are not read. A variant that fails to load
+  /// is not replaced by another one.
   ///
-  /// Plugins that offer kernels (find_kernel_backends) are asked, and loaded, for an operator that
-  /// neither `options.kernels` nor the host itself has a kernel for.
+  /// Layers are asked for a kernel of an operator that `options.kernels` lacks. `PluginKernels`,
+  /// which a registry brings, loads plugins for that.
   ///
   /// errors: InvalidArgument (no such method or variant; an option for a backend that is not used),
   ///         NotFound (backend not registered or not available; named data; no variant can run
   ///         here, with the reason of each), OperatorMissing (with
-  ///         the answers of the plugins that were asked), InvalidExternalData, InvalidProgram (a
+  ///         the reasons of the layers that were asked), InvalidExternalData, InvalidProgram (a
   ///         tensor whose planned buffer is on another device), NotFound also for memory planned on
   ///         a device that none of the method's backends serves (find_device_memory: the text has
   ///         the reason of each), AccessFailed (code in the program that `embedded_code` does not
   ///         permit), OutOfResources (planned memory above `options.limits`),
-  ///         MemoryAllocationFailed, OutOfResources for a device whose `options.budget` is not
-  ///         enough (before anything is loaded, with the bytes and what needs them; where a
-  ///         backend takes more from the host than it stated, when it does), and whatever a
-  ///         backend's `estimate`, `init` or `create_kernel` fails with.
+  ///         MemoryAllocationFailed, whatever a layer of `options.layers` fails with, and whatever
+  ///         a backend's `init` or `create_kernel` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view name,
                                                             MethodOptions options = {});
@@ -191,7 +198,7 @@ class Method {
   ///
   /// errors: InvalidArgument (an input was not set; no executor or no completion), InvalidState
   ///         (a run is pending), MemoryAllocationFailed, and what the executor refuses with.
-  [[nodiscard]] Status execute_async(Completion completion);
+  [[nodiscard]] Status execute_async(std::function<void(Status outcome)> completion);
 
   /// The memory that the method holds now: the host's own, exactly, and what the backends report.
   /// Not while `execute` runs.
@@ -199,7 +206,11 @@ class Method {
   /// errors: a backend's own.
   [[nodiscard]] Result<MethodMemory> memory_info() const;
 
-  /// Makes a state of its own for every delegate, like that after `load` unless `options` copy
+  /// Makes a state of its own for every delegate, like the one after `load`. Errors as with
+  /// options.
+  [[nodiscard]] Result<std::unique_ptr<Session>> create_session();
+
+  /// Makes a state of its own for every delegate, like the one after `load` unless `options` copy
   /// another one.
   ///
   /// errors: NotSupported (a backend has no sessions, cannot copy a state, or cannot change an
@@ -207,7 +218,7 @@ class Method {
   ///         state of another method; two states), InvalidState (a run is pending), OutOfResources
   ///         (what the backends state does not fit into the budget), and whatever a backend refuses
   ///         an option with.
-  [[nodiscard]] Result<std::unique_ptr<Session>> create_session(const SessionOptions& options = {});
+  [[nodiscard]] Result<std::unique_ptr<Session>> create_session(const SessionOptions& options);
 
   /// From now on `execute` runs with the state of `session`, which this method made; null means the
   /// method's own again. Costs a pointer for each delegate; not while `execute` runs.

@@ -13,7 +13,6 @@
 #include "tenon/core/application/scheduling.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/host/layers/async/executor.hpp"
-#include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/layer.hpp"
@@ -21,12 +20,9 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-class BackendRegistry;
-class DataFile;
 class KernelTable;
-class PluginIsolation;
 class PreparedStore;
-class ThreadPool;
+class Registry;
 class Trace;
 
 /// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
@@ -53,38 +49,22 @@ namespace detail {
 
 /// Options of `Method::load`. Everything referred to must outlive the method.
 struct MethodOptions {
-  const BackendRegistry* registry = nullptr;  ///< Finds the backends of delegates.
-  /// Used for their ids instead of the registry's, and asked for kernels before it.
+  const Registry* registry = nullptr;  ///< Finds the backends of delegates.
+  /// Used for their ids instead of the registry's.
   std::vector<BackendRef> backends{};
-  /// Loads backends of this method's delegates into processes of their own, for this method alone:
-  /// each is another one than the registry's, also where that is isolated. Null: none. Not asked
-  /// for `backends`, nor for plugins that offer kernels.
-  std::shared_ptr<const PluginIsolation> isolation{};
   /// Code for operators left in the program; plugins are asked for what it lacks.
   const KernelTable* kernels = nullptr;
-  std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
   std::vector<BackendOption> backend_options{};
   /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
   /// program is trusted like the application.
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
-  /// The name of the variant to load, of a method that has several; empty: the best of those that
-  /// can run here (choose_variant.hpp).
-  std::string variant{};
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
   /// Take part in the load and in runs, after those of the registry (HostInfo::layers).
   Layers layers{};
-  /// The most that the method may take, by device; none for a device that is not listed. The host's
-  /// own memory counts exactly, that of a backend as it states it (abi/extensions/estimate.h),
-  /// before anything is loaded; on the CPU also what it takes from the host's allocators above
-  /// that. Bytes that are used where a file is mapped do not count.
-  std::vector<DeviceBytes> budget{};
   /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
   /// also cancels a delegate that is running, each instruction looks whether it may begin.
   bool cancellable = false;
-  /// On which the plugins compute that use the threads of an application ("tenon.threads/1"), for
-  /// all methods that get the same pool; null: each plugin has threads of its own, or none.
-  const ThreadPool* threads = nullptr;
   /// Where plugins keep what they prepare from blobs, and find it in later loads
   /// ("tenon.prepare/1"); null: nothing is kept. `PreparedCache` of <tenon/host/prepared.hpp>.
   const PreparedStore* prepared = nullptr;

@@ -37,16 +37,22 @@ class IdTable {
 
   /// Adds an entry whose id is not in the table yet.
   void insert(Entry* entry) {
-    if (2 * (count_ + 1) > current_.load(std::memory_order_relaxed)->slots.size()) {
-      const Array& old = *current_.load(std::memory_order_relaxed);
-      auto larger = std::make_unique<Array>(2 * old.slots.size());
-      for (const Slot& slot : old.slots) {
-        if (Entry* moved = slot.entry.load(std::memory_order_relaxed)) put(*larger, moved);
-      }
-      publish(std::move(larger));
-    }
+    reserve(1);
     put(*current_.load(std::memory_order_relaxed), entry);
     ++count_;
+  }
+
+  /// The next `more` insertions do not fail.
+  void reserve(std::size_t more) {
+    const Array& old = *current_.load(std::memory_order_relaxed);
+    std::size_t size = old.slots.size();
+    while (2 * (count_ + more) > size) size *= 2;
+    if (size == old.slots.size()) return;
+    auto larger = std::make_unique<Array>(size);
+    for (const Slot& slot : old.slots) {
+      if (Entry* moved = slot.entry.load(std::memory_order_relaxed)) put(*larger, moved);
+    }
+    publish(std::move(larger));
   }
 
  private:

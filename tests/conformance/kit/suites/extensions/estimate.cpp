@@ -22,10 +22,10 @@
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/loader/impl/plugin/object.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 

@@ -118,7 +118,7 @@ class PooledCase {
   }
 
   [[nodiscard]] std::unique_ptr<CaseMethod> load(const ProbePool& pool) {
-    return live_.load({.threads = &pool});
+    return live_.load({.layers = {pool}});
   }
   /// The first run of the case.
   [[nodiscard]] static Status run(CaseMethod& method) {

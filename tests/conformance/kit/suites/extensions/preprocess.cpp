@@ -20,6 +20,10 @@
 #include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
+#include "tenon/host/layers/devices/devices.hpp"
+#include "tenon/host/layers/external_memory/imported_pages.hpp"
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
 #include "tenon/host/loader/method/method.hpp"
 
 /// Suite "preprocess": extension "tenon.preprocess/1", the ahead-of-time half, with programs
@@ -209,7 +213,8 @@ TENON_CONFORMANCE_TEST("preprocess/computes-what-program-says",
     const auto written = kit.need(aot::make_program(methods, "a program of the kit"), small.name);
     host::MethodOptions options;
     options.backends = {opened.ref()};
-    options.data_files = written.data_files;
+    options.layers = {host::Devices(), host::ImportedPages(), host::PluginKernels()};
+    options.layers.add(host::DataFiles(written.data_files));
     const auto loaded = host::Method::load(written.program, "forward", std::move(options));
     if (!kit.expect("TN-AOT-3", loaded.ok(), small.name,
                     ": init refused what preprocess made: ", loaded.text())) {

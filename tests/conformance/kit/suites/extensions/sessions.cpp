@@ -12,6 +12,7 @@
 #include "kit/fixtures/checked_options.hpp"
 #include "kit/fixtures/in_threads.hpp"
 #include "kit/fixtures/live_case.hpp"
+#include "kit/process/breadcrumbs.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/options.hpp"
@@ -140,8 +141,9 @@ class SessionCase {
 
   void destroy(tenon_delegate* session) {
     Boundary& boundary = live_.boundary();
-    boundary.watched().watch().nothing_of(
-        "destroy", 0, [&] { boundary.theirs().destroy(boundary.opened(), session); });
+    boundary.watched().watch().nothing_of(session ? "destroy" : destroy_of_null, 0, [&] {
+      boundary.theirs().destroy(boundary.opened(), session);
+    });
   }
 
   tenon_status execute(WatchedExecute& call) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/host/layers/budget/budget.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
 #include "unit/host/loader/method/method_support.hpp"
 
@@ -25,7 +26,7 @@ ProgramBuilder hungry(const std::vector<std::string>& blobs) { return chain_of(b
 
 host::MethodOptions with_budget(std::vector<DeviceBytes> budget) {
   auto options = with_registry();
-  options.budget = std::move(budget);
+  options.layers.add(host::Budget(std::move(budget)));
   return options;
 }
 
@@ -228,6 +229,18 @@ TEST_CASE("a device that is listed twice in a budget is refused", "[method][memo
   const auto refused = load(hungry({"0 0 0 0 0"}), with_budget({{the_cpu, 1 << 20}, {the_cpu, 5}}));
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error() == Error::InvalidArgument);
+  CHECK(refused.text() == "test.pte: method forward: budget: CPU is listed twice");
+}
+
+TEST_CASE("a method with two budgets is refused, and one without devices is none",
+          "[method][memory]") {
+  auto options = with_budget({{the_cpu, 1 << 20}});
+  options.layers.add(host::Budget({}));
+  CHECK(load(hungry({"0 0 0 0 0"}), options).ok());
+  options.layers.add(host::Budget({{the_cuda, 5}}));
+  const auto refused = load(hungry({"0 0 0 0 0"}), std::move(options));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.text() == "test.pte: method forward: budget: expected one for a method, found two");
 }
 
 #if defined(__linux__)

@@ -47,7 +47,7 @@ ProgramBuilder program_of(bool planned) {
 
 host::MethodOptions with_data(std::vector<std::shared_ptr<const DataFile>> files) {
   auto options = with_registry();
-  options.data_files = std::move(files);
+  options.layers.add(host::DataFiles(std::move(files)));
   return options;
 }
 
@@ -114,4 +114,17 @@ TEST_CASE("a key that the program and a data file both have is an error naming b
   CHECK_THAT(std::string(method.text()), ContainsSubstring("'key'") &&
                                              ContainsSubstring("more.ptd") &&
                                              ContainsSubstring("test.pte"));
+}
+
+TEST_CASE("a method with several layers of data files has the files of all", "[method]") {
+  DataFileBuilder weight, more;
+  weight.tensor("layer.weight", ScalarType::Float, {4}, weight_bytes());
+  more.data("key", "x");
+  auto options = with_data({open_data(more, "more.ptd")});
+  options.layers.add(host::DataFiles({open_data(weight, "weights.ptd")}));
+  const auto method = load_ok(program_of(false), options);
+  CHECK(floats(method->output(0)) == std::vector<float>(weights.begin(), weights.end()));
+  options.layers.add(host::DataFiles({open_data(more, "again.ptd")}));
+  CHECK_THAT(std::string(load(program_of(false), options).text()),
+             ContainsSubstring("more.ptd") && ContainsSubstring("again.ptd"));
 }

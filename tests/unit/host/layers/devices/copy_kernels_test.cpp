@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device_support.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 using namespace tenon;

@@ -144,6 +144,35 @@ TEST_CASE("a backend that the application names serves devices after those of th
   CHECK(far_memory().live == 0);
 }
 
+TEST_CASE("a method that needs a device is loaded without a registry when it lists the layer",
+          "[device]") {
+  const FarRegistry far;
+  host::MethodOptions options;
+  options.backends = {*far.registry.lookup_backend("FarBackend")};
+  CHECK(refusal(load(device_program(), options), Error::NotSupported) ==
+        "test.pte: method forward: planned buffer 2 of 96 bytes on CUDA device 0 needs the layer "
+        "devices: list host::Devices() of <tenon/host/layers/devices/devices.hpp> in "
+        "MethodOptions::layers, or load the method with a registry");
+  ProgramBuilder given = resident_program(false);
+  auto& plan = *given.program.execution_plan[0];
+  plan.non_const_buffer_device.clear();
+  CHECK_THAT(refusal(load(given, options), Error::NotSupported),
+             ContainsSubstring("method forward: an input or output on CUDA device 0 needs the "
+                               "layer devices"));
+  CHECK(far_memory().allocations == 0);
+  options.layers = {host::Devices()};
+  CHECK(load(given, options).ok());
+  check_adds(*load_ok(device_program(), options));
+}
+
+TEST_CASE("a layer that is listed twice counts once", "[device]") {
+  const FarRegistry far;
+  auto options = far.options();
+  options.layers = {host::Devices()};
+  check_adds(*load_ok(device_program(), options));
+  CHECK(far_memory().allocations == 1);
+}
+
 TEST_CASE("a tensor in a buffer of another device than its own is refused", "[device]") {
   const FarRegistry far;
   ProgramBuilder builder = device_program();
@@ -166,7 +195,7 @@ TEST_CASE("a program of ExecuTorch's CUDA exporter loads up to init with a backe
   const auto program = host::Program::open(directory + "/model.pte");
   REQUIRE(program.ok());
   auto options = far.options();
-  options.data_files.push_back(*host::DataFile::open(directory + "/aoti_cuda_blob.ptd"));
+  options.layers.add(host::DataFiles({*host::DataFile::open(directory + "/aoti_cuda_blob.ptd")}));
   std::optional<std::size_t> failed;
   options.failed_delegate = &failed;
   CHECK_THAT(refusal(host::Method::load(*program, "forward", options),

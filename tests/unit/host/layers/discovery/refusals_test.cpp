@@ -25,10 +25,10 @@
 #include "support/elf_builder.hpp"
 #include "support/file_content.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
-#include "tenon/host/layers/inspect/platforms.hpp"
+#include "tenon/host/layers/discovery/platform_names.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

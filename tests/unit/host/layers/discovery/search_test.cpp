@@ -19,11 +19,11 @@
 #include "registry_support.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 #include "tenon/host/layers/discovery/impl/manifest.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "unit/host/loader/plugin/process.hpp"
 

@@ -10,6 +10,7 @@
 #include "object_builder.hpp"
 #include "pe_builder.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/layers/discovery/platform_names.hpp"
 #include "tenon/host/layers/inspect/platforms.hpp"
 
 using namespace tenon;

@@ -13,11 +13,11 @@
 
 #include "tenon/abi/private/changes.h"
 #include "tenon/host/all_layers.hpp"
-#include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "unit/host/loader/method/method_support.hpp"
 #include "unit/host/loader/method/test_backend.hpp"
 
@@ -178,6 +178,7 @@ TEST_CASE("an operator that no plugin has is missing, with the answer of each",
   REQUIRE(asking.ok());
   host::MethodOptions alone;
   alone.backends = {*asking};
+  alone.layers = {host::PluginKernels()};
   CHECK(tenon::test::load(chain_of({"test::third"}, "Asking"), alone).text() ==
         "test.pte: method forward: delegate 0 (Asking): init: no plugin has a kernel for "
         "test::third: none that is known offers kernels");
@@ -236,8 +237,11 @@ TEST_CASE("exceptions and null pointers at the extension for kernels are failure
   const auto& kernels = *static_cast<const tenon_kernel_lookup_v1*>(
       raw->get_extension(raw, TENON_EXTENSION_KERNEL_LOOKUP));
   FailingLookup lookup;
-  const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
-  const host::detail::HostInitContext asking(no_code, &lookup), alone(no_code);
+  const host::detail::Service service{&host::detail::KernelLookup::key,
+                                      static_cast<host::detail::KernelLookup*>(&lookup)};
+  host::detail::InitCall asking;
+  asking.services = &service;
+  const host::detail::InitCall alone;
   const auto reason = [&] { return std::string(kernels.last_failure(raw)); };
   tenon_found_kernel* kernel = nullptr;
   const auto find = [&](const tenon_init_context* context, const char* op, std::uint32_t num_args,

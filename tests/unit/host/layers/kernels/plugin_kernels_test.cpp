@@ -11,6 +11,7 @@
 
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "unit/host/loader/method/method_support.hpp"
@@ -124,6 +125,7 @@ struct HandMade {
   [[nodiscard]] host::MethodOptions options() const {
     host::MethodOptions out;
     out.backends = {backend};
+    out.layers = {host::PluginKernels()};
     return out;
   }
 

@@ -59,7 +59,7 @@ std::unique_ptr<host::Method> pooled(const std::string& backend, const std::stri
   REQUIRE(added);
   host::MethodOptions options;
   options.registry = &registry;
-  options.threads = threads;
+  if (threads) options.layers.add(*threads);
   return one_delegate(backend, blob, std::move(options));
 }
 

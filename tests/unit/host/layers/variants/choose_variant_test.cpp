@@ -109,14 +109,14 @@ TEST_CASE("when no variant can run, the error names each and why", "[variants]")
 TEST_CASE("an option names the variant to load, which is then not asked", "[variants]") {
   const JudgingRegistry backends;
   auto options = backends.options();
-  options.variant = "0";
+  options.layers = {host::Variant("0")};
   const auto builder = program_of({{"First", "usable a"}, {"Second", "optimal b", 1}});
   auto method = load(builder, options);
   REQUIRE(method.ok());
   CHECK((*method)->variant() == "0");
   CHECK(calls() == CallList{"init usable a forward"});
 
-  options.variant = "2";
+  options.layers = {host::Variant("2")};
   const auto unknown = load(builder, options);
   REQUIRE(unknown.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(unknown.text()), ContainsSubstring("no variant '2'; it has '1', '0'"));
@@ -204,4 +204,22 @@ TEST_CASE("an option for a backend of a variant that is not loaded is no error",
   CHECK(load_ok(builder, options)->variant() == "1");
   options.backend_options.push_back({"Second", "factor", 3.0});
   CHECK(load(builder, options).error() == Error::InvalidArgument);
+}
+
+TEST_CASE("a load without a registry chooses by the layer, and without it takes the plan's name",
+          "[variants]") {
+  JudgingRegistry backends;
+  host::MethodOptions options;
+  for (const char* const id : {"First", "Second"}) {
+    options.backends.push_back(*backends.registry().lookup_backend(id));
+  }
+  const auto builder = program_of({{"First", "usable a"}, {"Second", "optimal b", 1}});
+  const auto plain = load_ok(builder, options);
+  CHECK(plain->variant().empty());
+  CHECK(plain->name() == "forward");
+  CHECK(calls() == CallList{"init usable a forward"});
+  options.layers = {host::Variant()};
+  CHECK(load_ok(builder, options)->variant() == "1");
+  options.layers = {host::Variant(), host::Variant("0")};
+  CHECK(load_ok(builder, options)->variant() == "0");
 }

@@ -3,6 +3,7 @@
 // Tables of variants that someone wrote to harm the host or its user.
 #include <algorithm>
 
+#include "tenon/host/layers/variants/variant.hpp"
 #include "variants_support.hpp"
 
 namespace hostile_tables_test {
@@ -95,7 +96,7 @@ TEST_CASE("a hostile table of variants is refused with its line and what was exp
     CHECK_THAT(text, ContainsSubstring(one.expected));
     CHECK_THAT(text, StartsWith("test.pte: the table of variants: "));
     CHECK(text.size() < 1000);
-    CHECK(host::Method::load(*program, "forward").text() == text);
+    CHECK(host::Method::load(*program, "forward", {.layers = {host::Variant()}}).text() == text);
   }
 }
 
@@ -140,7 +141,7 @@ TEST_CASE("a strange table of variants that breaks no rule is read, chosen from 
     CHECK(choice->status().text().find('\x1b') == std::string_view::npos);
     for (const host::ProgramVariant& variant : variants) {
       auto options = judging.options();
-      options.variant = variant.name;
+      options.layers = {host::Variant(std::string(variant.name))};
       const auto method = host::Method::load(*program, "forward", options);
       CHECK((method.ok() || !method.text().empty()));
       CHECK(method.text().find('\x1b') == std::string_view::npos);

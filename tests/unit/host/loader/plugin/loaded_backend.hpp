@@ -10,7 +10,7 @@
 #include "tenon/abi/extensions/events.h"
 #include "tenon/core/status.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 
@@ -43,8 +43,8 @@ class LoadedBlob {
   [[nodiscard]] const Status& init() const noexcept { return init_; }
 
   [[nodiscard]] Status execute(tenon_value* const* args, std::uint32_t num_args) {
-    const host::detail::HostExecutionContext context(backend_->host(), "forward",
-                                                     temp_arena_.table(), nullptr);
+    const host::detail::CallContext context(backend_->host(), "forward", temp_arena_.table(),
+                                            nullptr);
     const tenon_status status =
         backend_->api().execute(backend_->raw(), delegate_, &context, args, num_args);
     if (status == TENON_STATUS_OK) return ok();
@@ -54,8 +54,8 @@ class LoadedBlob {
   /// Starts a run, and has `event` mark it.
   [[nodiscard]] Status start(const tenon_events_v1& events, tenon_event* event,
                              tenon_value* const* args, std::uint32_t num_args) {
-    const host::detail::HostExecutionContext context(backend_->host(), "forward",
-                                                     temp_arena_.table(), nullptr);
+    const host::detail::CallContext context(backend_->host(), "forward", temp_arena_.table(),
+                                            nullptr);
     tenon_status status = events.start(backend_->raw(), delegate_, &context, args, num_args);
     if (status == TENON_STATUS_OK) status = events.record(backend_->raw(), delegate_, event);
     if (status == TENON_STATUS_OK) return ok();

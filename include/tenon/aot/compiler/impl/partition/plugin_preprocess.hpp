@@ -13,8 +13,8 @@
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_call.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 

@@ -14,12 +14,12 @@
 #include "tenon/host/layers/budget/impl/memory_sink.hpp"
 #include "tenon/host/layers/budget/impl/planned_bytes.hpp"
 #include "tenon/host/layers/budget/impl/table_bytes.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/inspect/impl/blob_context.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
 #include "tenon/host/loader/plugin/backend_api.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/program/program.hpp"
 
 #if defined(_WIN32)

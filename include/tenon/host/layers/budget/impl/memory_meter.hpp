@@ -7,13 +7,14 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/impl/method/memory_limit.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// Counts memory of one device against a budget.
-class MemoryMeter {
+class MemoryMeter final : public MemoryLimit {
  public:
   MemoryMeter(tenon_dl_device device, std::uint64_t limit) noexcept
       : device_(device), limit_(limit) {}
@@ -23,7 +24,7 @@ class MemoryMeter {
   [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
 
   /// Takes `nbytes`; false, and nothing is taken, when that is above the budget.
-  [[nodiscard]] bool take(std::uint64_t nbytes) noexcept {
+  [[nodiscard]] bool take(std::uint64_t nbytes) noexcept override {
     const std::uint64_t paid = std::min(nbytes, credit_);
     if (nbytes - paid > limit_ - used_) {
       refused_ = add_saturating(used_, nbytes - paid);
@@ -33,14 +34,13 @@ class MemoryMeter {
     used_ += nbytes - paid;
     return true;
   }
-  void give(std::uint64_t nbytes) noexcept { used_ -= std::min(used_, nbytes); }
+  void give(std::uint64_t nbytes) noexcept override { used_ -= std::min(used_, nbytes); }
 
   /// Sets what may be taken without being counted, as it was counted before: the statement of the
   /// delegate that is being loaded.
   void set_credit(std::uint64_t nbytes) noexcept { credit_ = nbytes; }
 
-  /// The bytes that the last refusal since would have needed, or 0.
-  void forget_refusal() noexcept { refused_ = 0; }
+  void forget_refusal() noexcept override { refused_ = 0; }
   [[nodiscard]] bool has_refused() const noexcept { return refused_ != 0; }
 
   /// "budget of CPU: needs 500 bytes (what), the budget is 400"
@@ -55,7 +55,7 @@ class MemoryMeter {
   std::uint64_t limit_;
   std::uint64_t used_ = 0;
   std::uint64_t credit_ = 0;
-  std::uint64_t refused_ = 0;
+  std::uint64_t refused_ = 0;  ///< Bytes that the latest refusal would have needed, or 0.
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -9,9 +9,9 @@
 
 #include "tenon/abi/memory_use.h"
 #include "tenon/host/layers/budget/memory.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/plugin/backend_api.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 

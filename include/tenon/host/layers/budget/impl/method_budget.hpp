@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,31 +12,31 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/budget/impl/memory_meter.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// The budget of one method, by device. Exists only for methods that have one.
+/// The budget of one method, by device.
 class MethodBudget {
  public:
   /// Bytes that the host adds to what each delegate states, to align it in memory that it lends.
   static constexpr std::uint64_t room_to_align = 64;
 
-  /// InvalidArgument for a device that is listed twice.
-  [[nodiscard]] static Result<std::unique_ptr<MethodBudget>> create(
-      std::span<const DeviceBytes> budget) {
-    std::unique_ptr<MethodBudget> out(new MethodBudget());
-    for (const DeviceBytes& entry : budget) {
-      if (out->find(entry.device)) {
+  /// The most bytes of each device. Once, before all else.
+  ///
+  /// errors: InvalidArgument for a device that is listed twice.
+  [[nodiscard]] Status set_limits(std::span<const DeviceBytes> limits) {
+    for (const DeviceBytes& entry : limits) {
+      if (find(entry.device)) {
         return error(Error::InvalidArgument, "budget: ", device_name(entry.device),
                      " is listed twice");
       }
-      out->meters_.emplace_back(entry.device, entry.nbytes);
+      meters_.emplace_back(entry.device, entry.nbytes);
     }
-    out->lent_.set_meter(out->cpu());
-    return out;
+    lent_.set_limit(cpu());
+    return ok();
   }
 
   /// The runtime allocator of the delegates: apart from the method's own arena, whose room
@@ -85,7 +84,7 @@ class MethodBudget {
     TENON_RETURN_IF_ERROR(take_session());
     MemoryMeter* const meter = cpu();
     if (!meter) return ok();
-    lent.set_meter(meter);
+    lent.set_limit(meter);
     used_before_session_ = meter->used();
     meter->set_credit(
         add_saturating(session_on(meter->device()), room_to_align * estimate_.delegates.size()));
@@ -114,8 +113,6 @@ class MethodBudget {
   }
 
  private:
-  MethodBudget() = default;
-
   /// By the statements alone.
   Status take_session() {
     for (std::size_t i = 0; i < meters_.size(); ++i) {
@@ -203,7 +200,7 @@ class MethodBudget {
     return out;
   }
 
-  std::vector<MemoryMeter> meters_;  // Their addresses are fixed once it is created.
+  std::vector<MemoryMeter> meters_;  // Their addresses are fixed by `set_limits`.
   Arena lent_;
   MethodEstimate estimate_;
   std::uint64_t used_before_session_ = 0;  // While one is created.

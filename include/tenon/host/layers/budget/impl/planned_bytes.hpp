@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "tenon/host/layers/budget/memory.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {

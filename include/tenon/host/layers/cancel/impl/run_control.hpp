@@ -11,7 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "tenon/host/layers/cancel/cancel_flag_table.hpp"
 #include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -93,12 +95,9 @@ class RunControl {
   RunControl(const RunControl&) = delete;
   RunControl& operator=(const RunControl&) = delete;
 
-  /// 0, and not 0 in a run that was cancelled (tenon_cancel_flag_v1).
-  [[nodiscard]] const std::uint32_t* flag() const noexcept {
-    static_assert(sizeof flag_ == sizeof(std::uint32_t) &&
-                  std::atomic<std::uint32_t>::is_always_lock_free);
-    return reinterpret_cast<const std::uint32_t*>(&flag_);
-  }
+  /// The flag for the calls of the method: 0, and not 0 in a run that was cancelled
+  /// (tenon_cancel_flag_v1).
+  [[nodiscard]] const Service* flag_service() const noexcept { return &flag_service_; }
   [[nodiscard]] bool is_cancelled() const noexcept {
     return flag_.load(std::memory_order_relaxed) != 0;
   }
@@ -157,6 +156,9 @@ class RunControl {
   const std::chrono::milliseconds timeout_;
   std::atomic<State> state_ = State::idle;
   std::atomic<std::uint32_t> flag_ = 0;
+  static_assert(sizeof flag_ == sizeof(std::uint32_t) &&
+                std::atomic<std::uint32_t>::is_always_lock_free);
+  const Service flag_service_{&cancel_flag_key, &flag_};
   std::atomic<bool> is_late_ = false;
   std::unique_ptr<RunTimer> timer_;  // The last member: its thread uses the others.
 };

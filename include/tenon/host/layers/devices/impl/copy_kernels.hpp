@@ -15,11 +15,11 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Operators that ExecuTorch's exporter writes around a delegate whose tensors are on a device
-/// (exir/passes/propagate_device_pass.py). A host needs no KernelTable for them.
+/// (exir/passes/propagate_device_pass.py).
 inline constexpr std::string_view copy_to_device_operator = "et_copy::_h2d_copy.out";
 inline constexpr std::string_view copy_to_host_operator = "et_copy::_d2h_copy.out";
 
-/// Whether every method has a kernel for `op`, also without a KernelTable.
+/// Whether every method with the layer devices has a kernel for `op`, also without a KernelTable.
 [[nodiscard]] constexpr bool is_built_in(std::string_view op) noexcept {
   return op == copy_to_device_operator || op == copy_to_host_operator;
 }

@@ -15,19 +15,6 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-std::string device_name(tenon_dl_device device) {
-  switch (device.device_type) {
-    case TENON_DL_CPU:
-      return "CPU";
-    case TENON_DL_CUDA:
-      return concat("CUDA device ", device.device_id);
-    case TENON_DL_METAL:
-      return concat("Metal device ", device.device_id);
-    default:
-      return concat("DLPack device ", device.device_type, ":", device.device_id);
-  }
-}
-
 Status check_stream(std::string_view backend_id, const char* kind, NativeStream stream) {
   if (!stream.handle) return ok();
   if (!kind) {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/layers/devices/impl/devices_part.hpp"
 #include "tenon/host/loader/plugin/backend_api.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 
@@ -47,6 +48,11 @@ Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
     return error(Error::MemoryAllocationFailed, "backend ", backend.id(), ": its list of devices");
   }
   return devices;
+}
+
+Result<std::unique_ptr<detail::MethodPart>> Devices::attach(detail::LoadRequest& request) const {
+  if (!detail::may_need_devices(*request.program)) return nullptr;
+  return std::make_unique<detail::DevicesPart>();
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -1,39 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
-#include "tenon/host/loader/program/program_view.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-/// The part of loading and running a method that is about devices.
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
-
-/// Devices of inputs and outputs whose memory the application gives.
-[[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unplanned(
-    const schema::ExecutionPlan& plan) {
-  std::vector<tenon_dl_device> out;
-  for (const auto* indices : {plan.inputs(), plan.outputs()}) {
-    for (const std::int32_t index : *indices) {
-      const auto* tensor =
-          plan.values()->Get(static_cast<flatbuffers::uoffset_t>(index))->val_as_Tensor();
-      const auto* extra = tensor ? tensor->extra_tensor_info() : nullptr;
-      if (!extra || tensor->allocation_info() || tensor->data_buffer_idx() != 0) continue;
-      const tenon_dl_device device = dl_device(extra->device_type(), extra->device_index());
-      if (!is_cpu(device)) out.push_back(device);
-    }
-  }
-  return out;
-}
 
 /// Fills `out` with the devices of the method: those that its memory is planned on, which a backend
 /// must serve, and those of inputs and outputs that the application gives, which may be served. The
@@ -42,7 +22,6 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 [[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
                                          std::span<const BackendRef> named, Loading& loader,
                                          DeviceMemories& out) {
-  // Found when the program was opened, as most programs have none.
   if (!loader.program.names_devices()) return ok();
   const std::vector<DeviceBuffer> buffers = find_device_buffers(plan);
   const std::vector<tenon_dl_device> unplanned = find_devices_of_unplanned(plan);

@@ -16,7 +16,7 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/discovery/impl/hand_written_json.hpp"
-#include "tenon/host/layers/inspect/platforms.hpp"
+#include "tenon/host/layers/discovery/platform_names.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/files/shortened.hpp"

@@ -7,11 +7,13 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/code/code_permission.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_lookup_table.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/program/program.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -21,7 +23,11 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 class BlobContext {
  public:
   /// `kernels` may be null.
-  explicit BlobContext(KernelLookup* kernels = nullptr) noexcept : context_(no_code_, kernels) {}
+  explicit BlobContext(KernelLookup* kernels = nullptr) noexcept
+      : kernels_{&KernelLookup::key, kernels} {
+    context_.services = &kernels_;
+    code_.answer(context_);
+  }
   BlobContext(const BlobContext&) = delete;
   BlobContext& operator=(const BlobContext&) = delete;
 
@@ -52,10 +58,12 @@ class BlobContext {
  private:
   // Whether code may run is asked by `init`; a question about a blob runs none (TN-COD-4).
   const EmbeddedCodePolicy no_code_ = EmbeddedCodePolicy::deny();
+  CodePermission code_{no_code_};
+  const Service kernels_;
   Arena arena_;
   // TN-BLB-1 and TN-EST-1 forbid releasing it; a release that comes all the same does nothing.
   tenon_buffer processed_{};
-  HostInitContext context_;
+  InitCall context_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -91,13 +91,14 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
                                             const char* method_name,
                                             const schema::BackendDelegate& delegate,
                                             const tenon_named_data_map* data,
-                                            const BackendRegistry* registry,
+                                            const Registry* registry,
                                             std::span<const tenon_option> options) {
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
   const detail::RecordingDataMap recorder(data);
-  PluginKernelLookup kernels({}, registry, method_name);
+  detail::KernelProviders providers({}, registry);
+  detail::PluginKernelLookup kernels(providers, {method_name});
   detail::BlobContext context(&kernels);
   TENON_RETURN_IF_ERROR(context.fill(backend, program, method_name, delegate, recorder.abi()));
   context.set_options(options);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tenon/abi/plugin.h"
-#include "tenon/core/concat.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/object/elf.hpp"
 #include "tenon/core/object/format.hpp"
@@ -50,29 +49,6 @@ constexpr std::size_t pointer_size_of(const Platform& platform) {
 }
 
 }  // namespace detail
-
-std::string machine_name(const Platform& platform) {
-  switch (platform.format) {
-    case BinaryFormat::mach_o:
-      return tenon::detail::macho::machine_name(platform.machine);
-    case BinaryFormat::pe:
-      return tenon::detail::pe::machine_name(platform.machine);
-    default:
-      return tenon::detail::elf::machine_name(platform.machine);
-  }
-}
-
-std::string platform_name(const Platform& platform) {
-  constexpr std::string_view systems[] = {"linux-", "macos-", "windows-"};
-  const std::string_view system = systems[static_cast<std::size_t>(platform.format)];
-  // ELF has one number for both widths, where Linux's distributions name the width as well.
-  if (platform.format == BinaryFormat::elf) {
-    if (platform.machine == 21) return concat(system, "ppc64le");
-    if (platform.machine == 243) return concat(system, "riscv64");
-    if (platform.machine == 258) return concat(system, "loongarch64");
-  }
-  return concat(system, machine_name(platform));
-}
 
 std::string describe_library(const Platform& platform) {
   switch (platform.format) {

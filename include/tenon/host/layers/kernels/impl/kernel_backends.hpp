@@ -7,13 +7,13 @@
 #include <new>
 #include <utility>
 
+#include "tenon/host/layers/discovery/provider_registry.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
-                                              const BackendRegistry* registry) {
+                                              const Registry* registry) {
   std::vector<std::string> ids;
   const auto add = [&](const BackendRecord& record) {
     bool is_new = record.offers_kernels;
@@ -23,13 +23,14 @@ std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
   for (const BackendRef& backend : named) {
     if (backend) add(backend->record());
   }
-  if (!registry) return ids;
+  const ProviderRegistry* const providers = ProviderRegistry::of(registry);
+  if (!providers) return ids;
   std::vector<BackendInfo> known;
-  for (BackendInfo& info : registry->enumerate_backends()) {
+  for (BackendInfo& info : providers->enumerate_backends()) {
     if (info.state != BackendState::known && info.state != BackendState::loaded) continue;
     bool hidden = false;
     for (const std::string& tag : info.backend()->tags) {
-      for (const std::string_view excluded : BackendRegistry::default_exclude_tags) {
+      for (const std::string_view excluded : ProviderRegistry::default_exclude_tags) {
         hidden = hidden || tag == excluded;
       }
     }
@@ -92,15 +93,6 @@ Result<tenon_kernel*> create_kernel(const LoadedBackend& backend, const tenon_ke
   if (status != TENON_STATUS_OK) return take_last_error(backend.host(), status);
   if (!made) return error(Error::Internal, "create_kernel succeeded without a kernel (TN-KRN-7)");
   return made;
-}
-
-Result<BackendRef> find_backend(std::span<const BackendRef> named, const BackendRegistry* registry,
-                                std::string_view id) {
-  for (const BackendRef& backend : named) {
-    if (backend && backend->id() == id) return backend;
-  }
-  if (!registry) return error(Error::NotFound, "no backends are registered");
-  return registry->lookup_backend(id);
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -11,7 +11,7 @@
 
 #include "tenon/abi/draft/kernel_lookup.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/kernels/kernel_lookup_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 
 /// The host's side of kernels that delegates ask for (abi/draft/kernel_lookup.h).
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -29,9 +29,12 @@ class HostFoundKernel {
   [[nodiscard]] virtual Status run() = 0;
 };
 
-/// Finds kernels for the delegates of one method, while they are loaded.
+/// Finds kernels for the delegates of one method, while they are loaded: the service of each `init`
+/// and `check_blob` that may ask for them.
 class KernelLookup {
  public:
+  static constexpr char key = 0;
+
   KernelLookup() = default;
   KernelLookup(const KernelLookup&) = delete;
   KernelLookup& operator=(const KernelLookup&) = delete;
@@ -43,6 +46,11 @@ class KernelLookup {
  protected:
   ~KernelLookup() = default;
 };
+
+struct Loading;
+
+/// The look-up of a load for whose plan no part searches kernels; made by the first call.
+[[nodiscard]] KernelLookup& lookup_during(Loading& loading);
 
 /// The functions of the extension. No exception passes to the delegate. A plugin that is asked for
 /// a kernel has no context to ask with, so that none asks for the same one without end.
@@ -61,7 +69,9 @@ class KernelLookupTable {
       const bool is_whole = call && call->op && (call->args || call->num_args == 0);
       if (!context || !is_whole || !out) return null_pointer("find_kernel");
       const char* const op = call->op;
-      KernelLookup* const lookup = KernelLookupContext::kernels_of(*context);
+      auto* lookup = static_cast<KernelLookup*>(find_service(context, &KernelLookup::key));
+      auto* const loading = static_cast<Loading*>(find_service(context, &loading_key));
+      if (!lookup && loading) lookup = &lookup_during(*loading);
       if (!lookup) {
         return error(Error::OperatorMissing, "no kernel for ", op,
                      ": the host has no kernels of other plugins");

@@ -11,6 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -23,24 +24,28 @@ struct KernelProvider {
   std::string unusable{};                   ///< Once it is opened: why there is no table.
 };
 
-/// The search for kernels among plugins, for instructions (`PluginKernels`) and for delegates
-/// (`PluginKernelLookup`): in the order of `find_kernel_backends`. One that cannot be used, and one
-/// that answers OperatorMissing, leaves the call to the next; any other failure is the outcome.
-/// Nothing is listed or loaded before the first call.
+/// The search for kernels among plugins, for the instructions of a method and for its delegates: in
+/// the order of `find_kernel_backends`. One that cannot be used, and one that answers
+/// OperatorMissing, leaves the call to the next; any other failure is the outcome. Nothing is
+/// listed or loaded before the first call. Keeps the plugins loaded that it asked.
 class KernelProviders {
  public:
-  [[nodiscard]] bool was_asked() const noexcept { return is_listed_; }
+  /// As for `find_kernel_backends`; both must outlive this object.
+  KernelProviders(std::span<const BackendRef> named, const Registry* registry) noexcept
+      : named_(named), registry_(registry) {}
 
-  /// The kernel that the first plugin makes for `op`, null when none has one. `open(id)` returns a
-  /// `Result<BackendRef>`, and `make(provider)`, for a provider with a table, a `Result` of a
-  /// pointer of any kind. `note(id, answer)` gets the answer of each that has no such kernel.
-  template <class Open, class Make, class Note>
-  [[nodiscard]] auto find(std::span<const BackendRef> named, const BackendRegistry* registry,
-                          const std::string& op, Open&& open, Make&& make, Note&& note)
+  /// Whether the application gave any plugins.
+  [[nodiscard]] bool could_ask() const noexcept { return registry_ || !named_.empty(); }
+
+  /// The kernel that the first plugin makes for `op`, null when none has one. `make(provider)`, for
+  /// a provider with a table, returns a `Result` of a pointer of any kind. `note(id, answer)` gets
+  /// the answer of each that has no such kernel.
+  template <class Make, class Note>
+  [[nodiscard]] auto find(const std::string& op, Make&& make, Note&& note)
       -> decltype(make(std::declval<const KernelProvider&>())) {
-    if (!is_listed_) list(named, registry);
+    if (!is_listed_) list();
     for (KernelProvider& provider : providers_) {
-      if (!provider.is_opened) prepare(provider, open);
+      if (!provider.is_opened) prepare(provider);
       if (!provider.table) {
         note(provider.id, provider.unusable);
         continue;
@@ -55,21 +60,19 @@ class KernelProviders {
     return nullptr;
   }
 
-  /// Releases the plugins, of which none is asked again.
-  void clear() noexcept { providers_.clear(); }
-
  private:
-  void list(std::span<const BackendRef> named, const BackendRegistry* registry) {
+  void list() {
     std::vector<KernelProvider> found;
-    for (std::string& id : find_kernel_backends(named, registry)) found.push_back({std::move(id)});
+    for (std::string& id : find_kernel_backends(named_, registry_)) {
+      found.push_back({std::move(id)});
+    }
     providers_ = std::move(found);
     is_listed_ = true;
   }
 
-  template <class Open>
-  static void prepare(KernelProvider& provider, Open& open) {
+  void prepare(KernelProvider& provider) const {
     const Status opened = [&]() -> Status {
-      TENON_TRY(BackendRef backend, open(provider.id));
+      TENON_TRY(BackendRef backend, find_backend(named_, registry_, provider.id));
       TENON_TRY(provider.table, usable_kernels(*backend));
       provider.backend = std::move(backend);
       return ok();
@@ -78,6 +81,8 @@ class KernelProviders {
     provider.is_opened = true;
   }
 
+  std::span<const BackendRef> named_;
+  const Registry* registry_;
   bool is_listed_ = false;
   std::vector<KernelProvider> providers_;
 };

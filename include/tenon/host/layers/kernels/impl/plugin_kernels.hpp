@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
+#include "tenon/host/layers/kernels/plugin_kernels.hpp"
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,41 +14,45 @@
 #include <vector>
 
 #include "tenon/abi/extensions/kernels.h"
-#include "tenon/core/result.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_providers.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
+#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/schema/program_generated.h"
 
-/// Kernels of plugins, for operators that neither the application nor the host has code for.
-namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+namespace detail {
 
 /// A kernel that a plugin made for one instruction. Destroyed with this object, whose address is
 /// fixed. What a call reads begins it and is in one line of most processors' caches.
 class alignas(64) PluginKernel {
  public:
-  /// Empty; to be filled by `create`. `use` must outlive it.
-  PluginKernel(const BackendUse& use, const tenon_kernels_v1& table) noexcept
-      : run_(table.run_kernel), context_(&use.context), destroy_(table.destroy_kernel), use_(use) {
-    kernel_.owner = &use;
-  }
+  /// Empty; to be filled by `create`. `backend` must outlive it.
+  PluginKernel(const LoadedBackend& backend, const tenon_kernels_v1& table) noexcept
+      : run_(table.run_kernel), destroy_(table.destroy_kernel), backend_(backend) {}
   PluginKernel(const PluginKernel&) = delete;
   PluginKernel& operator=(const PluginKernel&) = delete;
   ~PluginKernel() {
-    if (handle_) destroy_(use_.backend->raw(), handle_);
+    if (handle_) destroy_(backend_.raw(), handle_);
   }
 
   /// The answer of `create_kernel`, `args` being kept by the plugin. Internal without a kernel.
   [[nodiscard]] Status create(const tenon_kernels_v1& table, const std::string& op,
                               std::span<tenon_value* const> args) {
-    TENON_TRY(handle_, create_kernel(*use_.backend, table, op, args));
+    TENON_TRY(handle_, create_kernel(backend_, table, op, args));
     return ok();
   }
 
-  [[nodiscard]] const BackendUse& use() const noexcept { return use_; }
-
-  /// As instructions call it.
-  [[nodiscard]] const Kernel* kernel() const noexcept { return &kernel_; }
+  /// As instructions call it, from now on; `use`, of the same backend, must outlive it.
+  [[nodiscard]] const Kernel* run_with(const BackendUse& use) noexcept {
+    kernel_.owner = &use;
+    context_ = &use.context;
+    return &kernel_;
+  }
 
  private:
   /// The plugin has the arguments already, and its context is the one with its own host table.
@@ -59,74 +65,141 @@ class alignas(64) PluginKernel {
   Kernel kernel_{&run, this};
   decltype(tenon_kernels_v1::run_kernel) run_;
   tenon_kernel* handle_ = nullptr;
-  const tenon_execution_context* context_;
+  const tenon_execution_context* context_ = nullptr;
   decltype(tenon_kernels_v1::destroy_kernel) destroy_;
-  const BackendUse& use_;
+  const LoadedBackend& backend_;
 };
 
-/// Asks plugins for the kernels that a method lacks, and holds those that they gave. Nothing is
-/// asked or loaded as long as nothing is missing.
-class PluginKernels {
+/// The kernels of plugins that the instructions of one method call, and the search for them and for
+/// those of its delegates.
+class PluginKernelsPart final : public MethodPart {
  public:
-  /// The kernel for one call of `op`, or null when no plugin has one: `answers` then has the
-  /// reasons. The address of `args` must not change.
-  [[nodiscard]] Result<const Kernel*> find(Loading& loader, const std::string& op,
-                                           std::span<tenon_value* const> args) {
-    if (!providers_.was_asked()) num_other_uses_ = loader.uses.size();
-    const auto open = [&](const std::string& id) -> Result<BackendRef> {
-      TENON_TRY(const BackendUse* use, loader.use_backend(id));
-      return use->backend;
-    };
-    const auto make = [&](const KernelProvider& provider) -> Result<const Kernel*> {
-      TENON_TRY(const BackendUse* use, loader.use_backend(provider.id));
-      // The slot exists before the plugin makes a kernel: nothing may fail in between.
-      kernels_.push_back(std::make_unique<PluginKernel>(*use, *provider.table));
-      Status made = kernels_.back()->create(*provider.table, op, args);
-      if (made.ok()) return kernels_.back()->kernel();
-      kernels_.pop_back();
-      return made;
-    };
-    return providers_.find(loader.backends, loader.registry, op, open, make,
-                           [&](std::string_view id, std::string_view answer) { note(id, answer); });
+  static constexpr char key = 0;
+  [[nodiscard]] const void* kind() const noexcept override { return &key; }
+
+  [[nodiscard]] Status before_load(Loading& loading) override {
+    search_.emplace(loading);
+    return ok();
   }
 
-  /// The answers of plugins without such a kernel, each message once: one line for each, after a
-  /// line feed. Empty when the host was given no plugins at all.
-  [[nodiscard]] std::string answers(const Loading& loader) const {
+  [[nodiscard]] Status init_context(Loading& loading, DelegateLoad& delegate) override {
+    // Not earlier: other parts set what the kernels get.
+    if (!search_->lookup) search_->lookup.emplace(search_->providers, calls_of(loading));
+    search_->service = {&KernelLookup::key, static_cast<KernelLookup*>(&*search_->lookup),
+                        delegate.context.services};
+    delegate.context.services = &search_->service;
+    return ok();
+  }
+
+  [[nodiscard]] Result<const Kernel*> find_kernel(Loading& loading, const std::string& op,
+                                                  std::span<tenon_value* const> args) override {
+    const auto fill = [&](PluginKernel& kernel,
+                          const KernelProvider& provider) -> Result<const Kernel*> {
+      TENON_RETURN_IF_ERROR(kernel.create(*provider.table, op, args));
+      // Not earlier: the method keeps no plugin that has no kernel for it.
+      TENON_TRY(const BackendUse* use, loading.use_backend(provider.id));
+      return kernel.run_with(*use);
+    };
+    const auto make = [&](const KernelProvider& provider) {
+      // The slot exists before the plugin makes a kernel: nothing may fail in between.
+      kernels_.push_back(std::make_unique<PluginKernel>(*provider.backend, *provider.table));
+      auto made = fill(*kernels_.back(), provider);
+      if (!made.ok()) kernels_.pop_back();
+      return made;
+    };
+    return search_->providers.find(
+        op, make, [&](std::string_view id, std::string_view answer) { search_->note(id, answer); });
+  }
+
+  /// One line for each answer, after a line feed.
+  [[nodiscard]] std::string kernels_missing(Loading&) override {
     std::string out;
-    for (const std::string& answer : answers_) out += concat("\n  ", answer);
-    const bool could_ask = loader.registry || !loader.backends.empty();
-    if (out.empty() && could_ask) out = "\n  no plugin that is known offers kernels";
+    for (const std::string& answer : search_->answers) out += concat("\n  ", answer);
+    if (out.empty() && search_->providers.could_ask()) {
+      out = "\n  no plugin that is known offers kernels";
+    }
     return out;
   }
 
   /// Releases the plugins that were asked in vain.
-  void drop_unused(BackendUses& uses) {
-    if (!providers_.was_asked()) return;
-    uses.drop_unneeded(num_other_uses_, [&](const BackendUse& use) {
-      bool is_needed = false;
-      for (const auto& kernel : kernels_) is_needed |= &kernel->use() == &use;
-      return is_needed;
-    });
-    providers_.clear();
+  [[nodiscard]] Status after_load(Loading&, Status outcome) override {
+    search_.reset();
+    return outcome;
   }
 
-  /// Destroys the kernels, the last one first.
-  void clear() noexcept {
+  /// The last kernel first.
+  void before_destroy(MethodState&) noexcept override {
     while (!kernels_.empty()) kernels_.pop_back();
   }
 
  private:
-  void note(std::string_view id, std::string_view text) {
-    std::string answer = concat(id, ": ", text);
-    if (known_answers_.insert(answer).second) answers_.push_back(std::move(answer));
+  /// Exists during a load alone.
+  struct Search {
+    explicit Search(const Loading& loading) noexcept
+        : providers(loading.backends, loading.registry) {}
+
+    void note(std::string_view id, std::string_view text) {
+      std::string answer = concat(id, ": ", text);
+      if (known_answers.insert(answer).second) answers.push_back(std::move(answer));
+    }
+
+    KernelProviders providers;
+    std::optional<PluginKernelLookup> lookup{};  ///< Nothing before the first delegate.
+    Service service{};                           ///< Of the present `init`.
+    std::vector<std::string> answers{};          ///< Of those asked in vain, in their order.
+    std::set<std::string> known_answers{};  ///< The same: each operator may have one of its own.
+  };
+
+  static FoundKernelCalls calls_of(const Loading& loading) noexcept {
+    return {loading.method_name, loading.trace ? loading.trace->table() : nullptr,
+            loading.call_services};
   }
 
-  std::size_t num_other_uses_ = 0;  ///< Backends that the method uses for other reasons.
-  KernelProviders providers_;
-  std::vector<std::string> answers_;     // In the order in which they came.
-  std::set<std::string> known_answers_;  // The same: each operator may have one of its own.
+  std::optional<Search> search_;
   std::vector<std::unique_ptr<PluginKernel>> kernels_;
 };
 
-}}}  // namespace tenon::TENON_RELEASE::host::detail
+/// The search for the kernels that delegates ask for, in a load without PluginKernelsPart.
+class SearchDuringLoad final : public MethodPart {
+ public:
+  static constexpr char key = 0;
+
+  explicit SearchDuringLoad(const Loading& loading)
+      : providers_(loading.backends, loading.registry),
+        lookup(providers_, {loading.method_name, loading.trace ? loading.trace->table() : nullptr,
+                            loading.call_services}) {}
+  [[nodiscard]] const void* kind() const noexcept override { return &key; }
+
+ private:
+  KernelProviders providers_;
+
+ public:
+  PluginKernelLookup lookup;
+};
+
+KernelLookup& lookup_during(Loading& loading) {
+  for (const auto& part : loading.during) {
+    if (part->kind() == &SearchDuringLoad::key) {
+      return static_cast<SearchDuringLoad&>(*part).lookup;
+    }
+  }
+  auto made = std::make_unique<SearchDuringLoad>(loading);
+  KernelLookup& lookup = made->lookup;
+  loading.during.push_back(std::move(made));
+  return lookup;
+}
+
+}  // namespace detail
+
+Result<std::unique_ptr<detail::MethodPart>> PluginKernels::attach(
+    detail::LoadRequest& request) const {
+  // Most programs have no operators outside of their delegates. The plan may be chosen later.
+  bool has_operators = false;
+  for (const schema::ExecutionPlan* plan : *request.program->flatbuffer().execution_plan()) {
+    has_operators |= plan->operators() && plan->operators()->size() != 0;
+  }
+  if (!has_operators) return nullptr;
+  return std::unique_ptr<detail::MethodPart>(std::make_unique<detail::PluginKernelsPart>());
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host

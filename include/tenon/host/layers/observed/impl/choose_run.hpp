@@ -16,7 +16,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 void choose_run(MethodState& method) noexcept {
   const bool is_plain = !method.options.trace && !method.control && !is_recording(method) &&
-                        method.options.budget.empty() &&
+                        !find_part<BudgetPart>(method) &&
                         method.options.limits.run_milliseconds == HostLimits::none;
   method.run = is_plain ? nullptr : &run_observed;
 }

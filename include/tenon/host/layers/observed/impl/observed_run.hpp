@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/budget/impl/method_budget.hpp"
+#include "tenon/host/layers/budget/impl/budget_part.hpp"
 #include "tenon/host/layers/cancel/impl/run_control.hpp"
 #include "tenon/host/layers/trace/impl/method_recorder.hpp"
 #include "tenon/host/layers/trace/impl/trace_instruction.hpp"
@@ -54,7 +54,9 @@ struct TracedCalls : ObservedCalls {
 }
 
 [[nodiscard]] inline Status end_run(MethodState& method, Status outcome) {
-  if (method.budget) outcome = method.budget->explain(std::move(outcome));
+  if (auto* const part = find_part<BudgetPart>(method)) {
+    outcome = part->budget.explain(std::move(outcome));
+  }
   if (!method.control) return outcome;
   const bool is_late = method.control->end();
   if (outcome.error() != Error::Cancelled || !is_late) return outcome;

@@ -12,6 +12,7 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
+#include "tenon/host/layers/prepared/prepare_table.hpp"
 #include "tenon/host/layers/prepared/prepared_store.hpp"
 #include "tenon/host/layers/trust/impl/field_hasher.hpp"
 #include "tenon/host/loader/impl/plugin/host_table.hpp"
@@ -66,8 +67,8 @@ class BlobPreparation final : public PreparedOpener {
     }
     hasher.bytes(bytes_of(blob.data, blob.nbytes));
     hasher.bytes(identity);
-    const PreparedKey key{hasher.finish(), backend_.id(), backend_.host()->plugin_path};
-    return store_.open(key, *backend_.host(), out);
+    const PreparedKey place{hasher.finish(), backend_.id(), backend_.host()->plugin_path};
+    return store_.open(place, *backend_.host(), out);
   }
 
   void set_last_error(const Status& failure) const noexcept {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "tenon/abi/extensions/sessions.h"
@@ -15,14 +14,17 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/budget/impl/method_budget.hpp"
+#include "tenon/host/layers/sessions/impl/method_states.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// Another delegate of the same blob (extension "tenon.sessions/1").
+/// Another delegate of the blob of `delegate`, for which `init` made `own` (extension
+/// "tenon.sessions/1").
 [[nodiscard]] inline Result<tenon_delegate*> create_session(const Delegate& delegate,
+                                                            tenon_delegate* own,
                                                             const tenon_session_context& context) {
   const LoadedBackend& backend = *delegate.use->backend;
   const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
@@ -31,8 +33,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
                  " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
   }
   tenon_delegate* out = nullptr;
-  const tenon_status status =
-      table->create_session(backend.raw(), delegate.own.handle, &context, &out);
+  const tenon_status status = table->create_session(backend.raw(), own, &context, &out);
   if (status == TENON_STATUS_OK) return out;
   return take_last_error(backend.host(), status).with_context("create_session");
 }
@@ -42,7 +43,7 @@ class LoadedSession final : public Session {
  public:
   /// One state for each delegate, or the first failure.
   /// OutOfResources when `budget`, which may be null and is borrowed, does not suffice.
-  [[nodiscard]] static Result<std::unique_ptr<Session>> create(std::span<Delegate> delegates,
+  [[nodiscard]] static Result<std::unique_ptr<Session>> create(MethodStates& all,
                                                                const SessionOptions& options,
                                                                MethodBudget* budget) {
     const auto* const from = static_cast<const LoadedSession*>(options.state);
@@ -51,12 +52,12 @@ class LoadedSession final : public Session {
           Error::InvalidArgument,
           "create_session: expected one state to copy, found a session and the method's own");
     }
-    if (from && from->delegates_.data() != delegates.data()) {
+    if (from && &from->all_ != &all) {
       return error(
           Error::InvalidArgument,
           "create_session: expected a state that the method created, found one of another");
     }
-    std::unique_ptr<LoadedSession> out(new LoadedSession(delegates));
+    std::unique_ptr<LoadedSession> out(new LoadedSession(all));
     if (budget) {
       TENON_RETURN_IF_ERROR(budget->begin_session(out->lent_));
       out->budget_ = budget;
@@ -72,52 +73,49 @@ class LoadedSession final : public Session {
 
   /// Destroys the states as the method destroys its own: in the order of the delegates.
   ~LoadedSession() override {
-    for (std::size_t i = 0; i < num_states_; ++i) {
-      if (delegates_[i].active == &states_[i]) delegates_[i].activate(delegates_[i].own);
-      delegates_[i].destroy(states_[i].handle);
+    if (&all_.in_use() == states_.get()) all_.use(all_.own());
+    for (std::size_t i = 0; i < states_->handles.size(); ++i) {
+      const Delegate& delegate = all_.delegates()[i];
+      delegate.use->backend->api().destroy(delegate.backend, states_->handles[i]);
     }
     if (budget_) budget_->give_session(beyond_statement_);
   }
 
-  void use() const noexcept {
-    for (std::size_t i = 0; i < num_states_; ++i) delegates_[i].activate(states_[i]);
-  }
+  /// The method runs with them from now on.
+  void use() const noexcept { all_.use(*states_); }
 
  private:
-  explicit LoadedSession(std::span<Delegate> delegates)
-      : delegates_(delegates), states_(new DelegateState[delegates.size()]) {}
+  explicit LoadedSession(MethodStates& all) : all_(all) {
+    states_->handles.reserve(all.delegates().size());
+  }
 
   /// `from` has the states to copy, unless it is null.
   Status create_states(const SessionOptions& options, const LoadedSession* from) {
     std::optional<tenon_scheduling> hints;
     if (options.scheduling) hints = tenon::detail::to_abi(*options.scheduling);
-    for (std::size_t i = 0; i < delegates_.size(); ++i) {
-      const Delegate& delegate = delegates_[i];
+    for (std::size_t i = 0; i < all_.delegates().size(); ++i) {
+      const Delegate& delegate = all_.delegates()[i];
       const auto specs = runtime_specs_of(options.backend_options, delegate.use->id);
-      tenon_delegate* const own = options.copies_own_state ? delegate.own.handle : nullptr;
+      tenon_delegate* const own = all_.own().handles[i];
+      tenon_delegate* const copied = options.copies_own_state ? own : nullptr;
       const tenon_session_context context = {sizeof context,
                                              static_cast<std::uint32_t>(specs.size()),
                                              specs.empty() ? nullptr : specs.data(),
                                              hints ? &*hints : nullptr,
                                              lent_.table(),
-                                             from ? from->states_[i].handle : own};
-      auto handle = detail::create_session(delegate, context);
+                                             from ? from->states_->handles[i] : copied};
+      auto handle = detail::create_session(delegate, own, context);
       if (!handle.ok()) return std::move(handle).status().with_context(concat("delegate ", i));
-      states_[num_states_++].handle = *handle;
+      states_->handles.push_back(*handle);
     }
     return ok();
   }
 
-  const std::span<Delegate> delegates_;
-  const std::unique_ptr<DelegateState[]> states_;  // Delegates point to them.
-  std::size_t num_states_ = 0;
+  MethodStates& all_;
+  const std::unique_ptr<DelegateStates> states_ = std::make_unique<DelegateStates>();
   Arena lent_;  // What the states got from the runtime allocator.
   MethodBudget* budget_ = nullptr;
   std::uint64_t beyond_statement_ = 0;  // Of `lent_`, in the budget.
 };
-
-[[nodiscard]] inline const LoadedSession& loaded(const Session& session) noexcept {
-  return static_cast<const LoadedSession&>(session);
-}
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -14,7 +14,9 @@
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/sessions/impl/method_states.hpp"
 #include "tenon/host/layers/state/impl/find_state.hpp"
+#include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 
@@ -28,9 +30,11 @@ class StateMemory {
     std::string name;
     std::size_t offset, nbytes;            ///< In an image.
     std::byte* live = nullptr;             ///< Null where this processor cannot reach it.
-    const DeviceMemory* device = nullptr;  ///< Has it then at `address`; or
+    const DeviceSpace* devices = nullptr;  ///< Have it then on `device` at `address`; or
+    tenon_dl_device device = cpu_device;
     std::byte* address = nullptr;
-    const Delegate* delegate = nullptr;  ///< gives it, as its part number `number`.
+    const Delegate* delegate = nullptr;  ///< gives it, as its part number `number`,
+    tenon_delegate* handle = nullptr;    ///< as the method's own.
     tenon_sequence_v1 functions{};       ///< Of that delegate.
     std::uint64_t number = 0;
   };
@@ -43,12 +47,14 @@ class StateMemory {
                 static_cast<std::size_t>(range.end - range.begin)};
       std::byte* const at = method.planned.at(range.buffer, range.begin);
       part.device = method.planned.device(range.buffer);
-      (part.device ? part.address : part.live) = at;
+      if (!is_cpu(part.device)) part.devices = method.devices;
+      (part.devices ? part.address : part.live) = at;
       out.add(std::move(part));
     }
     const std::span<Delegate> delegates = method.delegates;
+    const std::vector<tenon_delegate*> handles = own_handles(method);
     for (std::size_t i = 0; i < delegates.size(); ++i) {
-      if (Status added = out.add_delegate(delegates[i], i); !added.ok()) {
+      if (Status added = out.add_delegate(delegates[i], handles[i], i); !added.ok()) {
         return std::move(added).with_context(
             concat("delegate ", i, " (", delegates[i].use->id, ")"));
       }
@@ -61,11 +67,12 @@ class StateMemory {
 
   /// Copies the bytes of `part`, which this processor cannot reach, to `to`.
   [[nodiscard]] static Status read_far(const Part& part, std::byte* to) {
-    if (part.device) return part.device->copy_to_host(to, part.address, part.nbytes);
+    if (part.devices) {
+      return part.devices->copy(cpu_device, to, part.device, part.address, part.nbytes);
+    }
     const Delegate& delegate = *part.delegate;
-    return outcome_of(delegate,
-                      part.functions.read(delegate.use->backend->raw(), delegate.own.handle,
-                                          part.number, 0, part.nbytes, to));
+    return outcome_of(delegate, part.functions.read(delegate.use->backend->raw(), part.handle,
+                                                    part.number, 0, part.nbytes, to));
   }
 
   [[nodiscard]] Status read(std::span<std::byte> image) const {
@@ -94,18 +101,18 @@ class StateMemory {
       std::memcpy(part.live, from, part.nbytes);
       return ok();
     }
-    if (part.device) return part.device->copy_to_device(part.address, from, part.nbytes);
+    if (part.devices) {
+      return part.devices->copy(part.device, part.address, cpu_device, from, part.nbytes);
+    }
     const Delegate& delegate = *part.delegate;
-    return outcome_of(delegate,
-                      part.functions.write(delegate.use->backend->raw(), delegate.own.handle,
-                                           part.number, 0, part.nbytes, from));
+    return outcome_of(delegate, part.functions.write(delegate.use->backend->raw(), part.handle,
+                                                     part.number, 0, part.nbytes, from));
   }
 
   /// Says to the delegates that their parts were written.
   [[nodiscard]] Status written() const {
-    for (const auto& [delegate, call] : told_) {
-      TENON_RETURN_IF_ERROR(
-          outcome_of(*delegate, call(delegate->use->backend->raw(), delegate->own.handle)));
+    for (const auto& [delegate, handle, call] : told_) {
+      TENON_RETURN_IF_ERROR(outcome_of(*delegate, call(delegate->use->backend->raw(), handle)));
     }
     return ok();
   }
@@ -123,6 +130,12 @@ class StateMemory {
     bool has_memory = true;
   };
 
+  struct WriteNotice {
+    const Delegate* delegate;
+    tenon_delegate* handle;
+    decltype(tenon_sequence_v1::written) call;
+  };
+
   static Status outcome_of(const Delegate& delegate, tenon_status status) {
     if (status == TENON_STATUS_OK) return ok();
     return take_last_error(delegate.use->backend->host(), status);
@@ -134,7 +147,7 @@ class StateMemory {
     parts_.push_back(std::move(part));
   }
 
-  Status add_delegate(const Delegate& delegate, std::size_t index) {
+  Status add_delegate(const Delegate& delegate, tenon_delegate* handle, std::size_t index) {
     const LoadedBackend& backend = *delegate.use->backend;
     const auto table = backend.extension<tenon_sequence_v1>(TENON_EXTENSION_SEQUENCE);
     if (!table || !table->list) {
@@ -147,7 +160,7 @@ class StateMemory {
     listed.struct_size = sizeof(tenon_state_list);
     listed.reserved = 0;
     listed.add = &add_part;
-    const tenon_status status = table->list(backend.raw(), delegate.own.handle, &listed);
+    const tenon_status status = table->list(backend.raw(), handle, &listed);
     if (!listed.has_memory) return error(Error::MemoryAllocationFailed, "no memory for its parts");
     TENON_RETURN_IF_ERROR(outcome_of(delegate, status));
     for (std::size_t i = 0; i < listed.parts.size(); ++i) {
@@ -159,11 +172,13 @@ class StateMemory {
       }
       Part part{concat("delegate ", index, ": ", name), 0, static_cast<std::size_t>(nbytes), data};
       part.delegate = &delegate;
+      part.handle = handle;
       part.functions = *table;
       part.number = i;
       if (nbytes != 0) add(std::move(part));
     }
-    if (!listed.parts.empty() && table->written) told_.emplace_back(&delegate, table->written);
+    if (!listed.parts.empty() && table->written)
+      told_.push_back({&delegate, handle, table->written});
     return ok();
   }
 
@@ -183,7 +198,7 @@ class StateMemory {
   std::vector<Part> parts_;
   std::size_t nbytes_ = 0;
   /// Delegates that want to know of writes, and their function for it.
-  std::vector<std::pair<const Delegate*, decltype(tenon_sequence_v1::written)>> told_;
+  std::vector<WriteNotice> told_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

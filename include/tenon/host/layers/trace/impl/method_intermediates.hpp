@@ -10,6 +10,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/layers/sessions/impl/method_states.hpp"
 #include "tenon/host/layers/trace/impl/method_debug_handles.hpp"
 #include "tenon/host/layers/trace/impl/method_recorder.hpp"
 #include "tenon/host/layers/trace/intermediates.hpp"
@@ -35,7 +36,7 @@ namespace detail {
   }
   auto made = std::make_unique<MethodRecorder>(method.plan, method.chains, method.delegates,
                                                method.devices, method.options.limits);
-  TENON_RETURN_IF_ERROR(made->find(handles));
+  TENON_RETURN_IF_ERROR(made->find(handles, own_handles(method)));
   method.recorder = std::move(made);
   return method.recorder.get();
 }

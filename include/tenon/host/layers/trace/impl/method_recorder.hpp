@@ -20,10 +20,10 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/layers/arrays/impl/strided.hpp"
-#include "tenon/host/layers/devices/impl/method_devices.hpp"
 #include "tenon/host/layers/trace/impl/method_debug_handles.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/impl/method/bind_inputs.hpp"
+#include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/impl/method/errors.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
@@ -67,7 +67,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 class MethodRecorder {
  public:
   MethodRecorder(const schema::ExecutionPlan& plan, std::span<const Chain> chains,
-                 std::span<Delegate> delegates, const DeviceMemories& devices,
+                 std::span<Delegate> delegates, const DeviceSpace* devices,
                  const HostLimits& limits)
       : plan_(plan),
         chains_(chains),
@@ -77,8 +77,8 @@ class MethodRecorder {
   MethodRecorder(const MethodRecorder&) = delete;
   MethodRecorder& operator=(const MethodRecorder&) = delete;
 
-  /// Finds what there is. `handles` are those of the program.
-  Status find(const DebugHandles& handles) {
+  /// Finds what there is. `handles` are the program's, `own` has the method's own delegates.
+  Status find(const DebugHandles& handles, std::span<tenon_delegate* const> own) {
     std::set<const Delegate*> listed;
     std::size_t instruction = 0;
     for (std::size_t chain = 0; chain < chains_.size(); ++chain) {
@@ -87,7 +87,7 @@ class MethodRecorder {
         if (at.kind == Kind::KernelCall) {
           find_kernel(at, instruction, MethodErrors{plan_}.operator_at(chain, index), handles);
         } else if (at.kind == Kind::DelegateCall && listed.insert(at.delegate).second) {
-          TENON_RETURN_IF_ERROR(find_delegate(*at.delegate, handles));
+          TENON_RETURN_IF_ERROR(find_delegate(*at.delegate, handles, own));
         }
         ++instruction;
       }
@@ -146,6 +146,7 @@ class MethodRecorder {
   struct Sink : tenon_intermediate_sink {
     MethodRecorder* recorder = nullptr;
     const Delegate* delegate = nullptr;
+    tenon_delegate* handle = nullptr;  ///< The method's own.
     tenon_intermediates_v1 table{};
     std::map<std::int64_t, std::size_t> numbers;  ///< By handle.
   };
@@ -186,7 +187,8 @@ class MethodRecorder {
     one.debug_handles = std::move(found);
   }
 
-  Status find_delegate(const Delegate& delegate, const DebugHandles& handles) {
+  Status find_delegate(const Delegate& delegate, const DebugHandles& handles,
+                       std::span<tenon_delegate* const> own) {
     const LoadedBackend& backend = *delegate.use->backend;
     const auto table = backend.extension<tenon_intermediates_v1>(TENON_EXTENSION_INTERMEDIATES);
     if (!table || !table->list || !table->record) return ok();
@@ -194,7 +196,8 @@ class MethodRecorder {
     list.struct_size = sizeof(tenon_intermediate_list);
     list.reserved = 0;
     list.add = &add_name;
-    const tenon_status status = table->list(backend.raw(), delegate.own.handle, &list);
+    const auto number = static_cast<std::size_t>(&delegate - delegates_.data());
+    const tenon_status status = table->list(backend.raw(), own[number], &list);
     if (!list.has_memory) return error(Error::MemoryAllocationFailed, "no memory for names");
     if (status != TENON_STATUS_OK) {
       return take_last_error(backend.host(), status)
@@ -205,8 +208,8 @@ class MethodRecorder {
     sink.take = &take_entry;
     sink.recorder = this;
     sink.delegate = &delegate;
+    sink.handle = own[number];
     sink.table = *table;
-    const auto number = static_cast<std::size_t>(&delegate - delegates_.data());
     for (auto& [handle, name] : list.found) {
       if (!sink.numbers.emplace(handle, all_.size()).second) {
         return error(Error::Internal, text_of(delegate), ": it lists the intermediate ", handle,
@@ -236,9 +239,9 @@ class MethodRecorder {
         if (is_asked_[number]) handles.push_back(handle);
       }
       const LoadedBackend& backend = *sink.delegate->use->backend;
-      const tenon_status status = sink.table.record(
-          backend.raw(), sink.delegate->own.handle, handles.empty() ? nullptr : handles.data(),
-          handles.size(), handles.empty() ? nullptr : &sink);
+      const tenon_status status =
+          sink.table.record(backend.raw(), sink.handle, handles.empty() ? nullptr : handles.data(),
+                            handles.size(), handles.empty() ? nullptr : &sink);
       if (status == TENON_STATUS_OK) continue;
       return take_last_error(backend.host(), status)
           .with_context(concat(text_of(*sink.delegate), ": intermediates"));
@@ -318,7 +321,7 @@ class MethodRecorder {
   const schema::ExecutionPlan& plan_;
   const std::span<const Chain> chains_;
   const std::span<Delegate> delegates_;
-  const DeviceMemories& devices_;
+  const DeviceSpace* const devices_;
   const std::uint64_t max_bytes_;
   std::uint64_t num_bytes_ = 0;  ///< Of this run.
   std::vector<Intermediate> all_;

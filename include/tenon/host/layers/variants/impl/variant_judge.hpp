@@ -14,7 +14,9 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
+#include "tenon/host/layers/discovery/provider_registry.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
@@ -22,7 +24,6 @@
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -32,7 +33,7 @@ class VariantJudge {
  public:
   /// All arguments must outlive this object.
   VariantJudge(const std::shared_ptr<const Program>& program, const MethodOptions& options) noexcept
-      : program_(program), options_(options) {}
+      : program_(program), options_(options), registry_(ProviderRegistry::of(options.registry)) {}
 
   [[nodiscard]] Result<VariantAnswer> judge(const ProgramVariant& variant) {
     VariantAnswer out;
@@ -64,9 +65,8 @@ class VariantJudge {
  private:
   /// Compares the table with the CPU and the records of plugins.
   [[nodiscard]] Status compare(const VariantNeed& need) {
-    const auto missing = options_.registry
-                             ? options_.registry->missing_cpu_features(need.cpu_features)
-                             : BackendRegistry().missing_cpu_features(need.cpu_features);
+    const auto missing = registry_ ? registry_->missing_cpu_features(need.cpu_features)
+                                   : ProviderRegistry().missing_cpu_features(need.cpu_features);
     if (!missing.empty()) {
       return error(Error::NotSupported, "backend ", quoted(need.backend_id),
                    ": its code needs CPU features that this CPU lacks: ", join(missing, ", "));
@@ -84,14 +84,19 @@ class VariantJudge {
     return ok();
   }
 
-  /// The record of the backend that a look-up of `id` would give. Loads nothing.
+  /// The record of the backend that a look-up of `id` would give. Loads nothing, unless the
+  /// registry has no lists.
   [[nodiscard]] Result<const BackendRecord*> find_record(std::string_view id) {
     for (const BackendRef& backend : options_.backends) {
       if (backend && backend->id() == id) return &backend->record();
     }
+    if (options_.registry && !registry_) {
+      TENON_TRY(const LoadedBackend* const backend, open(id));
+      return &backend->record();
+    }
     if (!infos_) {
       infos_.emplace();
-      if (options_.registry) *infos_ = options_.registry->enumerate_backends();
+      if (registry_) *infos_ = registry_->enumerate_backends();
     }
     std::string reasons;
     for (const BackendInfo& info : *infos_) {
@@ -106,9 +111,11 @@ class VariantJudge {
   }
 
   [[nodiscard]] Status open_data() {
-    if (data_ || options_.data_files.empty()) return ok();
-    TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
-    TENON_TRY(external_, MergedDataMap::create(nullptr, options_.data_files));
+    if (data_) return ok();
+    const auto files = data_files_of(options_);
+    if (files.empty()) return ok();
+    TENON_TRY(data_, MergedDataMap::create(program_, files));
+    TENON_TRY(external_, MergedDataMap::create(nullptr, files));
     return ok();
   }
 
@@ -186,6 +193,7 @@ class VariantJudge {
 
   const std::shared_ptr<const Program>& program_;
   const MethodOptions& options_;
+  const ProviderRegistry* const registry_;         ///< Null for one of another class, as for none.
   std::optional<std::vector<BackendInfo>> infos_;  ///< Once they are needed, as the next ones.
   std::optional<std::set<std::string, std::less<>>> operators_;
   std::shared_ptr<const MergedDataMap> data_;

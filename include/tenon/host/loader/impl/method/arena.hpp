@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tenon/abi/host.h"
-#include "tenon/host/layers/budget/impl/memory_meter.hpp"
+#include "tenon/host/loader/impl/method/memory_limit.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
@@ -31,11 +31,19 @@ class Arena {
   /// is needed. Only while nothing was handed out.
   void reserve(std::size_t nbytes) noexcept { add_block(nbytes); }
 
-  /// From now on blocks are counted by `meter`, which must outlive the arena, and there is no
-  /// memory above its budget.
-  void set_meter(detail::MemoryMeter* meter) noexcept {
-    meter_ = meter;
-    metered_ = nbytes();
+  /// From now on `limit` counts each new block, and there is no memory above it. It must outlive
+  /// the arena; null: there is none.
+  void set_limit(detail::MemoryLimit* limit) noexcept {
+    limit_ = limit;
+    counted_ = nbytes();
+  }
+
+  /// Counts `nbytes` that others take from the system as if a block had them; false, and nothing is
+  /// counted, when that is above the limit.
+  [[nodiscard]] bool count(std::uint64_t nbytes) noexcept {
+    if (!limit_ || limit_->take(nbytes)) return true;
+    limit_->forget_refusal();
+    return false;
   }
 
   /// Bytes of all blocks, which is what was taken from the system.
@@ -114,23 +122,23 @@ class Arena {
       return false;
     }
     const std::uint64_t usual = std::max({needed, doubled, first_block_size - sizeof(Block)});
-    if (!meter_) return add_block(usual);
-    // Near the budget there is no room for what comes later.
-    return add_metered_block(usual) || (usual != needed && add_metered_block(needed));
+    if (!limit_) return add_block(usual);
+    // Near the limit there is no room for what comes later.
+    return add_counted_block(usual) || (usual != needed && add_counted_block(needed));
   }
 
-  bool add_metered_block(std::uint64_t nbytes) noexcept {
+  bool add_counted_block(std::uint64_t nbytes) noexcept {
     // `reset`, which is in the loop over instructions, leaves counting to the next block.
     const std::uint64_t held = this->nbytes();
-    meter_->give(metered_ - held);
-    metered_ = held;
-    if (!meter_->take(nbytes)) return false;
-    meter_->forget_refusal();
+    limit_->give(counted_ - held);
+    counted_ = held;
+    if (!limit_->take(nbytes)) return false;
+    limit_->forget_refusal();
     if (add_block(nbytes)) {
-      metered_ += nbytes;
+      counted_ += nbytes;
       return true;
     }
-    meter_->give(nbytes);
+    limit_->give(nbytes);
     return false;
   }
 
@@ -158,8 +166,8 @@ class Arena {
   std::uint64_t begin_ = 0;
   Block* block_ = nullptr;
   std::uint64_t filled_ = 0;  ///< Bytes handed out of older blocks.
-  detail::MemoryMeter* meter_ = nullptr;
-  std::uint64_t metered_ = 0;  ///< Bytes of blocks at the latest count.
+  detail::MemoryLimit* limit_ = nullptr;
+  std::uint64_t counted_ = 0;  ///< Bytes of blocks at the latest count.
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

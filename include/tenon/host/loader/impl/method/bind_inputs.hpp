@@ -17,8 +17,8 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/method/inputs.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -36,7 +36,7 @@ struct MethodInput {
   bool is_set = false;
   void* planned = nullptr;               ///< Its planned address, or null.
   std::uint64_t capacity = 0;            ///< Bytes of a tensor's bounds.
-  const DeviceMemory* memory = nullptr;  ///< Of its device; null on the CPU or when unsupported.
+  const DeviceSpace* devices = nullptr;  ///< Null on the CPU, and on a device without memory.
 
   /// ExecuTorch: Method::set_input. Nothing changes on failure, but for bytes of the input when a
   /// copy to a device fails.
@@ -69,9 +69,10 @@ struct MethodInput {
     const bool here = is_same_device(from.device, to.dl.device);
     const bool fits = planned != nullptr && nbytes <= capacity;
     const bool copies = fits && (is_aliased || !here);
-    if (!here && nbytes <= capacity && (!copies || !memory || !can_copy_from(from.device))) {
+    if (!here && nbytes <= capacity &&
+        (!copies || !devices || !devices->can_copy(to.dl.device, from.device))) {
       return error(Error::InvalidArgument, "expected data on ", device_name(to.dl.device),
-                   planned && memory ? " or the CPU" : "", ", found data on ",
+                   planned && devices ? " or the CPU" : "", ", found data on ",
                    device_name(from.device));
     }
     const std::uint64_t capacity_before = std::exchange(to.capacity, capacity);
@@ -89,7 +90,9 @@ struct MethodInput {
       return ok();
     }
     to.dl.data = planned;
-    if (memory) return copy_to_device(from);
+    if (devices) {
+      return devices->copy(to.dl.device, planned, from.device, from.bytes.data(), nbytes);
+    }
     if (nbytes != 0) std::memcpy(planned, from.bytes.data(), from.bytes.size());
     return ok();
   }
@@ -133,18 +136,6 @@ struct MethodInput {
     return ok();
   }
 
-  /// Whether bytes on `device`, which is not the input's, can be copied to it.
-  [[nodiscard]] bool can_copy_from(tenon_dl_device device) const {
-    return is_cpu(device) || memory->is_of_backend(device);
-  }
-
-  /// A copy from a device uses the host's memory only where the backend has no other way.
-  [[nodiscard]] Status copy_to_device(const InputTensor& from) const {
-    const std::byte* const bytes = from.bytes.data();
-    if (is_cpu(from.device)) return memory->copy_to_device(planned, bytes, from.bytes.size());
-    return memory->copy_on(nullptr, planned, from.device, bytes, from.bytes.size());
-  }
-
   [[nodiscard]] Status wrong_kind(std::string_view found) const {
     return error(Error::InvalidArgument, "expected a ", value_kind_name(loaded.kind), ", found a ",
                  found);
@@ -171,12 +162,13 @@ struct MethodInput {
   return std::span(addresses, count);
 }
 
-/// The inputs of a method, in memory of `arena`. An input is aliased when another tensor starts at
-/// its planned address: a static view that the exporter left out as an instruction (exir/emit,
-/// memory.view) reads the input's bytes there, so they must be copied there.
+/// The inputs of a method, in memory of `arena`. `devices` are the method's, or null. An input is
+/// aliased when another tensor starts at its planned address: a static view that the exporter left
+/// out as an instruction (exir/emit, memory.view) reads the input's bytes there, so they must be
+/// copied there.
 [[nodiscard]] inline Result<std::span<MethodInput>> find_inputs(const schema::ExecutionPlan& plan,
                                                                 std::span<tenon_value> values,
-                                                                const DeviceMemories& devices,
+                                                                const DeviceSpace* devices,
                                                                 Arena& arena) {
   const auto& indices = *plan.inputs();
   auto* inputs = arena.allocate_list<MethodInput>(indices.size());
@@ -193,7 +185,7 @@ struct MethodInput {
     if (value.kind != TENON_VALUE_TENSOR) continue;
     const tenon_tensor& tensor = *value.as.tensor;
     input.capacity = tensor.capacity;
-    input.memory = devices.find(tensor.dl.device);
+    if (devices && devices->has(tensor.dl.device)) input.devices = devices;
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
     input.planned = tensor.dl.data;
     const auto first = std::lower_bound(planned->begin(), planned->end(),
@@ -264,8 +256,8 @@ enum class Condition {
   return ok();
 }
 
-/// Copies the bytes of a tensor to the host, from any device.
-[[nodiscard]] inline Status read_bytes(const tenon_value& value, const DeviceMemories& devices,
+/// Copies the bytes of a tensor to the host, from any of `devices`, which may be null.
+[[nodiscard]] inline Status read_bytes(const tenon_value& value, const DeviceSpace* devices,
                                        std::span<std::byte> to) {
   if (value.kind != TENON_VALUE_TENSOR) {
     return error(Error::InvalidArgument, "expected a Tensor, found a ",
@@ -282,8 +274,9 @@ enum class Condition {
     std::memcpy(to.data(), tensor.data(), to.size());
     return ok();
   }
-  const DeviceMemory* const memory = devices.find(tensor.device());
-  if (memory) return memory->copy_to_host(to.data(), tensor.data(), to.size());
+  if (devices && devices->has(tensor.device())) {
+    return devices->copy(cpu_device, to.data(), tensor.device(), tensor.data(), to.size());
+  }
   return error(Error::NotSupported, "the tensor is on ", device_name(tensor.device()),
                ", which no backend of the method serves");
 }

@@ -11,8 +11,6 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/inspect/method_meta.hpp"
-#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"

@@ -15,8 +15,6 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
-#include "tenon/host/layers/devices/impl/copy_kernels.hpp"
-#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
@@ -112,20 +110,17 @@ class InstructionBuilder {
  public:
   InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
                      std::span<const Delegate> delegates, const KernelTable* kernels,
-                     const CopyKernels& copies, PluginKernels& plugin_kernels, Loading& loader,
-                     Arena& arena)
+                     Loading& loader, Arena& arena)
       : plan_(plan),
         values_(values),
         delegates_(delegates),
         kernels_(kernels),
-        copies_(copies),
-        plugin_kernels_(plugin_kernels),
         loader_(loader),
         arena_(arena) {}
 
   /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
-  /// the instructions that need them, so that they can be fixed at once, and the answers of the
-  /// plugins that were asked; otherwise what making a kernel fails with.
+  /// the instructions that need them, so that they can be fixed at once, and what the layers say
+  /// about it; otherwise what making a kernel fails with.
   [[nodiscard]] Result<std::span<const Chain>> build() {
     const std::size_t num_chains = plan_.chains()->size();
     auto* chains = arena_.allocate_list<Chain>(num_chains);
@@ -141,11 +136,8 @@ class InstructionBuilder {
       new (&chains[c]) Chain(instructions, serialized.size());
       if (!Changes::is_fixed(values_)) find_changing(instructions, serialized.size());
     }
-    if (missing_.empty()) {
-      plugin_kernels_.drop_unused(loader_.uses);
-      return std::span<const Chain>(chains, num_chains);
-    }
-    std::string answers = plugin_kernels_.answers(loader_);
+    if (missing_.empty()) return std::span<const Chain>(chains, num_chains);
+    std::string answers;
     for (const auto& part : loader_.parts) answers += part->kernels_missing(loader_);
     return Status(Error::OperatorMissing,
                   concat("no kernel for ", tenon::detail::visible(missing_text()), answers));
@@ -202,13 +194,12 @@ class InstructionBuilder {
     }
   }
 
-  /// The application's kernel comes before the host's own, and that before a plugin's.
+  /// The application's kernel comes before those of layers.
   Status find_kernel(const schema::KernelCall& call, std::size_t chain, std::size_t index,
                      Instruction& to) {
     const std::string op = operator_name(
         *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
     to.kernel = kernels_ ? kernels_->find(op) : nullptr;
-    if (!to.kernel) to.kernel = copies_.find(op);
     if (to.kernel) return ok();
     const std::string where = concat(chain, ":", index);
     for (const auto& part : loader_.parts) {
@@ -217,10 +208,6 @@ class InstructionBuilder {
       to.kernel = *made;
       if (to.kernel) return ok();
     }
-    auto found = plugin_kernels_.find(loader_, op, {to.args, to.num_args});
-    if (!found.ok()) return std::move(found).status().with_context(concat("instruction ", where));
-    to.kernel = *found;
-    if (to.kernel) return ok();
     std::string number = concat(missing_.size());
     number.insert(0, number_size - number.size(), '0');
     missing_.push_back(concat(op, '\0', number, where));
@@ -264,8 +251,6 @@ class InstructionBuilder {
   std::span<tenon_value> values_;
   std::span<const Delegate> delegates_;
   const KernelTable* kernels_;
-  const CopyKernels& copies_;      // For what the table lacks.
-  PluginKernels& plugin_kernels_;  // For what is then still missing.
   Loading& loader_;
   Arena& arena_;
   // Calls of missing operators: the name, a NUL, the number of the call, the instruction. So they

@@ -15,19 +15,17 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/scheduling.h"
 #include "tenon/abi/private/changes.h"
+#include "tenon/core/application/native_handle.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/code/embedded_code.hpp"
-#include "tenon/host/layers/kernels/kernel_backends.hpp"
+#include "tenon/host/layers/code/code_permission.hpp"
 #include "tenon/host/layers/prepared/impl/blob_preparation.hpp"
 #include "tenon/host/layers/trace/trace.hpp"
-#include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/layer.hpp"
-#include "tenon/host/loader/method/host_init_context.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/plugin/backend.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/loader/registry/registry.hpp"
@@ -36,13 +34,14 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 struct MethodState;
+class PageSource;
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
   /// The program's: a backend may be registered under another name. In the method's arena.
   std::string_view id;
   BackendRef backend;
-  HostExecutionContext context;
+  CallContext context;
   std::vector<tenon_option> runtime_specs;
   /// Null unless runs of the method can be cancelled and the backend has "tenon.cancel/1".
   void (*cancel)(tenon_backend* backend, tenon_delegate* delegate) = nullptr;
@@ -58,10 +57,11 @@ class BackendUses {
   BackendUses(const BackendUses&) = delete;
   BackendUses& operator=(const BackendUses&) = delete;
   ~BackendUses() {
-    drop_unneeded(0, [](const BackendUse&) { return false; });
+    while (BackendUse* const use = first_) {
+      first_ = use->next;
+      use->~BackendUse();
+    }
   }
-
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   template <class Each>
   void for_each(const Each& each) const {
@@ -88,26 +88,7 @@ class BackendUses {
     use->id = {text, id.size()};
     *end_ = use;
     end_ = &use->next;
-    ++size_;
     return latest_ = use;
-  }
-
-  /// Destroys those behind the first `kept` for which `is_needed` is false.
-  template <class IsNeeded>
-  void drop_unneeded(std::size_t kept, const IsNeeded& is_needed) {
-    BackendUse** at = &first_;
-    for (; kept != 0 && *at; --kept) at = &(*at)->next;
-    while (BackendUse* const use = *at) {
-      if (is_needed(*use)) {
-        at = &use->next;
-        continue;
-      }
-      *at = use->next;
-      use->~BackendUse();
-      --size_;
-    }
-    end_ = at;
-    latest_ = first_;
   }
 
  private:
@@ -115,13 +96,6 @@ class BackendUses {
   BackendUse* first_ = nullptr;
   BackendUse** end_ = &first_;  // Where the next one is linked.
   BackendUse* latest_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-/// A delegate of a plugin and the stream that it was given; null means its own.
-struct DelegateState {
-  tenon_delegate* handle = nullptr;
-  NativeStream stream = nullptr;
 };
 
 /// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
@@ -129,11 +103,9 @@ struct DelegateState {
 struct Delegate {
   decltype(tenon_backend_api::execute) execute_function = nullptr;
   tenon_backend* backend = nullptr;
-  tenon_delegate* handle = nullptr;  ///< The one that is executed: that of `active`.
+  tenon_delegate* handle = nullptr;  ///< Runs execute it: a layer may replace it between them.
   const tenon_execution_context* context = nullptr;
 
-  DelegateState own;
-  DelegateState* active = &own;  ///< `own`, or that of a session.
   const BackendUse* use = nullptr;
   tenon_buffer processed{};
   std::uint64_t lent = 0;  ///< Bytes that `init` took from the runtime allocator.
@@ -145,20 +117,12 @@ struct Delegate {
   [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
     return execute_function(backend, handle, context, args, num_args);
   }
-  /// Executes `state`, which must outlive its use, from now on.
-  void activate(DelegateState& state) noexcept {
-    active = &state;
-    handle = state.handle;
-  }
   /// From any thread, while a run is going on.
   void cancel() const {
     if (use->cancel) use->cancel(backend, handle);
   }
 
-  void destroy() const { destroy(own.handle); }
-  void destroy(tenon_delegate* of_this_backend) const {
-    use->backend->api().destroy(backend, of_this_backend);
-  }
+  void destroy() const { use->backend->api().destroy(backend, handle); }
 };
 
 /// Gives the pages of a blob back to the system. `owner` doubles as the mark that it was done.
@@ -188,36 +152,12 @@ inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Aren
   return ok();
 }
 
-/// Fails when an option is for a backend that no delegate uses, in no variant of `method`.
-[[nodiscard]] inline Status check_backends_used(std::span<const BackendOption> options,
-                                                const Program& program,
-                                                const schema::ExecutionPlan& plan,
-                                                std::string_view method) {
-  TENON_TRY(const Variants variants, Variants::of(program));
-  for (const BackendOption& option : options) {
-    bool used = false;
-    for (const auto* delegate : *plan.delegates()) {
-      used = used || delegate->id()->string_view() == option.backend_id;
-    }
-    for (const ProgramVariant& variant : variants.of_method(method)) {
-      for (const VariantNeed& need : variant.needs) {
-        used = used || need.backend_id == option.backend_id;
-      }
-    }
-    if (!used) {
-      return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
-                   ": no delegate of the method uses that backend");
-    }
-  }
-  return ok();
-}
-
 /// A delegate whose `init` follows or has returned, for the parts of layers.
 struct DelegateLoad {
   std::size_t index;  ///< Among the method's delegates.
   const schema::BackendDelegate& from;
   const BackendUse& use;
-  HostInitContext& context;
+  InitCall& context;
   Delegate& out;
 };
 
@@ -227,7 +167,7 @@ struct Loading {
   std::span<const std::unique_ptr<MethodPart>> parts;
   const Program& program;
   const char* method_name;
-  const BackendRegistry* registry;
+  const Registry* registry;
   std::span<const BackendRef> backends;
   const tenon_named_data_map* named_data;  ///< Null when there is none.
   Trace* trace;
@@ -237,17 +177,20 @@ struct Loading {
   Arena* lent;  ///< What delegates get from the runtime allocator.
   Arena& temp_arena;
   tenon_changes* changes;
-  const std::uint32_t* cancel_flag;    ///< Null when runs cannot be cancelled.
-  const tenon_thread_pool* threads;    ///< Null when the application gave none.
+  const Service* init_services;        ///< Of each `init`; parts add to them in `before_load`.
+  const Service* call_services;        ///< Of each call of a delegate or kernel; the same.
+  bool is_cancellable;                 ///< Whether runs can be cancelled.
   const tenon_scheduling* scheduling;  ///< Null without hints.
   const PreparedStore* prepared;       ///< Null when nothing is kept.
   BackendUses& uses;
+  PageSource* pages = nullptr;  ///< Of planned memory; null: the host's allocators alone.
+  MethodParts during{};         ///< Of this load alone, for what tables of layers are asked in it.
 
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
-  /// precedes all that needs the blob. `kernels` is where the delegate looks for kernels.
+  /// precedes all that needs the blob.
   [[nodiscard]] Status load(std::size_t index, const schema::BackendDelegate& serialized,
-                            KernelLookup& kernels, Delegate& out) {
+                            Delegate& out) {
     const BackendUse* use = uses.find(serialized.id()->string_view());
     if (!use) {
       TENON_TRY(use, open_backend(serialized.id()->string_view()));
@@ -265,7 +208,11 @@ struct Loading {
                      const_cast<Program*>(&program),
                      &release_processed};
 
-    HostInitContext context(embedded_code, &kernels, threads);
+    InitCall context;
+    const Service itself{&loading_key, this, init_services};
+    context.services = &itself;
+    CodePermission permission(embedded_code);
+    permission.answer(context);
     context.host = backend.host();
     context.method_name = method_name;
     context.processed = &out.processed;
@@ -277,22 +224,25 @@ struct Loading {
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
     context.scheduling = scheduling;
     std::optional<BlobPreparation> preparation;
-    if (prepared) context.set_prepared(preparation.emplace(*prepared, backend));
+    Service opener{&PreparedOpener::key, nullptr, context.services};
+    if (prepared) {
+      opener.value = static_cast<PreparedOpener*>(&preparation.emplace(*prepared, backend));
+      context.services = &opener;
+    }
 
     out.use = use;
     DelegateLoad delegate{index, serialized, *use, context, out};
     for (const auto& part : parts) TENON_RETURN_IF_ERROR(part->init_context(*this, delegate));
     const std::uint64_t before = lent->num_handed_out();
-    const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
+    const tenon_status status = backend.api().init(backend.raw(), &context, &out.handle);
     out.lent = lent->num_handed_out() - before;
     out.execute_function = backend.api().execute;
     out.backend = backend.raw();
     out.context = &use->context;
-    out.activate(out.own);
     if (parts.empty() && status == TENON_STATUS_OK &&
-        context.respects_policy(record.runs_embedded_code)) [[likely]]
+        permission.respects_policy(record.runs_embedded_code)) [[likely]]
       return ok();
-    return end_init(status, delegate);
+    return end_init(status, delegate, permission);
   }
 
   /// The backend with `id`, which stays in `uses`.
@@ -302,11 +252,11 @@ struct Loading {
   }
 
  private:
-  /// What the policy and the parts make of `status`, which `init` returned. Without success there
-  /// is no delegate.
-  [[gnu::cold]] Status end_init(tenon_status status, DelegateLoad& delegate) {
+  /// The outcome of `init`, which returned `status`, after the policy and the parts. Without
+  /// success there is no delegate.
+  [[gnu::cold]] Status end_init(tenon_status status, DelegateLoad& delegate,
+                                CodePermission& permission) {
     const LoadedBackend& backend = *delegate.use.backend;
-    HostInitContext& context = delegate.context;
     bool is_there = status == TENON_STATUS_OK;
     const auto destroy = [&] {
       if (std::exchange(is_there, false)) delegate.out.destroy();
@@ -314,11 +264,11 @@ struct Loading {
     Status outcome;
     if (!is_there) {
       outcome = take_last_error(backend.host(), status);
-      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
+      if (Status refusal = permission.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
     } else if (const BackendRecord& record = backend.record();
-               !context.respects_policy(record.runs_embedded_code)) {
+               !permission.respects_policy(record.runs_embedded_code)) {
       destroy();  // Before a text, for which there may be no memory.
-      outcome = context.check_policy(record.id, record.runs_embedded_code);
+      outcome = permission.check_policy(record.id, record.runs_embedded_code);
     }
     for (const auto& part : parts) {
       outcome = part->after_init(*this, delegate, std::move(outcome));
@@ -335,9 +285,9 @@ struct Loading {
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {
-        backend->host(), method_name, temp_arena.table(), trace ? trace->table() : nullptr, changes,
-        cancel_flag,     threads};
-    if (cancel_flag) {
+        backend->host(), method_name,  temp_arena.table(), trace ? trace->table() : nullptr,
+        changes,         call_services};
+    if (is_cancellable) {
       const auto table = backend->extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL);
       if (table) use->cancel = table->cancel;
     }

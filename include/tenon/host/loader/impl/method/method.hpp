@@ -10,8 +10,6 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
-#include "tenon/host/layers/variants/choose_variant.hpp"
-#include "tenon/host/layers/variants/impl/choose_variant.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/impl/method/interpret.hpp"
 #include "tenon/host/loader/impl/method/load.hpp"
@@ -21,40 +19,6 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
-
-/// The plan that a load takes.
-struct PlanToLoad {
-  const schema::ExecutionPlan* plan = nullptr;
-  const ProgramVariant* variant = nullptr;  ///< Null for a method with a single form.
-  VariantChoice choice{};                   ///< Keeps the plugins loaded that were asked.
-};
-
-[[nodiscard]] inline PlanToLoad plan_of(const Program& program, const ProgramVariant& variant) {
-  return {program.flatbuffer().execution_plan()->Get(variant.plan), &variant};
-}
-
-/// For a program that has variants, or a load that names one.
-[[nodiscard, gnu::cold]] inline Result<PlanToLoad> choose_plan(
-    const std::shared_ptr<const Program>& program, std::string_view name,
-    const MethodOptions& options) {
-  TENON_TRY(const schema::ExecutionPlan* const plan, program->plan(name));
-  TENON_TRY(const Variants all, Variants::of(*program));
-  const auto variants = all.of_method(name);
-  if (!options.variant.empty()) {
-    for (const ProgramVariant& one : variants) {
-      if (one.name == options.variant) return plan_of(*program, one);
-    }
-    return no_such_variant(variants, name, options.variant);
-  }
-  if (variants.empty()) return PlanToLoad{plan, all.find(name)};
-  TENON_TRY(VariantChoice choice, choose_variant(program, name, options));
-  if (Status refused = choice.status(); !refused.ok()) {
-    return std::move(refused).with_context(concat(program->name(), ": method ", name));
-  }
-  PlanToLoad out = plan_of(*program, *choice.answers[*choice.chosen].variant);
-  out.choice = std::move(choice);
-  return out;
-}
 
 [[nodiscard]] inline Status attach(const Layers& layers, LoadRequest& request, MethodParts& parts) {
   for (const auto& layer : layers) {
@@ -69,33 +33,23 @@ struct PlanToLoad {
 Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> program,
                                              std::string_view name, MethodOptions options) {
   try {
-    if (options.isolation) [[unlikely]] {
-      Status isolated = detail::isolate_candidates(*program, name, options);
-      if (!isolated.ok()) {
-        return shortened(
-            std::move(isolated).with_context(concat(program->name(), ": method ", name)));
-      }
-    }
-    detail::PlanToLoad chosen;
     detail::MethodParts parts;
     detail::LoadRequest request{program, name, nullptr, options};
+    for (const auto& layer : options.layers) {
+      if (Status added = layer->add_backends(request); !added.ok()) {
+        return shortened(std::move(added).with_context(concat(program->name(), ": method ", name)));
+      }
+    }
     if (options.registry) {
       TENON_RETURN_IF_ERROR(detail::attach(options.registry->layers(), request, parts));
     }
     TENON_RETURN_IF_ERROR(detail::attach(options.layers, request, parts));
-    TENON_TRY(const Variants variants, Variants::of(*program));
-    if (!variants.empty() || !options.variant.empty()) [[unlikely]] {
-      TENON_TRY(chosen, detail::choose_plan(program, name, options));
-      if (chosen.variant) detail::read_variant_ahead(*program, *chosen.variant);
-    } else {
-      TENON_TRY(chosen.plan, program->plan(name));
+    if (!request.plan) {
+      TENON_TRY(request.plan, program->plan(name));
+      request.name = request.plan->name()->string_view();
     }
     auto method = std::make_unique<detail::MethodState>(
-        std::move(program), *chosen.plan, chosen.variant, std::move(options), std::move(parts));
-    // With a budget not before it was checked.
-    if (method->options.budget.empty()) {
-      method->arena.reserve(detail::estimated_arena_bytes(method->plan));
-    }
+        std::move(program), *request.plan, request.name, std::move(options), std::move(parts));
     if (Status built = detail::load_into(*method); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->program->name(), ": method ", name)));

@@ -11,15 +11,11 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/async/impl/async_runs.hpp"
-#include "tenon/host/layers/budget/impl/method_budget.hpp"
 #include "tenon/host/layers/cancel/impl/run_control.hpp"
-#include "tenon/host/layers/data/merged_data_map.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/layers/devices/impl/copy_kernels.hpp"
-#include "tenon/host/layers/kernels/impl/plugin_kernels.hpp"
 #include "tenon/host/layers/trace/impl/method_recorder.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/bind_inputs.hpp"
+#include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/impl/method/errors.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
@@ -37,11 +33,10 @@ struct MethodState final : Method {
   static constexpr std::uint32_t running = std::uint32_t{1} << 31;
 
   MethodState(std::shared_ptr<const Program>&& its_program, const schema::ExecutionPlan& its_plan,
-              const ProgramVariant* its_variant, MethodOptions&& its_options,
-              MethodParts&& its_parts)
+              std::string_view its_name, MethodOptions&& its_options, MethodParts&& its_parts)
       : program(std::move(its_program)),
         plan(its_plan),
-        variant(its_variant),
+        name(its_name),
         options(std::move(its_options)),
         parts(std::move(its_parts)) {}
 
@@ -49,8 +44,9 @@ struct MethodState final : Method {
     // Not only by destroying it: until then a completion may start the next run.
     if (async_runs) async_runs->wait();
     async_runs.reset();
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) (*part)->before_destroy(*this);
-    plugin_kernels.clear();
+    for (const MethodParts* const each : {&late_parts, &parts}) {
+      for (auto part = each->rbegin(); part != each->rend(); ++part) (*part)->before_destroy(*this);
+    }
     for (const Delegate& delegate : delegates) delegate.destroy();
   }
 
@@ -58,15 +54,15 @@ struct MethodState final : Method {
   // and before the arena, which has what names them; the program last.
   std::shared_ptr<const Program> program;
   const schema::ExecutionPlan& plan;
-  const ProgramVariant* variant;  ///< Null when the method has a single form.
+  std::string_view name;  ///< In the program, with a NUL behind it.
   MethodOptions options;
-  MethodParts parts;
-  std::shared_ptr<const MergedDataMap> data;  ///< Null without data files.
-  std::unique_ptr<MethodBudget> budget;       ///< Null without one. The arenas count in it.
+  MethodParts parts;       ///< Fixed when `load` begins.
+  MethodParts late_parts;  ///< See `late_part`.
+  /// Set by a layer that gives others than the program's.
+  const tenon_named_data_map* named_data = nullptr;
   Arena arena;
   BackendUses uses{arena};
-  DeviceMemories devices;
-  CopyKernels copy_kernels{devices};
+  DeviceSpace* devices = nullptr;  ///< Of the part of the layer devices; null without one.
   PlannedBuffers planned;
   Arena temp_arena;
   Changes changes;
@@ -77,9 +73,8 @@ struct MethodState final : Method {
   /// Runs the method where runs are observed; null: `run_all<CompleteCalls>` does.
   Status (*run)(MethodState&) = nullptr;
   std::span<Delegate> delegates;
-  PluginKernels plugin_kernels;
   std::span<const Chain> chains;
-  HostExecutionContext kernel_context;
+  CallContext kernel_context;
   std::unique_ptr<RunControl> control;       ///< Null when runs cannot be cancelled.
   std::unique_ptr<MethodRecorder> recorder;  ///< Null until intermediates are asked for.
   std::unique_ptr<AsyncRuns> async_runs;
@@ -93,26 +88,50 @@ struct MethodState final : Method {
   return static_cast<const MethodState&>(method);
 }
 
-/// The part of class `Part` in `method`; null without one.
 template <std::derived_from<MethodPart> Part>
-[[nodiscard]] Part* find_part(const MethodState& method) noexcept {
-  for (const auto& part : method.parts) {
+[[nodiscard]] Part* find_part(const MethodParts& parts) noexcept {
+  for (const auto& part : parts) {
     if (part->kind() == &Part::key) return static_cast<Part*>(part.get());
   }
   return nullptr;
+}
+
+/// The part of class `Part` that was attached to `method`; null without one. From any thread.
+template <std::derived_from<MethodPart> Part>
+[[nodiscard]] Part* find_part(const MethodState& method) noexcept {
+  return find_part<Part>(method.parts);
+}
+
+/// The part of class `Part` that was added to `method` after its load, or null. Not while another
+/// thread adds one.
+template <std::derived_from<MethodPart> Part>
+[[nodiscard]] Part* find_late_part(const MethodState& method) noexcept {
+  return find_part<Part>(method.late_parts);
+}
+
+/// The part of class `Part` that the first call adds to `method`, for a layer without options. It
+/// is apart from those that were attached, since any thread may look these up. Of the functions of
+/// a part, `before_destroy` alone is called.
+template <std::derived_from<MethodPart> Part>
+[[nodiscard]] Part& late_part(MethodState& method) {
+  if (Part* const part = find_late_part<Part>(method)) return *part;
+  auto part = std::make_unique<Part>(method);
+  Part& out = *part;
+  method.late_parts.push_back(std::move(part));
+  return out;
 }
 
 /// Sets `run` of a method whose options, control or recorder ask for it. The layer observed defines
 /// it.
 void choose_run(MethodState& method) noexcept;
 
-/// The method's, which a plan of a variant does not have. With a NUL behind it.
+/// With a NUL behind it.
 [[nodiscard]] inline std::string_view name_of(const MethodState& method) noexcept {
-  return method.variant ? method.variant->method : method.plan.name()->string_view();
+  return method.name;
 }
-/// The named data of the program and of the data files; null when there is none.
+/// The named data that delegates see; null when there is none.
 [[nodiscard]] inline const tenon_named_data_map* named_data_of(const MethodState& method) noexcept {
-  return method.data ? method.data->abi() : method.program->named_data();
+  return method.named_data ? method.named_data : method.program->named_data();
 }
 [[nodiscard]] inline MethodErrors errors_of(const MethodState& method) noexcept {
   return {method.plan};
@@ -136,9 +155,21 @@ void choose_run(MethodState& method) noexcept;
   return run_is_pending(method);
 }
 
+/// Fails when an option is for a backend that neither a delegate nor a part of the method uses.
 [[nodiscard]] inline Status check_used(const MethodState& method,
                                        std::span<const BackendOption> options) {
-  return check_backends_used(options, *method.program, method.plan, name_of(method));
+  for (const BackendOption& option : options) {
+    bool used = false;
+    for (const auto* delegate : *method.plan.delegates()) {
+      used = used || delegate->id()->string_view() == option.backend_id;
+    }
+    for (const auto& part : method.parts) used = used || part->may_use(option.backend_id);
+    if (!used) {
+      return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
+                   ": no delegate of the method uses that backend");
+    }
+  }
+  return ok();
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

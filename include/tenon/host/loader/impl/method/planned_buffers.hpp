@@ -11,16 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/application/external_memory.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sanitizer.hpp"
-#include "tenon/host/layers/devices/device_buffers.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/layers/external_memory/external_memory.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/platform/file_descriptor.hpp"
-#include "tenon/host/platform/impl/pages.hpp"
+#include "tenon/host/loader/impl/method/device_space.hpp"
+#include "tenon/host/loader/impl/method/page_source.hpp"
+#include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -31,11 +28,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 class PlannedBuffers {
  private:
   struct Buffer {
-    void* block = nullptr;       ///< To be freed: on `device`, as pages, or by `std::free`.
-    std::byte* begin = nullptr;  ///< Aligned, in `block` or in the arena.
-    const DeviceMemory* device = nullptr;
-    std::size_t padding = 0;  ///< Bytes of `block` that are not the plan's.
-    std::size_t pages = 0;    ///< Bytes of `block` when it is whole pages, else 0.
+    void* block = nullptr;       ///< To be freed: on `device`, or by `std::free`.
+    std::byte* begin = nullptr;  ///< Aligned, in `block`, in the arena, or of a PageSource.
+    tenon_dl_device device = cpu_device;
+    std::size_t padding = 0;  ///< Bytes of the host that are not the plan's.
   };
 
  public:
@@ -53,12 +49,9 @@ class PlannedBuffers {
   PlannedBuffers(const PlannedBuffers&) = delete;
   PlannedBuffers& operator=(const PlannedBuffers&) = delete;
   ~PlannedBuffers() {
-    imported_.clear();  // Before the memory itself.
     for (const Buffer& buffer : buffers_) {
-      if (buffer.device) {
-        buffer.device->free(buffer.block);
-      } else if (buffer.pages != 0) {
-        platform::give_back_pages(buffer.block, buffer.pages);
+      if (!is_cpu(buffer.device)) {
+        devices_->free(buffer.device, buffer.block);
       } else {
         std::free(buffer.block);
       }
@@ -95,40 +88,15 @@ class PlannedBuffers {
     return {in_arena, aligning};
   }
 
-  /// Number of the buffers that `allocate` makes whole pages when it is asked to, and the bytes
-  /// that these have besides the plan's.
-  [[nodiscard]] static std::pair<std::size_t, std::uint64_t> bytes_around_pages(
-      const schema::ExecutionPlan& plan) {
-    const auto& sizes = *plan.non_const_buffer_sizes();
-    std::size_t count = 0;
-    std::uint64_t around = 0;
-    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
-      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
-      if (size < platform::page_size()) continue;
-      ++count;
-      around += platform::page_size() - 1 - (size - 1) % platform::page_size();
-    }
-    return {count, around};
-  }
-
-  /// Where buffers of a page or more are, in the host's memory.
-  enum class Pages : std::uint8_t {
-    none,    ///< Among others.
-    own,     ///< In whole pages of their own.
-    shared,  ///< In those of a file in memory, where the system has such files.
-  };
-  /// The file in memory of a buffer, by its index.
-  using PageFiles = std::vector<std::pair<std::size_t, FileDescriptor>>;
-
-  /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
-  /// must outlive this object. `files`, which shared pages need, gets theirs for `import_pages`.
+  /// Allocates all of them, once. `devices` must have the device of each buffer, and may be
+  /// null without any; it, `arena` and `pages`, or null, must outlive this
+  /// object.
   ///
   /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
   ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
   ///         fails with. The text names the buffer, its size and its device.
-  [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
-                                std::uint64_t planned_bytes, Arena& arena,
-                                Pages pages = Pages::none, PageFiles* files = nullptr) {
+  [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, DeviceSpace* devices,
+                                std::uint64_t planned_bytes, Arena& arena, PageSource* pages) {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
@@ -141,42 +109,24 @@ class PlannedBuffers {
     if (!buffers) return error(Error::MemoryAllocationFailed, "no memory for the planned buffers");
     std::uninitialized_fill_n(buffers, sizes.size(), Buffer{});
     buffers_ = {buffers, sizes.size()};
+    devices_ = devices;
     for (const DeviceBuffer& buffer : find_device_buffers(plan)) {
       TENON_RETURN_IF_ERROR(
-          allocate_on(*devices.find(buffer.device), buffer.nbytes, buffers_[buffer.index])
-              .with_context(buffer.text()));
+          allocate_there(buffer, buffers_[buffer.index]).with_context(buffer.text()));
     }
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
       const auto size = static_cast<std::uint64_t>(sizes.Get(i));
-      if (size == 0 || buffers_[i].device) continue;
-      const bool is_allocated =
-          pages != Pages::none && size >= platform::page_size()
-              ? allocate_pages(size, pages == Pages::shared ? files : nullptr, i)
-              : allocate_here(size, arena, buffers_[i]);
+      if (size == 0 || !is_cpu(buffers_[i].device)) continue;
+      const bool is_allocated = pages && pages->takes(size)
+                                    ? take_pages(*pages, size, buffers_[i])
+                                    : allocate_here(size, arena, buffers_[i]);
       if (!is_allocated) {
         return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
                      " bytes");
       }
     }
+    if (pages) pages->end();
     return ok();
-  }
-
-  /// Has `backend` import the buffers that are whole pages, until this object is destroyed. Those
-  /// that it refuses remain memory of the host as any other.
-  void import_pages(const BackendRef& backend, const PageFiles& files) {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      const Buffer& buffer = buffers_[i];
-      if (buffer.pages == 0) continue;
-      ExternalMemory memory;
-      const auto file = std::ranges::find(files, i, &PageFiles::value_type::first);
-      if (file != files.end()) memory.descriptor = file->second.get();
-      memory.kind = MemoryKind::HostMemory;
-      memory.handle = buffer.block;
-      memory.nbytes = buffer.pages;
-      memory.is_written = true;
-      auto imported = ImportedMemory::import(backend, memory);
-      if (imported.ok()) imported_.push_back(*std::move(imported));
-    }
   }
 
   /// Bytes in the host's memory besides those of the plan.
@@ -192,25 +142,19 @@ class PlannedBuffers {
     return begin ? begin + offset : nullptr;
   }
 
-  /// The device of buffer `id`, or null when it is the CPU.
-  [[nodiscard]] const DeviceMemory* device(std::uint32_t id) const noexcept {
+  /// The device of buffer `id`.
+  [[nodiscard]] tenon_dl_device device(std::uint32_t id) const noexcept {
     return buffers_[id].device;
   }
+  /// Whose memory buffers on devices are.
+  [[nodiscard]] const DeviceSpace& devices() const noexcept { return *devices_; }
 
  private:
-  bool allocate_pages(std::uint64_t size, PageFiles* files, std::size_t index) {
-    const std::size_t page = platform::page_size();
-    if (size > PTRDIFF_MAX - page) return false;
-    const std::size_t whole = (static_cast<std::size_t>(size) + page - 1) / page * page;
-    Buffer& out = buffers_[index];
-    FileDescriptor file;
-    if (files) out.block = platform::take_shared_pages(whole, file);
-    if (!out.block) out.block = platform::take_pages(whole);
-    if (!out.block) return false;
-    out.begin = static_cast<std::byte*>(out.block);
-    out.padding = whole - static_cast<std::size_t>(size);
-    out.pages = whole;
-    if (file.valid()) files->emplace_back(index, std::move(file));
+  static bool take_pages(PageSource& pages, std::uint64_t size, Buffer& out) {
+    const std::span<std::byte> bytes = pages.take(size);
+    if (bytes.empty()) return false;
+    out.begin = bytes.data();
+    out.padding = bytes.size() - static_cast<std::size_t>(size);
     return true;
   }
 
@@ -233,10 +177,11 @@ class PlannedBuffers {
   }
 
   /// `out` has the device also without bytes.
-  static Status allocate_on(const DeviceMemory& device, std::uint64_t size, Buffer& out) {
-    out.device = &device;
+  Status allocate_there(const DeviceBuffer& from, Buffer& out) {
+    out.device = from.device;
+    const std::uint64_t size = from.nbytes;
     if (size == 0) return ok();
-    TENON_TRY(out.block, device.allocate(size, device_alignment));
+    TENON_TRY(out.block, devices_->allocate(from.device, size, device_alignment));
     out.begin = static_cast<std::byte*>(out.block);
     // Zero pages of the system, copied again and again.
     constexpr std::uint64_t most = std::uint64_t{4} << 20;
@@ -245,14 +190,14 @@ class PlannedBuffers {
         std::calloc(1, static_cast<std::size_t>(step)), &std::free);
     if (!zeroes) return error(Error::MemoryAllocationFailed, "no memory for ", step, " zeroes");
     for (std::uint64_t at = 0; at < size; at += step) {
-      TENON_RETURN_IF_ERROR(
-          device.copy_to_device(out.begin + at, zeroes.get(), std::min(step, size - at)));
+      TENON_RETURN_IF_ERROR(devices_->copy(from.device, out.begin + at, cpu_device, zeroes.get(),
+                                           std::min(step, size - at)));
     }
     return ok();
   }
 
   std::span<Buffer> buffers_;
-  std::vector<ImportedMemory> imported_;
+  DeviceSpace* devices_ = nullptr;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

@@ -10,14 +10,13 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/layers/data/merged_data_map.hpp"
-#include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
+#include "tenon/host/loader/impl/method/device_space.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
 #include "tenon/host/loader/program/program_view.hpp"
-#include "tenon/host/loader/program/tensor_layout.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -26,9 +25,13 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// program was opened, and checks only what depends on this load: memory and external data.
 class ValueBuilder {
  public:
-  ValueBuilder(const ProgramView& program, const schema::ExecutionPlan& plan, Arena& arena,
-               const PlannedBuffers& planned, const MergedDataMap* external)
-      : program_(program), plan_(plan), arena_(arena), planned_(planned), external_(external) {}
+  ValueBuilder(const ProgramView& program, const schema::ExecutionPlan& plan,
+               const PlannedBuffers& planned, Loading& loading)
+      : program_(program),
+        plan_(plan),
+        arena_(loading.arena),
+        planned_(planned),
+        loading_(loading) {}
 
   [[nodiscard]] Result<std::span<tenon_value>> build() {
     const auto& serialized = *plan_.values();
@@ -158,29 +161,28 @@ class ValueBuilder {
   /// The device that the program names for the tensor.
   static tenon_dl_device device_tag(const schema::Tensor& from) noexcept {
     const auto* extra = from.extra_tensor_info();
-    return extra ? dl_device(extra->device_type(), extra->device_index())
-                 : tenon_dl_device{TENON_DL_CPU, 0};
+    return extra ? dl_device(extra->device_type(), extra->device_index()) : cpu_device;
   }
 
   /// A tensor's device is that of its storage, whatever its tag says: ExecuTorch's exporter also
   /// tags tensors whose memory it leaves on the CPU (enable_non_cpu_memory_planning = False), and a
   /// constant is mapped from the file. A buffer on a device holds tensors of that device only.
-  static Status set_device(tenon_tensor& tensor, const DeviceMemory* memory) {
+  static Status set_device(tenon_tensor& tensor, tenon_dl_device device) {
     const tenon_dl_device tag = tensor.dl.device;
-    tensor.dl.device = memory ? memory->device() : tenon_dl_device{TENON_DL_CPU, 0};
-    if (!memory || is_same_device(tag, memory->device())) return ok();
+    tensor.dl.device = device;
+    if (is_cpu(device) || is_same_device(tag, device)) return ok();
     return error(Error::InvalidProgram, "the tensor is on ", device_name(tag),
-                 ", but its planned buffer on ", device_name(memory->device()));
+                 ", but its planned buffer on ", device_name(device));
   }
 
-  /// Finds the tensor's bytes: in the plan, the program, or a data file (ExecuTorch:
+  /// Finds the tensor's bytes: in the plan, the program, or a layer (ExecuTorch:
   /// getTensorDataPtr, runtime/executor/tensor_parser_exec_aten.cpp). A tensor without any gets
   /// them when it is set as an input or output.
   Status place(const schema::Tensor& from, tenon_tensor& tensor) {
     const auto* plan = from.allocation_info();
     const auto* extra = from.extra_tensor_info();
     const bool external = extra && extra->location() == schema::TensorDataLocation::EXTERNAL;
-    const DeviceMemory* device = nullptr;
+    tenon_dl_device device = cpu_device;
     if (plan) {
       device = planned_.device(plan->memory_id());
       TENON_RETURN_IF_ERROR(set_device(tensor, device));
@@ -200,13 +202,14 @@ class ValueBuilder {
     } else {
       TENON_TRY(initial, program_.constant_data(from.data_buffer_idx(), tensor.nbytes));
     }
-    if (device) {
-      TENON_RETURN_IF_ERROR(device->copy_to_device(tensor.dl.data, initial.data(), initial.size()));
+    if (!is_cpu(device)) {
+      TENON_RETURN_IF_ERROR(planned_.devices().copy(device, tensor.dl.data, cpu_device,
+                                                    initial.data(), initial.size()));
     } else if (plan) {
       if (!initial.empty()) std::memcpy(tensor.dl.data, initial.data(), initial.size());
     } else {
       // A constant: mapped read-only, and marked so that nothing writes to it.
-      TENON_RETURN_IF_ERROR(set_device(tensor, nullptr));
+      TENON_RETURN_IF_ERROR(set_device(tensor, cpu_device));
       tensor.dl.data = const_cast<std::byte*>(initial.data());
       tensor.flags |= TENON_TENSOR_CONSTANT;
     }
@@ -216,49 +219,35 @@ class ValueBuilder {
   Result<std::span<const std::byte>> external_data(const schema::Tensor& from,
                                                    std::uint64_t nbytes) const {
     const std::string_view name = from.extra_tensor_info()->fully_qualified_name()->string_view();
-    if (!external_) {
-      return error(Error::InvalidExternalData, "external tensor '", name,
-                   "': no data file was given");
-    }
-    const auto found = external_->find(name);
-    if (!found) {
-      return error(Error::NotFound, "external tensor '", name, "' is in none of the data files");
-    }
-    TENON_RETURN_IF_ERROR(check_layout(from, name, *found));
-    if (found->data.size() < nbytes) {
+    TENON_TRY(const std::span<const std::byte> found, find_external(from, name));
+    if (found.size() < nbytes) {
       return error(Error::InvalidExternalData, "external tensor '", name, "': expected ", nbytes,
-                   " bytes, found ", found->data.size());
+                   " bytes, found ", found.size());
     }
     const std::size_t size = scalar_types[static_cast<std::size_t>(from.scalar_type())].size;
     const bool copied = from.allocation_info() != nullptr;
-    if (!copied && reinterpret_cast<std::uintptr_t>(found->data.data()) % size != 0) {
+    if (!copied && reinterpret_cast<std::uintptr_t>(found.data()) % size != 0) {
       return error(Error::InvalidExternalData, "external tensor '", name,
                    "': its bytes are not aligned to ", size);
     }
-    return found->data.first(static_cast<std::size_t>(nbytes));
+    return found.first(static_cast<std::size_t>(nbytes));
   }
 
-  /// ExecuTorch: validateTensorLayout.
-  static Status check_layout(const schema::Tensor& from, std::string_view name,
-                             const MergedDataMap::Entry& entry) {
-    if (!entry.layout) {
-      return error(Error::InvalidExternalData, "external tensor '", name,
-                   "': the data has no tensor layout");
+  Result<std::span<const std::byte>> find_external(const schema::Tensor& from,
+                                                   std::string_view name) const {
+    for (const auto& part : loading_.parts) {
+      TENON_TRY(const auto found, part->find_external(loading_, name, from));
+      if (found) return *found;
     }
-    const StoredTensorLayout wanted = layout_of(from);
-    const bool same = entry.layout->scalar_type == wanted.scalar_type &&
-                      tenon::detail::are_equal(entry.layout->sizes, wanted.sizes) &&
-                      tenon::detail::are_equal(entry.layout->dim_order, wanted.dim_order);
-    if (same) return ok();
     return error(Error::InvalidExternalData, "external tensor '", name,
-                 "': dtype, sizes or dim order in the data file differ from the program's");
+                 "': no data file was given");
   }
 
   const ProgramView& program_;
   const schema::ExecutionPlan& plan_;
   Arena& arena_;
   const PlannedBuffers& planned_;
-  const MergedDataMap* external_;
+  Loading& loading_;
   std::span<tenon_value> values_;
 };
 

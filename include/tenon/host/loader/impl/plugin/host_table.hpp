@@ -16,7 +16,7 @@
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
-#include "tenon/host/loader/plugin/host_execution_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 #include "tenon/host/loader/plugin/host_info.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/loader/plugin/plugin_gate.hpp"
@@ -101,7 +101,7 @@ class HostTable {
     const std::string_view asked = id ? id : "";
     const HostInfo& info = self(host).info_;
     if (asked == library_policy_id) return has_policy(info.gates) ? &info.gates : nullptr;
-    if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
+    if (asked == TENON_EXTENSION_CHANGES) return &detail::changes_table();
     for (const HostExtension& each : info.extensions) {
       if (asked == each.id) return each.table;
     }

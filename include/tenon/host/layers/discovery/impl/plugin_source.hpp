@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/host/loader/registry/plugin_source.hpp"
+#include "tenon/host/layers/discovery/plugin_source.hpp"
 
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/loader/plugin/load_lock.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
 #include "tenon/host/loader/plugin/plugin_gate.hpp"
+#include "tenon/host/loader/registry/plugin_slot.hpp"
 #include "tenon/host/platform/impl/sealed_copy.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -65,33 +65,14 @@ BackendOpener factory_opener(BackendFactory factory) {
 
 namespace detail {
 
-/// The plugin of one source, loaded once for all its backends, and again when it was released.
-struct PluginSlot {
-  LoadLock load_lock;  // Guards `loaded`, and is held while loading.
-  std::weak_ptr<Plugin> loaded;
-};
-
 /// `load(source, info)` returns the plugin.
 template <class Load>
 BackendOpener plugin_opener(Load load) {
   return [slot = std::make_shared<PluginSlot>(), load](
              const PluginSource& source, std::size_t index,
              const HostInfo& info) -> Result<std::shared_ptr<const LoadedBackend>> {
-    std::shared_ptr<Plugin> plugin;
-    {
-      const ScopedLoadLock load_lock(slot->load_lock);
-      if (!load_lock) {
-        return error(Error::InvalidState, source.origin(),
-                     ": a backend of this plugin is looked up by what loads the plugin",
-                     load_lock.refusal());
-      }
-      plugin = slot->loaded.lock();
-      if (!plugin) {
-        TENON_TRY(plugin, load(source, info));
-        slot->loaded = plugin;
-      }
-    }
-    return plugin->backend(source.record->backends[index].id);
+    return slot->backend(source.origin(), source.record->backends[index].id,
+                         [&] { return load(source, info); });
   };
 }
 

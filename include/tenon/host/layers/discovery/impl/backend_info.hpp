@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/host/loader/registry/backend_info.hpp"
+#include "tenon/host/layers/discovery/backend_info.hpp"
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"

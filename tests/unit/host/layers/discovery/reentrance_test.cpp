@@ -24,9 +24,9 @@
 #include "support/sanitizer.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "unit/host/layers/discovery/registry_support.hpp"
 
 using namespace tenon;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tenon/core/status.hpp"
-#include "tenon/host/loader/registry/backend_entry.hpp"
-#include "tenon/host/loader/registry/backend_info.hpp"
+#include "tenon/host/layers/discovery/backend_entry.hpp"
+#include "tenon/host/layers/discovery/backend_info.hpp"
 #include "tenon/host/loader/registry/id_table.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -18,8 +18,13 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// registry's mutex is held. Addresses of entries stay valid.
 class ProviderTable {
  public:
+  /// Puts all its entries into `ids`, which must have no others and outlive it.
+  explicit ProviderTable(IdTable<RegistryEntry>& ids) noexcept : ids_(ids) {}
+
   /// Null when the id was never provided.
-  [[nodiscard]] BackendEntry* find(std::string_view id) const noexcept { return ids_.find(id); }
+  [[nodiscard]] BackendEntry* find(std::string_view id) const noexcept {
+    return static_cast<BackendEntry*>(ids_.find(id));
+  }
 
   /// Adds all of them, or none when memory runs out.
   void add(std::vector<Provider> providers);
@@ -43,7 +48,7 @@ class ProviderTable {
   BackendEntry& entry_of(const std::string& id);
 
   std::vector<std::unique_ptr<BackendEntry>> entries_;
-  IdTable<BackendEntry> ids_;
+  IdTable<RegistryEntry>& ids_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

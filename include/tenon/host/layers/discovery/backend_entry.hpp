@@ -2,23 +2,20 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tenon/abi/plugin.h"
-#include "tenon/core/status.hpp"
-#include "tenon/host/loader/registry/backend_info.hpp"
-#include "tenon/host/loader/registry/backend_ref.hpp"
-#include "tenon/host/loader/registry/plugin_source.hpp"
+#include "tenon/host/layers/discovery/backend_info.hpp"
+#include "tenon/host/layers/discovery/plugin_source.hpp"
+#include "tenon/host/loader/registry/registry_entry.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 class CpuFeatures;
 }}}  // namespace tenon::TENON_RELEASE::host
 
-/// The parts of a BackendRegistry: which backends provide an id, and which of them is chosen.
+/// The parts of a ProviderRegistry: which backends provide an id, and which of them is chosen.
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// One backend of one source.
@@ -54,11 +51,8 @@ struct Provider {
 
 /// An id, the slot of its loaded backend, and its providers. Remains when the last provider is
 /// unregistered.
-struct BackendEntry {
-  explicit BackendEntry(std::string_view name) : id_size(static_cast<std::uint8_t>(name.size())) {
-    name.copy(id_text, sizeof id_text);
-  }
-  [[nodiscard]] std::string_view id() const noexcept { return {id_text, id_size}; }
+struct BackendEntry : RegistryEntry {
+  using RegistryEntry::RegistryEntry;
 
   /// The provider that a look-up chooses: the first of the highest precedence. Null when there is
   /// none, or when another one ties with it.
@@ -70,16 +64,9 @@ struct BackendEntry {
   /// A usable provider that ties with `other`, or null.
   [[nodiscard]] const Provider* rival_of(const Provider& other) const noexcept;
 
-  // Stored in place and not behind a pointer, so that comparing it touches one cache line.
-  char id_text[TENON_ID_SIZE] = {};
-  std::uint8_t id_size;
-  BackendSlot slot;
   const PluginSource* in_use = nullptr;  ///< Source of the slot's backend, or of its last one.
   std::vector<Provider> providers;       ///< In the order of the search. Guarded by the registry.
 };
-
-/// Whether `id` may be used in a table: the rule for ids in a plugin's record (TN-BIN-5).
-Status check_id(const std::string& id);
 
 /// Makes `provider` unsupported when CPU features that it needs are missing: of `cpu`, or of this
 /// machine where it is null.

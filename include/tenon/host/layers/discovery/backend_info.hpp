@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tenon/core/status.hpp"
-#include "tenon/host/loader/registry/plugin_source.hpp"
+#include "tenon/host/layers/discovery/plugin_source.hpp"
 
 /// Reports of a registry about its backends. Nothing is loaded for it.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {

@@ -12,9 +12,9 @@
 
 #include "support/catch.hpp"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/backend_registry.hpp"
 #include "tenon/host/loader/impl/registry/cpu_features.hpp"
 #include "tenon/host/loader/plugin/plugin.hpp"
-#include "tenon/host/loader/registry/registry.hpp"
 #include "unit/host/loader/plugin/process.hpp"
 
 using namespace tenon;

@@ -4,25 +4,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "tenon/abi/backend.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/code/embedded_code.hpp"
-#include "tenon/host/layers/kernels/kernel_lookup_context.hpp"
+#include "tenon/host/loader/plugin/calls.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// The context of one `init`. It answers the backend's questions about code.
-class HostInitContext : public KernelLookupContext {
+/// Answers what a backend asks about code in one call of `init`.
+class CodePermission {
  public:
-  /// `policy`, `kernels` and `threads`, the last two of which may be null, must outlive the call.
-  explicit HostInitContext(const EmbeddedCodePolicy& policy, KernelLookup* kernels = nullptr,
-                           const tenon_thread_pool* threads = nullptr) noexcept
-      : KernelLookupContext(kernels, threads), policy_(&policy) {
-    struct_size = sizeof(tenon_init_context);
-    permit_code = &answer;
+  /// `policy` must outlive this, and this the call.
+  explicit CodePermission(const EmbeddedCodePolicy& policy) noexcept : policy_(&policy) {}
+  CodePermission(const CodePermission&) = delete;
+  CodePermission& operator=(const CodePermission&) = delete;
+
+  /// From now on `call` asks this.
+  void answer(InitCall& call) noexcept {
+    service_ = {&key, this, call.services};
+    call.services = &service_;
+    call.permit_code = &permit;
   }
 
   /// After `init` has succeeded: whether it respected the answers. It is too late to stop a backend
@@ -48,25 +53,27 @@ class HostInitContext : public KernelLookupContext {
   [[nodiscard]] Status take_refusal() noexcept { return std::move(refusal_); }
 
  private:
-  static tenon_status answer(const tenon_init_context* context, const void* code,
+  static constexpr char key = 0;
+
+  static tenon_status permit(const tenon_init_context* context, const void* code,
                              std::uint64_t size) noexcept {
-    // `context` is part of an object of this class, which is not constant.
-    auto& call = const_cast<HostInitContext&>(*static_cast<const HostInitContext*>(context));
-    call.asked_ = true;
+    auto& asked = *static_cast<CodePermission*>(find_service(context, &key));
+    asked.asked_ = true;
     tenon_status status = TENON_STATUS_MEMORY_ALLOCATION_FAILED;
     try {
-      Status verdict = call.policy_->check(
+      Status verdict = asked.policy_->check(
           {static_cast<const std::byte*>(code), static_cast<std::size_t>(size)});
       status = to_status(verdict.error());
-      if (call.refusal_.ok()) call.refusal_ = std::move(verdict);
+      if (asked.refusal_.ok()) asked.refusal_ = std::move(verdict);
     } catch (const std::bad_alloc&) {
       // The number has to do: there is no memory for a text.
     }
-    call.refused_ |= status != TENON_STATUS_OK;
+    asked.refused_ |= status != TENON_STATUS_OK;
     return status;
   }
 
   const EmbeddedCodePolicy* policy_;
+  Service service_;
   Status refusal_;
   bool asked_ = false;
   bool refused_ = false;

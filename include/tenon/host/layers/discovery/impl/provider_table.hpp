@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/host/layers/kernels/provider_table.hpp"
+#include "tenon/host/layers/discovery/provider_table.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The entry of `id`, a new one if there is none.
 BackendEntry& ProviderTable::entry_of(const std::string& id) {
-  if (BackendEntry* entry = ids_.find(id)) return *entry;
+  if (BackendEntry* entry = find(id)) return *entry;
   BackendEntry& entry = *entries_.emplace_back(std::make_unique<BackendEntry>(id));
   try {
     ids_.insert(&entry);
@@ -38,7 +38,7 @@ void ProviderTable::add(std::vector<Provider> providers) {
 
 Status ProviderTable::check_registration(std::span<const Provider> providers) const {
   for (const Provider& provider : providers) {
-    const BackendEntry* entry = ids_.find(provider.record().id);
+    const BackendEntry* entry = find(provider.record().id);
     if (!entry || !provider.usable()) continue;
     for (const Provider& other : entry->providers) {
       if (!other.by_application() || !other.usable() || provider.is_variant_of(other)) continue;
@@ -84,7 +84,7 @@ std::vector<BackendInfo> ProviderTable::describe() const {
   std::sort(sorted.begin(), sorted.end());
   std::vector<BackendInfo> out;
   for (const std::string_view id : sorted) {
-    const BackendEntry& entry = *ids_.find(id);
+    const BackendEntry& entry = *find(id);
     for (const Provider& provider : entry.providers) {
       out.push_back(describe_provider(entry, provider));
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/host/loader/registry/backend_entry.hpp"
+#include "tenon/host/layers/discovery/backend_entry.hpp"
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
-#include "tenon/host/loader/files/quoted.hpp"
-#include "tenon/host/loader/impl/registry/cpu_features.hpp"
+#include "tenon/host/loader/registry/cpu_features.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -49,15 +48,6 @@ const Provider* BackendEntry::provider_in_use() const noexcept {
     if (provider.source.get() == in_use) return &provider;
   }
   return nullptr;
-}
-
-Status check_id(const std::string& id) {
-  if (id.empty()) return error(Error::InvalidArgument, "the id of a backend is empty");
-  if (id.size() >= TENON_ID_SIZE || id.find('\0') != std::string::npos) {
-    return error(Error::InvalidArgument, "the id ", host::quoted(id), " of a backend has ",
-                 id.size(), " bytes, expected at most ", TENON_ID_SIZE - 1, " and no NUL");
-  }
-  return check_text(id, "the id of a backend");
 }
 
 void check_cpu(Provider& provider, const CpuFeatures* cpu) {

@@ -10,8 +10,22 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/schema/forward.hpp"
 
-/// Memory on devices that a method needs. Plans are those of a program that was verified.
+/// Devices, and the memory on them that a method needs. Plans are those of a program that was
+/// verified.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// The name of a device in messages: "CPU", "CUDA device 0".
+[[nodiscard]] std::string device_name(tenon_dl_device device);
+
+[[nodiscard]] constexpr bool is_cpu(tenon_dl_device device) noexcept {
+  return device.device_type == TENON_DL_CPU;
+}
+
+/// Whether both have the same type and number, as tensors of one plugin have them. The CPU is one
+/// device, whatever its index.
+[[nodiscard]] constexpr bool is_same_device(tenon_dl_device a, tenon_dl_device b) noexcept {
+  return a.device_type == b.device_type && (is_cpu(a) || a.device_id == b.device_id);
+}
 
 /// A buffer that a plan puts on a device.
 struct DeviceBuffer {
@@ -25,6 +39,10 @@ struct DeviceBuffer {
 
 /// Planned buffers that are on a device, in the order of the plan.
 [[nodiscard]] std::vector<DeviceBuffer> find_device_buffers(const schema::ExecutionPlan& plan);
+
+/// Devices of inputs and outputs whose memory the application gives.
+[[nodiscard]] std::vector<tenon_dl_device> find_devices_of_unplanned(
+    const schema::ExecutionPlan& plan);
 
 /// Ids of the backends that the delegates need, each once, in the order of the delegates. That is
 /// the order in which they are asked for memory on a device.

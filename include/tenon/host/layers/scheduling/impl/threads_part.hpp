@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/layers/scheduling/thread_pool.hpp"
+#include "tenon/host/layers/scheduling/threads_table.hpp"
+#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/layer.hpp"
+
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+namespace detail {
+
+/// The application's threads in one method: each `init`, each delegate and each kernel has them.
+class ThreadsPart final : public MethodPart {
+ public:
+  static constexpr char key = 0;
+
+  /// `pool` must outlive this.
+  explicit ThreadsPart(const tenon_thread_pool* pool) noexcept : pool_(pool) {}
+
+  [[nodiscard]] const void* kind() const noexcept override { return &key; }
+
+  [[nodiscard]] Status before_load(Loading& loading) override {
+    for_init_ = threads_service(pool_, loading.init_services);
+    for_calls_ = threads_service(pool_, loading.call_services);
+    loading.init_services = &for_init_;
+    loading.call_services = &for_calls_;
+    return ok();
+  }
+
+ private:
+  const tenon_thread_pool* pool_;
+  Service for_init_;
+  Service for_calls_;
+};
+
+}  // namespace detail
+
+Result<std::unique_ptr<detail::MethodPart>> ThreadPool::attach(detail::LoadRequest&) const {
+  return std::make_unique<detail::ThreadsPart>(table());
+}
+
+}}}  // namespace tenon::TENON_RELEASE::host
