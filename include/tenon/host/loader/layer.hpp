@@ -38,10 +38,12 @@ struct LoadRequest {
   const std::shared_ptr<const Program>& program;
   /// By which the application loads the method.
   std::string_view name;
-  /// The plan that is loaded; null: the one with that name. A layer that sets it also sets `name`,
-  /// to the method's name in the program, where a NUL is behind it.
+  /// The plan that is loaded: before layers attach, the one with that name. A layer that chooses
+  /// also sets `name`, to the method's name in the program, and `is_chosen`. Null in
+  /// `add_backends`.
   const schema::ExecutionPlan* plan;
   MethodOptions& options;  ///< A layer may add to them.
+  bool is_chosen = false;  ///< No other layer chooses a plan.
 };
 
 /// A layer's share of one method, which owns it. Its functions are called in the order in which the

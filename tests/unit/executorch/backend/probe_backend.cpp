@@ -195,7 +195,7 @@ struct Probe {
   static constexpr std::array options{
       OptionSpec{"level", std::int64_t{3}, "a number"},
       OptionSpec{"unavailable", false, "says that it is not available"},
-      OptionSpec{"name", "nobody", "a text"},
+      OptionSpec{"name", "plain", "a text"},
       OptionSpec{"odd", std::int64_t{1}, "declared as a bool"}};
 };
 

@@ -60,7 +60,7 @@ struct MethodOptions {
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
-  /// Take part in the load and in runs, after those of the registry (HostInfo::layers).
+  /// Take part in the load and in runs, before those of the registry (HostInfo::layers).
   Layers layers{};
   /// Whether `Method::cancel` can end a run. Then, and with `limits.run_milliseconds`, which then
   /// also cancels a delegate that is running, each instruction looks whether it may begin.

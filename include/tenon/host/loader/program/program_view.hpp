@@ -19,6 +19,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// Name and overload of an operator, joined by a dot ("aten::add.out"), as kernels are found.
 [[nodiscard]] std::string operator_name(const schema::Operator& op);
 
+/// Number of the operators that a verified plan calls outside of its delegates. A plan without any
+/// may leave the list out.
+[[nodiscard]] std::uint32_t num_operators(const schema::ExecutionPlan& plan) noexcept;
+
 /// Kind of a verified value (TENON_VALUE_...). Its name is `value_kind_name` of core/args.hpp.
 [[nodiscard]] std::uint32_t value_kind(const schema::EValue& value) noexcept;
 

@@ -37,6 +37,15 @@ TEST_CASE("after a failed init the earlier delegates are destroyed and its error
         std::vector<std::string>{"init a", "init b", "init fail-init", "destroy a", "destroy b"});
 }
 
+TEST_CASE("a plan may leave out its list of operators", "[method]") {
+  AlignedBytes file = chain_of({"a"}).build();
+  remove_field(*program_in(file).execution_plan()->Get(0), schema::ExecutionPlan::VT_OPERATORS);
+  const auto program = host::Program::from_bytes(file.bytes(), nullptr, "test.pte");
+  REQUIRE(program.ok());
+  const auto method = Method::load(*program, "forward", with_registry());
+  CHECK(method.ok());
+}
+
 TEST_CASE("a backend that is not registered is NotFound and names those that are", "[method]") {
   const auto method = load(chain_of({"a"}, "Tset"));
   REQUIRE(method.error() == Error::NotFound);

@@ -327,7 +327,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
   [[nodiscard]] static Status start(MethodState& method, Completion completion) {
     if (method.blocked.load(std::memory_order_acquire) != 0) return refuse_run(method);
     if (!method.options.executor || !completion) {
-      return error(Error::InvalidArgument, "method ", name_of(method), ": execute_async needs ",
+      return error(Error::InvalidArgument, "method ", method.name, ": execute_async needs ",
                    completion ? "an executor (MethodOptions::executor)" : "a completion");
     }
     if (!begin_async_run(method)) return run_is_pending(method);

@@ -13,7 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/budget/impl/budget_part.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -44,8 +44,8 @@ Status BudgetPart::limit_memory(Loading& loading) {
     const schema::BackendDelegate& delegate = *method.plan.delegates()->Get(i);
     const std::string_view id = delegate.id()->string_view();
     TENON_TRY(const BackendUse* use, loading.use_backend(id));
-    auto estimate = estimate_delegate(*use->backend, *method.program, loading.method_name, delegate,
-                                      loading.named_data, use->runtime_specs);
+    auto estimate = estimate_delegate(*use->backend, *method.program, method.name.data(), delegate,
+                                      method.named_data, use->runtime_specs);
     if (!estimate.ok()) {
       if (method.options.failed_delegate) *method.options.failed_delegate = i;
       return std::move(estimate).status().with_context(concat("delegate ", i, " (", id, ")"));

@@ -11,7 +11,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 Status Method::cancel() {
   detail::MethodState& method = detail::state_of(*this);
   if (!method.control) {
-    return error(Error::InvalidState, "method ", detail::name_of(method),
+    return error(Error::InvalidState, "method ", method.name,
                  ": it was loaded without MethodOptions::cancellable, so no run of it can be "
                  "cancelled");
   }

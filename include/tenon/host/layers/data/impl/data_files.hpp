@@ -13,7 +13,7 @@
 
 #include "tenon/core/lists.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/tensor_layout.hpp"
@@ -47,7 +47,7 @@ class DataPart final : public MethodPart {
     if (find_part<DataPart>(method) != this) return ok();
     files_ = data_files_of(method.options);
     TENON_TRY(map_, MergedDataMap::create(method.program, files_));
-    loading.named_data = method.named_data = map_->abi();
+    method.named_data = map_->abi();
     return ok();
   }
 

@@ -51,7 +51,7 @@ Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
 }
 
 Result<std::unique_ptr<detail::MethodPart>> Devices::attach(detail::LoadRequest& request) const {
-  if (!detail::may_need_devices(*request.program)) return nullptr;
+  if (!detail::may_need_devices(*request.program, *request.plan)) return nullptr;
   return std::make_unique<detail::DevicesPart>();
 }
 

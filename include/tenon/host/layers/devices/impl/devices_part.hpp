@@ -16,17 +16,17 @@
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/layer.hpp"
 #include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// Whether a method of `program` may have memory on a device or copies.
-[[nodiscard]] inline bool may_need_devices(const Program& program) {
+/// Whether a method of `program` with `plan` may have memory on a device or copies.
+[[nodiscard]] inline bool may_need_devices(const Program& program,
+                                           const schema::ExecutionPlan& plan) {
   if (program.names_devices()) return true;
-  for (const schema::ExecutionPlan* plan : *program.flatbuffer().execution_plan()) {
-    for (const schema::Operator* op : *plan->operators()) {
-      if (op->name()->string_view().starts_with("et_copy::")) return true;
-    }
+  for (std::uint32_t i = 0; i < num_operators(plan); ++i) {
+    if (plan.operators()->Get(i)->name()->string_view().starts_with("et_copy::")) return true;
   }
   return false;
 }
@@ -41,7 +41,7 @@ class DevicesPart final : public MethodPart, public DeviceSpace {
     MethodState& method = loading.method;
     if (method.devices) return ok();  // The layer is listed twice.
     method.devices = this;
-    return find_devices(method.plan, method.options.backends, loading, memories_);
+    return find_devices(loading, memories_);
   }
   Result<const Kernel*> find_kernel(Loading&, const std::string& op,
                                     std::span<tenon_value* const>) override {

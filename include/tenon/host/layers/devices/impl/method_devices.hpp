@@ -8,7 +8,7 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/loader/registry/backend_ref.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -19,21 +19,20 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// must serve, and those of inputs and outputs that the application gives, which may be served. The
 /// backends of the delegates are asked in their order, then those that the application named
 /// (`MethodOptions::backends`). Others are not, because asking would load their plugins.
-[[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
-                                         std::span<const BackendRef> named, Loading& loader,
-                                         DeviceMemories& out) {
-  if (!loader.program.names_devices()) return ok();
+[[nodiscard]] inline Status find_devices(Loading& loading, DeviceMemories& out) {
+  if (!loading.method.program->names_devices()) return ok();
+  const schema::ExecutionPlan& plan = loading.method.plan;
   const std::vector<DeviceBuffer> buffers = find_device_buffers(plan);
   const std::vector<tenon_dl_device> unplanned = find_devices_of_unplanned(plan);
   if (buffers.empty() && unplanned.empty()) return ok();
   std::vector<std::string_view> ids = find_backend_ids(plan);
-  for (const BackendRef& backend : named) {
+  for (const BackendRef& backend : loading.method.options.backends) {
     bool is_new = static_cast<bool>(backend);
     for (const std::string_view id : ids) is_new = is_new && id != backend->id();
     if (is_new) ids.push_back(backend->id());
   }
   const auto look_up = [&](std::string_view id) -> Result<BackendRef> {
-    TENON_TRY(const BackendUse* use, loader.use_backend(id));
+    TENON_TRY(const BackendUse* use, loading.use_backend(id));
     return use->backend;
   };
   for (const DeviceBuffer& buffer : buffers) {

@@ -16,7 +16,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/external_memory/external_memory.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/impl/method/page_source.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -65,8 +65,8 @@ class PagesPart final : public MethodPart, public PageSource {
     for (const auto* delegate : *plan.delegates()) {
       if (!loading.use_backend(delegate->id()->string_view()).ok()) break;
     }
-    loading.uses.for_each([&](const BackendUse& use) { note(use.backend); });
-    if (!importing_.empty() && loading.arena.count(padding)) loading.pages = this;
+    loading.method.uses.for_each([&](const BackendUse& use) { note(use.backend); });
+    if (!importing_.empty() && loading.method.arena.count(padding)) loading.pages = this;
     return ok();
   }
 
@@ -134,12 +134,8 @@ class PagesPart final : public MethodPart, public PageSource {
 
 Result<std::unique_ptr<detail::MethodPart>> ImportedPages::attach(
     detail::LoadRequest& request) const {
-  for (const schema::ExecutionPlan* plan : *request.program->flatbuffer().execution_plan()) {
-    if (detail::bytes_around_pages(*plan).first != 0) {
-      return std::make_unique<detail::PagesPart>();
-    }
-  }
-  return nullptr;
+  if (detail::bytes_around_pages(*request.plan).first == 0) return nullptr;
+  return std::make_unique<detail::PagesPart>();
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

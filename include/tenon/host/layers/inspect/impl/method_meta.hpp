@@ -158,9 +158,7 @@ std::vector<std::string_view> MethodMeta::backends() const {
   return ids;
 }
 
-std::size_t MethodMeta::num_operators() const noexcept {
-  return plan_->operators() == nullptr ? 0 : plan_->operators()->size();
-}
+std::size_t MethodMeta::num_operators() const noexcept { return host::num_operators(*plan_); }
 
 Result<std::string> MethodMeta::operator_name(std::size_t index) const {
   if (index >= num_operators()) return above_end("operator", index, num_operators());

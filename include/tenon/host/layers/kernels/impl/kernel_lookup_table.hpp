@@ -49,7 +49,7 @@ class KernelLookup {
 
 struct Loading;
 
-/// The look-up of a load for whose plan no part searches kernels; made by the first call.
+/// The look-up of the kernels that delegates ask for in a load; made by the first call.
 [[nodiscard]] KernelLookup& lookup_during(Loading& loading);
 
 /// The functions of the extension. No exception passes to the delegate. A plugin that is asked for

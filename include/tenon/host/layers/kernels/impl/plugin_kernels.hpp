@@ -18,9 +18,9 @@
 #include "tenon/host/layers/kernels/impl/kernel_lookup.hpp"
 #include "tenon/host/layers/kernels/impl/kernel_providers.hpp"
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/method/kernels.hpp"
-#include "tenon/host/loader/program/program.hpp"
+#include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -70,6 +70,11 @@ class alignas(64) PluginKernel {
   const LoadedBackend& backend_;
 };
 
+/// The data that kernels get which the delegates of a method call.
+[[nodiscard]] inline FoundKernelCalls calls_of(const Loading& loading) noexcept {
+  return {loading.method.name.data(), loading.tracer, loading.call_services};
+}
+
 /// The kernels of plugins that the instructions of one method call, and the search for them and for
 /// those of its delegates.
 class PluginKernelsPart final : public MethodPart {
@@ -77,18 +82,18 @@ class PluginKernelsPart final : public MethodPart {
   static constexpr char key = 0;
   [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
+  void search(const Loading& loading) { search_.emplace(loading); }
+
   [[nodiscard]] Status before_load(Loading& loading) override {
-    search_.emplace(loading);
+    search(loading);
     return ok();
   }
 
-  [[nodiscard]] Status init_context(Loading& loading, DelegateLoad& delegate) override {
+  /// The search for the delegates of the method, while it is loaded.
+  [[nodiscard]] KernelLookup& lookup(const Loading& loading) {
     // Not earlier: other parts set what the kernels get.
     if (!search_->lookup) search_->lookup.emplace(search_->providers, calls_of(loading));
-    search_->service = {&KernelLookup::key, static_cast<KernelLookup*>(&*search_->lookup),
-                        delegate.context.services};
-    delegate.context.services = &search_->service;
-    return ok();
+    return *search_->lookup;
   }
 
   [[nodiscard]] Result<const Kernel*> find_kernel(Loading& loading, const std::string& op,
@@ -136,7 +141,7 @@ class PluginKernelsPart final : public MethodPart {
   /// Exists during a load alone.
   struct Search {
     explicit Search(const Loading& loading) noexcept
-        : providers(loading.backends, loading.registry) {}
+        : providers(loading.method.options.backends, loading.method.options.registry) {}
 
     void note(std::string_view id, std::string_view text) {
       std::string answer = concat(id, ": ", text);
@@ -144,61 +149,34 @@ class PluginKernelsPart final : public MethodPart {
     }
 
     KernelProviders providers;
-    std::optional<PluginKernelLookup> lookup{};  ///< Nothing before the first delegate.
-    Service service{};                           ///< Of the present `init`.
+    std::optional<PluginKernelLookup> lookup{};  ///< Nothing before a delegate asks.
     std::vector<std::string> answers{};          ///< Of those asked in vain, in their order.
     std::set<std::string> known_answers{};  ///< The same: each operator may have one of its own.
   };
-
-  static FoundKernelCalls calls_of(const Loading& loading) noexcept {
-    return {loading.method_name, loading.trace ? loading.trace->table() : nullptr,
-            loading.call_services};
-  }
 
   std::optional<Search> search_;
   std::vector<std::unique_ptr<PluginKernel>> kernels_;
 };
 
-/// The search for the kernels that delegates ask for, in a load without PluginKernelsPart.
-class SearchDuringLoad final : public MethodPart {
- public:
-  static constexpr char key = 0;
-
-  explicit SearchDuringLoad(const Loading& loading)
-      : providers_(loading.backends, loading.registry),
-        lookup(providers_, {loading.method_name, loading.trace ? loading.trace->table() : nullptr,
-                            loading.call_services}) {}
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
- private:
-  KernelProviders providers_;
-
- public:
-  PluginKernelLookup lookup;
-};
-
+/// A program without operators has no part: what its delegates ask for is of the load alone.
 KernelLookup& lookup_during(Loading& loading) {
-  for (const auto& part : loading.during) {
-    if (part->kind() == &SearchDuringLoad::key) {
-      return static_cast<SearchDuringLoad&>(*part).lookup;
-    }
+  auto* part = find_part<PluginKernelsPart>(loading.method);
+  if (!part) part = find_part<PluginKernelsPart>(loading.during);
+  if (!part) {
+    auto made = std::make_unique<PluginKernelsPart>();
+    made->search(loading);
+    part = made.get();
+    loading.during.push_back(std::move(made));
   }
-  auto made = std::make_unique<SearchDuringLoad>(loading);
-  KernelLookup& lookup = made->lookup;
-  loading.during.push_back(std::move(made));
-  return lookup;
+  return part->lookup(loading);
 }
 
 }  // namespace detail
 
 Result<std::unique_ptr<detail::MethodPart>> PluginKernels::attach(
     detail::LoadRequest& request) const {
-  // Most programs have no operators outside of their delegates. The plan may be chosen later.
-  bool has_operators = false;
-  for (const schema::ExecutionPlan* plan : *request.program->flatbuffer().execution_plan()) {
-    has_operators |= plan->operators() && plan->operators()->size() != 0;
-  }
-  if (!has_operators) return nullptr;
+  // Most methods have no operators outside of their delegates.
+  if (num_operators(*request.plan) == 0) return nullptr;
   return std::unique_ptr<detail::MethodPart>(std::make_unique<detail::PluginKernelsPart>());
 }
 

@@ -67,7 +67,7 @@ struct TracedCalls : ObservedCalls {
   const std::uint64_t start = method.options.trace->now_ns();
   Status outcome = run_all<TracedCalls>(method);
   const std::uint64_t end = method.options.trace->now_ns();
-  method.options.trace->add("execute", "method", start, end, {{"method", name_of(method)}});
+  method.options.trace->add("execute", "method", start, end, {{"method", method.name}});
   return outcome;
 }
 

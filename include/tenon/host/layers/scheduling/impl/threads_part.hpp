@@ -6,7 +6,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/scheduling/thread_pool.hpp"
 #include "tenon/host/layers/scheduling/threads_table.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/layer.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {

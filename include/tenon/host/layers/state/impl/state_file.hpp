@@ -24,9 +24,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   const ProgramView& program = (*method.program).view();
   hasher.text(plan.name()->string_view());
   hasher.bytes(program.segment_area());
-  for (const auto* op : *plan.operators()) {
-    hasher.text(op->name()->string_view());
-    hasher.text(op->overload() ? op->overload()->string_view() : std::string_view());
+  for (std::uint32_t i = 0; i < num_operators(plan); ++i) {
+    const schema::Operator& op = *plan.operators()->Get(i);
+    hasher.text(op.name()->string_view());
+    hasher.text(op.overload() ? op.overload()->string_view() : std::string_view());
   }
   for (const auto* chain : *plan.chains()) {
     for (const auto* instruction : *chain->instructions()) {
@@ -55,7 +56,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     hasher.number(record.max_payload_version);
     hasher.bytes(program.delegate_data(*plan.delegates()->Get(i)));
   }
-  const tenon_named_data_map* const data = named_data_of(method);
+  const tenon_named_data_map* const data = method.named_data;
   for (std::uint32_t i = 0; data && i < data->num_keys; ++i) {
     const char* key = nullptr;
     std::uint64_t key_size = 0;

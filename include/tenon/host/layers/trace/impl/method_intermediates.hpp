@@ -29,7 +29,7 @@ namespace detail {
   const std::string key = concat(debug_handles_key, method.plan.name()->string_view());
   tenon_buffer found{};
   found.struct_size = sizeof found;
-  const tenon_named_data_map* const data = named_data_of(method);
+  const tenon_named_data_map* const data = method.named_data;
   if (data && data->get_data(data, key.data(), key.size(), &found) == TENON_STATUS_OK) {
     TENON_TRY(handles, DebugHandles::read({static_cast<const char*>(found.data),
                                            static_cast<std::size_t>(found.nbytes)}));

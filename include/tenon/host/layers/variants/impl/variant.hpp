@@ -60,7 +60,6 @@ class VariantPart final : public MethodPart {
 [[nodiscard, gnu::cold]] inline Result<std::unique_ptr<MethodPart>> attach_variant(
     const Variants& all, LoadRequest& request) {
   const Program& program = *request.program;
-  TENON_RETURN_IF_ERROR(program.plan(request.name));
   const auto variants = all.of_method(request.name);
   const std::string_view wanted = named_variant(request.options);
   const ProgramVariant* chosen = nullptr;
@@ -83,6 +82,7 @@ class VariantPart final : public MethodPart {
   }
   request.plan = program.flatbuffer().execution_plan()->Get(chosen->plan);
   request.name = chosen->method;
+  request.is_chosen = true;
   read_variant_ahead(program, *chosen);
   return std::unique_ptr<MethodPart>(
       std::make_unique<VariantPart>(*chosen, all.of_method(chosen->method), std::move(asked)));
@@ -91,7 +91,7 @@ class VariantPart final : public MethodPart {
 }  // namespace detail
 
 Result<std::unique_ptr<detail::MethodPart>> Variant::attach(detail::LoadRequest& request) const {
-  if (request.plan) return std::unique_ptr<detail::MethodPart>();
+  if (request.is_chosen) return std::unique_ptr<detail::MethodPart>();
   TENON_TRY(const Variants all, Variants::of(*request.program));
   if (all.empty() && name_.empty()) [[likely]]
     return std::unique_ptr<detail::MethodPart>();

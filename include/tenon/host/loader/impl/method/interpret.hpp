@@ -128,7 +128,7 @@ Status run_all(MethodState& method) {
   TENON_RETURN_IF_ERROR(check_idle(method));
   for (std::size_t i = 0; i < method.inputs.size(); ++i) {
     if (method.inputs[i].is_set) continue;
-    return error(Error::InvalidArgument, "method ", name_of(method), ": input ", i, " was not set");
+    return error(Error::InvalidArgument, "method ", method.name, ": input ", i, " was not set");
   }
   return run_is_pending(method);  // It ended since.
 }

@@ -16,9 +16,10 @@
 #include "tenon/host/loader/impl/method/bind_inputs.hpp"
 #include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/impl/method/errors.hpp"
-#include "tenon/host/loader/impl/method/instructions.hpp"
+#include "tenon/host/loader/impl/method/instruction_builder.hpp"
 #include "tenon/host/loader/impl/method/kernel_host.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
 #include "tenon/host/loader/impl/method/run_budget.hpp"
@@ -29,7 +30,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-inline Status load_delegates(MethodState& method, Loading& loader) {
+[[nodiscard]] inline Status load_delegates(MethodState& method, Loading& loading) {
   const auto& serialized = *method.plan.delegates();
   auto* delegates = method.arena.allocate_list<Delegate>(serialized.size());
   if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
@@ -37,7 +38,7 @@ inline Status load_delegates(MethodState& method, Loading& loader) {
     const schema::BackendDelegate& from = *serialized.Get(i);
     new (&delegates[i]) Delegate();
     const std::uint64_t start = method.options.trace ? method.options.trace->now_ns() : 0;
-    if (Status loaded = loader.load(i, from, delegates[i]); !loaded.ok()) {
+    if (Status loaded = loading.load(i, from, delegates[i]); !loaded.ok()) {
       if (method.options.failed_delegate) *method.options.failed_delegate = i;
       return std::move(loaded).with_context(
           concat("delegate ", i, " (", from.id()->string_view(), ")"));
@@ -89,11 +90,10 @@ inline Status load_delegates(MethodState& method, Loading& loader) {
   method.blocked.store(unset, std::memory_order_relaxed);
   TENON_RETURN_IF_ERROR(load_delegates(method, loading));
   TENON_TRY(method.chains, InstructionBuilder(method.plan, method.values, method.delegates,
-                                              method.options.kernels, loading, method.arena)
+                                              method.options.kernels, loading)
                                .build());
-  const tenon_tracer* const tracer = method.options.trace ? method.options.trace->table() : nullptr;
-  method.kernel_context = {kernel_host(), loading.method_name,    method.temp_arena.table(),
-                           tracer,        method.changes.table(), loading.call_services};
+  method.kernel_context = {kernel_host(),  method.name.data(),     method.temp_arena.table(),
+                           loading.tracer, method.changes.table(), loading.call_services};
   return ok();
 }
 
@@ -105,25 +105,10 @@ inline Status load_delegates(MethodState& method, Loading& loader) {
   choose_run(method);
   const tenon_scheduling scheduling = tenon::detail::to_abi(method.options.scheduling);
   Loading loading{.method = method,
-                  .parts = method.parts,
-                  .program = *method.program,
-                  .method_name = name_of(method).data(),
-                  .registry = method.options.registry,
-                  .backends = method.options.backends,
-                  .named_data = named_data_of(method),
-                  .trace = method.options.trace,
-                  .options = method.options.backend_options,
-                  .embedded_code = method.options.embedded_code,
-                  .arena = method.arena,
-                  .lent = &method.arena,
-                  .temp_arena = method.temp_arena,
-                  .changes = method.changes.table(),
-                  .init_services = nullptr,
-                  .call_services = method.control ? method.control->flag_service() : nullptr,
-                  .is_cancellable = method.control != nullptr,
+                  .tracer = method.options.trace ? method.options.trace->table() : nullptr,
                   .scheduling = method.options.scheduling == Scheduling() ? nullptr : &scheduling,
-                  .prepared = method.options.prepared,
-                  .uses = method.uses};
+                  .lent = &method.arena,
+                  .call_services = method.control ? method.control->flag_service() : nullptr};
   Status outcome = build(method, loading);
   for (const auto& part : method.parts) {
     outcome = part->after_load(loading, std::move(outcome));

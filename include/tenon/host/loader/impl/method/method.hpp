@@ -40,13 +40,11 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
         return shortened(std::move(added).with_context(concat(program->name(), ": method ", name)));
       }
     }
+    TENON_TRY(request.plan, program->plan(name));
+    request.name = request.plan->name()->string_view();  // With a NUL behind it.
+    TENON_RETURN_IF_ERROR(detail::attach(options.layers, request, parts));
     if (options.registry) {
       TENON_RETURN_IF_ERROR(detail::attach(options.registry->layers(), request, parts));
-    }
-    TENON_RETURN_IF_ERROR(detail::attach(options.layers, request, parts));
-    if (!request.plan) {
-      TENON_TRY(request.plan, program->plan(name));
-      request.name = request.plan->name()->string_view();
     }
     auto method = std::make_unique<detail::MethodState>(
         std::move(program), *request.plan, request.name, std::move(options), std::move(parts));
@@ -60,7 +58,7 @@ Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   }
 }
 
-std::string_view Method::name() const noexcept { return detail::name_of(detail::state_of(*this)); }
+std::string_view Method::name() const noexcept { return detail::state_of(*this).name; }
 
 const Program& Method::program() const noexcept { return *detail::state_of(*this).program; }
 
@@ -76,12 +74,12 @@ template <class Input>
 [[nodiscard]] Status set_input(MethodState& method, std::size_t index, const Input& from) {
   TENON_RETURN_IF_ERROR(check_idle(method));
   if (index >= method.inputs.size()) {
-    return error(Error::InvalidArgument, "method ", name_of(method), ": input ", index,
+    return error(Error::InvalidArgument, "method ", method.name, ": input ", index,
                  ": the method has ", method.inputs.size());
   }
   method.changes.count();
   if (Status outcome = method.inputs[index].set(from); !outcome.ok()) {
-    return std::move(outcome).with_context(concat("method ", name_of(method), ": input ", index));
+    return std::move(outcome).with_context(concat("method ", method.name, ": input ", index));
   }
   if (!std::exchange(method.inputs[index].is_set, true)) {
     method.blocked.fetch_sub(1, std::memory_order_relaxed);

@@ -58,8 +58,8 @@ struct MethodState final : Method {
   MethodOptions options;
   MethodParts parts;       ///< Fixed when `load` begins.
   MethodParts late_parts;  ///< See `late_part`.
-  /// Set by a layer that gives others than the program's.
-  const tenon_named_data_map* named_data = nullptr;
+  /// That delegates see: of the program, or of a layer; null when there is none.
+  const tenon_named_data_map* named_data = program->named_data();
   Arena arena;
   BackendUses uses{arena};
   DeviceSpace* devices = nullptr;  ///< Of the part of the layer devices; null without one.
@@ -125,14 +125,6 @@ template <std::derived_from<MethodPart> Part>
 /// it.
 void choose_run(MethodState& method) noexcept;
 
-/// With a NUL behind it.
-[[nodiscard]] inline std::string_view name_of(const MethodState& method) noexcept {
-  return method.name;
-}
-/// The named data that delegates see; null when there is none.
-[[nodiscard]] inline const tenon_named_data_map* named_data_of(const MethodState& method) noexcept {
-  return method.named_data ? method.named_data : method.program->named_data();
-}
 [[nodiscard]] inline MethodErrors errors_of(const MethodState& method) noexcept {
   return {method.plan};
 }
@@ -144,7 +136,7 @@ void choose_run(MethodState& method) noexcept;
 }
 
 [[nodiscard, gnu::cold]] inline Status run_is_pending(const MethodState& method) {
-  return error(Error::InvalidState, "method ", name_of(method),
+  return error(Error::InvalidState, "method ", method.name,
                ": a run is pending; it has ended when its completion is called");
 }
 

@@ -12,7 +12,7 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/device_space.hpp"
-#include "tenon/host/loader/impl/method/loaded_delegate.hpp"
+#include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
@@ -29,7 +29,7 @@ class ValueBuilder {
                const PlannedBuffers& planned, Loading& loading)
       : program_(program),
         plan_(plan),
-        arena_(loading.arena),
+        arena_(loading.method.arena),
         planned_(planned),
         loading_(loading) {}
 
@@ -235,7 +235,7 @@ class ValueBuilder {
 
   Result<std::span<const std::byte>> find_external(const schema::Tensor& from,
                                                    std::string_view name) const {
-    for (const auto& part : loading_.parts) {
+    for (const auto& part : loading_.method.parts) {
       TENON_TRY(const auto found, part->find_external(loading_, name, from));
       if (found) return *found;
     }

@@ -26,6 +26,10 @@ tenon_dl_device dl_device(schema::DeviceType type, std::int8_t index) noexcept {
   return {TENON_DL_CPU, 0};
 }
 
+std::uint32_t num_operators(const schema::ExecutionPlan& plan) noexcept {
+  return plan.operators() ? plan.operators()->size() : 0;
+}
+
 std::string operator_name(const schema::Operator& op) {
   std::string name = op.name()->str();
   if (op.overload() != nullptr && op.overload()->size() != 0) {
