@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes docs/aoti/functions.md, for the site: each function of PyTorch's C shim for the CPU, and whether the plugin has it.
+"""Makes docs/aoti/functions.md (`tests/docs/links_test.py . --write`): each function of PyTorch's C shim for the CPU, and
+whether the plugin has it.
 
 The names are those of torch's `c_shim_cpu.h`, listed in c_shim_cpu.txt so that a check needs no torch; the kernels, and the
 reasons for functions that have none, are read from reference_backends/cpu_kernels/kernels/kernel_list.hpp. A function

@@ -86,10 +86,10 @@ class Entity:
 
 class Reference:
     """Reads the XML in `xml`, made of the headers below `include`; `parts` is {directory of include/tenon: (what it is,
-    header to include)}."""
+    header to include)}, and `drawn_in` {another directory: the part that it is shown in}."""
 
-    def __init__(self, xml, include, parts):
-        self.include, self.parts = include, parts
+    def __init__(self, xml, include, parts, drawn_in):
+        self.include, self.parts, self.drawn_in = include, parts, drawn_in
         self.headers = collections.defaultdict(list)
         self.places = {}  # refid: (page, anchor)
         self.names = {}  # qualified name: refid
@@ -172,6 +172,7 @@ class Reference:
 
     def part_of(self, header):
         folder = posixpath.dirname(header.removeprefix("tenon/"))
+        folder = self.drawn_in.get(folder, folder)
         while folder and folder not in self.parts:
             folder = posixpath.dirname(folder)
         return folder

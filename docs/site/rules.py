@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes docs/reference/rules.md, the page of the rules, for the site. It is not committed.
+"""Makes docs/reference/rules.md, the page of the rules (`tests/docs/links_test.py . --write`).
 
 Rules and tests of the kit are read as the kit's build reads them; other tests are found by their tags.
 """

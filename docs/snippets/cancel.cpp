@@ -22,12 +22,12 @@ class DoubleBackend final : public tenon::Backend<DoubleBackend> {
   static constexpr std::string_view id = "DoubleBackend";
   struct Delegate {};
 
-  // [flag]
   Status execute(tenon::ExecutionContext& context, Delegate&, tenon::Args args) {
     TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto in, args.tensor<const float>(0));
     TENON_RETURN_IF_ERROR(args.resize(1, in.sizes()));
     TENON_TRY(const auto out, args.tensor<float>(1));
+    // [flag]
     const tenon::CancelFlag cancelled(*this, context);
     constexpr std::size_t block = 65536;
     for (std::size_t begin = 0; begin < in.numel(); begin += block) {
@@ -35,9 +35,9 @@ class DoubleBackend final : public tenon::Backend<DoubleBackend> {
       const std::size_t end = begin + block < in.numel() ? begin + block : in.numel();
       for (std::size_t i = begin; i < end; ++i) out[i] = 2 * in[i];
     }
+    // [flag]
     return tenon::ok();
   }
-  // [flag]
 
   Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
     return Delegate{};
@@ -72,7 +72,6 @@ class Job {
   bool is_running_ = false;
 };
 
-// [call]
 class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithCancel<AcmeNpu> {
  public:
   static constexpr std::string_view id = "AcmeNpu";
@@ -80,6 +79,7 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithCancel<A
     std::unique_ptr<Job> job;
   };
 
+  // [call]
   void cancel(Delegate& delegate) noexcept { delegate.job->stop(); }
 
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args) {

@@ -38,23 +38,20 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
 
     @classmethod
     def get_aoti_compile_options(cls, compile_specs):
-        # [options]
         return {
             "aot_inductor.link_libtorch": False,
             "aot_inductor.package": True,
             "aot_inductor.package_constants_in_so": False,
             "aot_inductor.package_constants_on_disk_format": "binary_blob",
             "cpp.vec_isa_ok": True,
-            "cpp.march": "x86-64-v3",  # and not that of this machine
+            "cpp.march": "x86-64-v3",  # not this machine's
             "cpp.simdlen": 256,
         }
-        # [options]
 
 
 model_file, input_file, expected_file = sys.argv[1:]
 network = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4)).eval()
 x = torch.randn(2, 16)
-# [export]
 specs = [CpuAotiBackend.generate_method_name_compile_spec("forward")]
 with torch.no_grad():
     program = to_edge_transform_and_lower(
@@ -64,6 +61,5 @@ with torch.no_grad():
     ).to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
     expected = network(x)
 program.save(model_file)
-# [export]
 numpy.save(input_file, x.numpy())
 numpy.save(expected_file, expected.numpy())

@@ -21,7 +21,7 @@ with torch.no_grad():
             "aot_inductor.package_constants_in_so": False,
             "aot_inductor.package_constants_on_disk_format": "binary_blob",
             "cpp.vec_isa_ok": True,
-            "cpp.march": "x86-64-v3",  # and not that of this machine
+            "cpp.march": "x86-64-v3",  # not this machine's
             "cpp.simdlen": 256,
         },
     )

@@ -66,7 +66,8 @@ tenon::Status load_with_a_policy(std::shared_ptr<const tenon::host::Program> pro
                                  std::string_view policy) {
   tenon::host::MethodOptions options{.registry = &registry};
   // [policy]
-  TENON_TRY(options.embedded_code, tenon::host::EmbeddedCodePolicy::parse(policy));
+  TENON_TRY(auto code, tenon::host::EmbeddedCodePolicy::parse(policy));
+  options.layers.add(std::move(code));
   TENON_TRY(auto method, tenon::host::Method::load(program, "forward", std::move(options)));
   // [policy]
   return method->execute();
@@ -146,8 +147,9 @@ tenon::Status run_and_cancel(const std::shared_ptr<const tenon::host::Program>& 
                              const tenon::host::BackendRegistry& registry,
                              const tenon::host::InputTensor& input) {
   // [cancel]
-  TENON_TRY(auto method, tenon::host::Method::load(program, "forward",
-                                                   {.registry = &registry, .cancellable = true}));
+  TENON_TRY(auto method, tenon::host::Method::load(
+                             program, "forward",
+                             {.registry = &registry, .layers = {tenon::host::Cancellation()}}));
   TENON_RETURN_IF_ERROR(method->set_input(0, input));
   TENON_RETURN_IF_ERROR(method->set_input(1, input));
   auto outcome = std::async(std::launch::async, [&] { return method->execute(); });
@@ -208,7 +210,7 @@ class ApplicationPool final : public tenon::host::ThreadPool {
   // [prepared]
   TENON_TRY(const auto directory, tenon::host::default_prepared_directory());
   TENON_TRY(const auto prepared, tenon::host::PreparedCache::open(directory));
-  const tenon::host::MethodOptions options{.registry = &registry, .prepared = &prepared};
+  const tenon::host::MethodOptions options{.registry = &registry, .layers = {prepared}};
   TENON_TRY(auto method, tenon::host::Method::load(program, "forward", options));
   // [prepared]
   return method->execute();
@@ -239,10 +241,9 @@ tenon::Status give_hints(const std::shared_ptr<const tenon::host::Program>& prog
   // [scheduling]
   using tenon::Goal;
   using tenon::Priority;
-  TENON_TRY(auto method, tenon::host::Method::load(
-                             program, "forward",
-                             {.registry = &registry,
-                              .scheduling = {.priority = Priority::High, .goal = Goal::Latency}}));
+  const tenon::host::SchedulingHints hints({.priority = Priority::High, .goal = Goal::Latency});
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward",
+                                                   {.registry = &registry, .layers = {hints}}));
   // The window was closed: later runs may take longer.
   const tenon::Status set = method->set_scheduling({.priority = Priority::Low});
   // [scheduling]
@@ -270,8 +271,9 @@ tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Progra
   // [async]
   TENON_TRY(const auto threads, tenon::host::ThreadExecutor::create(2));
   TENON_TRY(auto method,
-            tenon::host::Method::load(program, "forward",
-                                      {.registry = &registry, .executor = threads->executor()}));
+            tenon::host::Method::load(
+                program, "forward",
+                {.registry = &registry, .layers = {tenon::host::Async(threads->executor())}}));
   TENON_RETURN_IF_ERROR(method->set_input(0, input));
   TENON_RETURN_IF_ERROR(method->set_input(1, input));
   const auto done = std::make_shared<std::promise<tenon::Status>>();
@@ -329,8 +331,9 @@ tenon::Status run_on_a_loop(const std::shared_ptr<const tenon::host::Program>& p
                             const tenon::host::InputTensor& input) {
   EventLoop loop;
   TENON_TRY(auto method,
-            tenon::host::Method::load(program, "forward",
-                                      {.registry = &registry, .executor = executor_of(loop)}));
+            tenon::host::Method::load(
+                program, "forward",
+                {.registry = &registry, .layers = {tenon::host::Async(executor_of(loop))}}));
   TENON_RETURN_IF_ERROR(method->set_input(0, input));
   TENON_RETURN_IF_ERROR(method->set_input(1, input));
   bool is_done = false;

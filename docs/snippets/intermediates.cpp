@@ -11,7 +11,6 @@ namespace {
 using tenon::Result;
 using tenon::Status;
 
-// [backend]
 class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithIntermediates<AcmeNpu> {
  public:
   static constexpr std::string_view id = "AcmeNpu";
@@ -20,10 +19,12 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithIntermed
     std::vector<float> squares;
   };
 
+  // [steps]
   std::vector<tenon::Intermediate> intermediates(const Delegate&) {
     return {{0, "square"}, {1, "add"}};
   }
   tenon::IntermediateRecorder& recorder(Delegate& delegate) { return delegate.recorder; }
+  // [steps]
 
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     TENON_RETURN_IF_ERROR(args.expect(2));
@@ -39,7 +40,6 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithIntermed
     context.tracer().log_counter("elements", static_cast<double>(in.numel()), "elements");
     return delegate.recorder.give(1, out);
   }
-  // [backend]
 
   Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
     return Delegate{};

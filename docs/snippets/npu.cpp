@@ -75,7 +75,6 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
     return tenon::ok();
   }
 
-  // [devices]
   Result<std::vector<tenon::DeviceInfo>> devices() {
     std::vector<tenon::DeviceInfo> out;
     for (std::int32_t i = 0; i < npu::count_devices(); ++i) {
@@ -83,9 +82,7 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
     }
     return out;
   }
-  // [devices]
 
-  // [memory]
   Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes, std::size_t alignment) {
     TENON_RETURN_IF_ERROR(check_device(device));
     if (void* block = npu::allocate(device.device_id, nbytes, alignment)) return block;
@@ -103,18 +100,14 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
   Status copy_to_host(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
     return copy_to_device(device, to, from, nbytes);
   }
-  // [memory]
 
-  // [streams]
   static constexpr const char* stream_kind = "acme.npu_stream";
   Status set_stream(Delegate& delegate, void* stream) {
     TENON_RETURN_IF_ERROR(wait());  // earlier work completes before later work (TN-STR-3)
     delegate.stream = static_cast<npu::Stream*>(stream);
     return tenon::ok();
   }
-  // [streams]
 
-  // [events]
   struct Event {
     std::unique_ptr<npu::Event> mark;
   };
@@ -131,7 +124,6 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
   Status wait_on_event(Delegate& delegate, Event& event) {
     return done(npu::enqueue_wait(stream_of(delegate), event.mark.get()));
   }
-  // [events]
 
  private:
   static npu::Stream* stream_of(Delegate& delegate) noexcept {

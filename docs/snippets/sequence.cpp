@@ -10,7 +10,6 @@ namespace {
 
 using tenon::Status;
 
-// [state]
 class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithSequence<AcmeNpu> {
  public:
   static constexpr std::string_view id = "AcmeNpu";
@@ -18,6 +17,7 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>, public tenon::WithSequence
     std::vector<float> sum;
   };
 
+  // [state]
   std::vector<tenon::StatePart> state(Delegate& delegate) {
     return {{"sum", std::as_writable_bytes(std::span(delegate.sum))}};
   }

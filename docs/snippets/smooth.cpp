@@ -146,11 +146,9 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
   }
   // [sessions]
 
-  // [sequence]
   std::vector<tenon::StatePart> state(Delegate& delegate) {
     return {{"smoothed", std::as_writable_bytes(std::span(delegate.state))}};
   }
-  // [sequence]
 
  private:
   static tenon::Result<float> checked_gain(double gain) {

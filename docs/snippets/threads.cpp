@@ -34,18 +34,18 @@ class PooledDoubleBackend final : public tenon::Backend<PooledDoubleBackend> {
   static constexpr std::string_view id = "PooledDoubleBackend";
   struct Delegate {};
 
-  // [threads]
   Status execute(tenon::ExecutionContext& context, Delegate&, tenon::Args args) {
     TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto in, args.tensor<const float>(0));
     TENON_RETURN_IF_ERROR(args.resize(1, in.sizes()));
     TENON_TRY(const auto out, args.tensor<float>(1));
+    // [threads]
     const tenon::ThreadPool pool = tenon::threads_of(*this, context);
     return pool.parallel_for(in.numel(), 4096, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) out[i] = 2 * in[i];
     });
+    // [threads]
   }
-  // [threads]
 
   Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
     return Delegate{};

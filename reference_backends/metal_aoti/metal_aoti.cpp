@@ -136,7 +136,6 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   }
   // [rest]
 
-  // [host-memory]
   static tenon::Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes,
                                               std::size_t alignment) {
     return metal::DeviceBlocks::allocate(device, nbytes, alignment);
@@ -165,7 +164,6 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   static tenon::Result<ImportedMemory> import_memory(const tenon::ExternalMemory& memory) {
     return ImportedMemory::import(memory);
   }
-  // [host-memory]
 
   // [stream]
   static constexpr const char* stream_kind = TENON_KIND_METAL_COMMAND_QUEUE;
@@ -187,7 +185,6 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   }
   // [stream]
 
-  // [events]
   using Event = metal::Event;
   static constexpr const char* event_kind = TENON_KIND_METAL_EVENT;
 
@@ -228,7 +225,6 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   static tenon::Result<Event> import_event(void* handle) {
     return Event::import(*static_cast<const tenon_metal_event*>(handle));
   }
-  // [events]
 
  private:
   // [run]

@@ -136,7 +136,7 @@ struct OpenProgram {
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(host::Executor executor = {}) const {
     host::MethodOptions options;
     options.registry = &registry;
-    options.executor = std::move(executor);
+    if (executor) options.layers.add(host::Async(std::move(executor)));
     return host::Method::load(program, "forward", std::move(options));
   }
 

@@ -131,15 +131,18 @@ class Times(InFolder):
 class Compiled(InFolder):
     TESTS = [{"name": name, "suite": [f"tenon:{suite}" for suite in of], "depends": depends} for name, of, depends in (
         ("core", ["unit"], ["core-test"]), ("run", ["unit", "programs"], ["run-test", "tenon-run"]),
-        ("words", ["lint"], []))]
+        ("words", ["lint"], []), ("prefix", ["install"], ["inspect"]))]
+
     def select(self, suite=(), no_suite=(), test=()):
-        return targets.select(self.TESTS, argparse.Namespace(suite=suite, no_suite=no_suite, test=test))
+        return targets.select(self.TESTS, argparse.Namespace(suite=suite, no_suite=no_suite, test=test),
+                              {"libtenon"})
 
     def test_what_selected_tests_need_is_compiled(self):
         self.assertEqual(self.select(suite=["unit"]), {"core-test", "run-test", "tenon-run"})
         self.assertEqual(self.select(suite=["unit"], no_suite=["programs"]), {"core-test"})
         self.assertEqual(self.select(suite=["lint"]), set())
         self.assertEqual(self.select(test=["core"]), {"core-test"})
+        self.assertEqual(self.select(suite=["install"]), {"inspect", "libtenon"})
         with self.assertRaisesRegex(ValueError, "no test has the name other"):
             self.select(test=["core", "other"])
 

@@ -131,6 +131,8 @@ def programs(part):
                    [PYTHON, "tests/live/upstream/executorch_python.py", GCC])
         part.check("live: plugins are backends of torch.compile, and give eager PyTorch's numbers",
                    [PYTHON, "tests/live/checks/torch_compile.py", GCC])
+        part.check("live: weights that change between two calls of torch.compile are seen",
+                   [PYTHON, "tests/live/checks/torch_weights.py", GCC])
         part.check("live: tenon.compile makes the programs of tenon-compile",
                    [PYTHON, "tests/live/checks/tenon_compile.py", GCC])
         _four_ways(part)

@@ -29,8 +29,13 @@ def _parsed(words):
     return parser, parser.parse_args(words)
 
 
-def select(tests, options):
-    """The ids of the targets that are needed, of what Meson says about tests. A ValueError for a name that no test has."""
+# The tests of these suites run `meson install`, which needs everything that is installed.
+INSTALLING = {"install", "package"}
+
+
+def select(tests, options, installed=frozenset()):
+    """The ids of the targets that are needed, of what Meson says about tests; `installed` are those that `meson install`
+    copies. A ValueError for a name that no test has."""
     unknown = set(options.test) - {test["name"] for test in tests}
     if unknown:
         raise ValueError(f"no test has the name {', '.join(sorted(unknown))}")
@@ -43,6 +48,8 @@ def select(tests, options):
         if selected:
             names.add(test["name"])
             needed.update(test["depends"])
+            if suites & INSTALLING:
+                needed |= installed
     # Without a target Ninja builds everything.
     outside = set(options.test) - names
     if outside:
@@ -56,7 +63,8 @@ def of_tests(words):
     build = options.build.resolve()
     targets = {target["id"]: target for target in _introspect(build, "targets")}
     try:
-        needed = select(_introspect(build, "tests"), options)
+        installed = {name for name, target in targets.items() if target["installed"]}
+        needed = select(_introspect(build, "tests"), options, installed)
     except ValueError as wrong:
         parser.error(str(wrong))
     files = {file for name in needed for file in targets[name]["filename"]}

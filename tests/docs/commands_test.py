@@ -191,22 +191,6 @@ def hello_case(box):
     box.copy("tests/conformance/cases/hello/add/*")
 
 
-def readme(box):
-    hello_case(box)
-    box.copy("tests/conformance/cases/hello/*", to="cases")
-    box.copy("examples/backends/hello/hello.cpp")
-    (box.folder / "a0.npy").rename(box.folder / "x.npy")
-    (box.folder / "b0.npy").rename(box.folder / "y.npy")
-    box.plugin("hello", "libacme.so")
-    plugins = "$PWD/libacme.so"
-    (box.folder / "model.bin").write_bytes(b"a model of a runtime")
-    if "graph_backend" in box.plugins:
-        box.copy("tests/fixtures/pt2/mlp/model.pt2")
-        box.plugin("graph_backend", "graph_backend.so")
-        plugins += ":$PWD/graph_backend.so"
-    box.exports.append(f"export TENON_PLUGIN_FILES={plugins}")
-
-
 def quickstart(box):
     hello_case(box)
     box.copy("examples/backends/hello/hello.cpp")
@@ -232,7 +216,7 @@ def inspecting(box):
         box.plugin(name, f"plugins/{name}.so")
     box.plugin("hello", "libacme.so")
     box.plugin("demo_backend", "demo/demo_backend.so")
-    box.copy("tests/fixtures/demo_multi_seg", "tests/fixtures/cuda_mlp")
+    box.copy("tests/fixtures/demo_multi_seg")
     box.copy("tests/fixtures/demo_multi_seg/model.pte")
 
 
@@ -273,7 +257,6 @@ def discovery(box):
 
 # Functions that prepare the directory of a page, for the pages whose commands are run.
 RUN = {
-    "README.md": readme,
     "docs/hosts/discovery.md": discovery,
     "docs/hosts/limits.md": run_a_program,
     "docs/aot/graph-backend.md": graph_backend,

@@ -27,6 +27,7 @@ import record  # noqa: E402
 import svg  # noqa: E402
 import tables  # noqa: E402
 import terminal  # noqa: E402
+import trust  # noqa: E402
 
 PAGE = "text\n\n| what | stock | ours |\n|---|---:|---:|\n| a call | 1.5 µs | 3 ns |\n\n| what | other |\n|---|---|\n| a | b |\n"
 
@@ -89,13 +90,13 @@ class Charts(unittest.TestCase):
 
     def test_bars_begin_at_one_and_are_logarithmic(self):
         picture = ElementTree.fromstring(self.chart(RUN))
-        colours = {"var(--host-line)", "var(--bridge-line)"}
+        colours = [svg.PALETTE[name][0] for name in ("host-line", "bridge-line")]
         bars = [(float(bar.get("x")), float(bar.get("width")), bar.get("fill"))
                 for bar in picture.iter("{http://www.w3.org/2000/svg}rect") if bar.get("fill") in colours]
         one = against_stock.Scale([0.25, 2, 1.5]).x_of(1)
         [(fast, length, ours), (slow, above, theirs), (floor, _, _)] = bars
         self.assertAlmostEqual(fast + length, one, delta=0.2)
-        self.assertEqual((ours, theirs), ("var(--host-line)", "var(--bridge-line)"))
+        self.assertEqual([ours, theirs], colours)
         self.assertAlmostEqual(slow, one, delta=0.2)
         self.assertEqual(floor, slow)
         self.assertAlmostEqual(length, 2 * above, delta=0.3)  # a quarter is twice a half
@@ -192,19 +193,45 @@ class Shapes(unittest.TestCase):
         self.assertIn("<title>Another &amp; text</title>", inside)
         self.assertNotIn("prefers-color-scheme", inside)
 
+    def test_a_viewer_without_variables_has_the_light_colours(self):
+        picture = svg.Picture("A", 50)
+        picture.rect(1, 1, 10, 10, "host", "host-line")
+        text = picture.render()
+        host, line = (svg.PALETTE[name][0] for name in ("host", "host-line"))
+        self.assertIn(f'fill="{host}" stroke="{line}"', text)
+        self.assertIn(f'.tenon [fill="{host}"]{{fill:var(--host)}}', text)
+        self.assertNotIn('="var(', text)
+        self.assertEqual(len({light for light, _ in svg.PALETTE.values()}), len(svg.PALETTE), "one colour, two names")
+
     def test_every_picture_is_well_formed_and_small(self):
         for name, text in draw.pictures(root).items():
             with self.subTest(name):
                 picture = ElementTree.fromstring(text)
                 self.assertEqual(picture.get("viewBox").split()[2], str(svg.WIDTH))
                 self.assertGreater(len(picture.findtext("{http://www.w3.org/2000/svg}title")), 40)
-                self.assertLess(len(text), 20_000)
+                self.assertLess(len(text), 24_000)
                 used = set(re.findall(r"var\(--([\w-]+)\)", text))
                 self.assertEqual(used - set(svg.PALETTE), set())
 
+    def test_the_host_is_two_storeys(self):
+        directories, between, _ = architecture.read_sources(root)
+        self.assertIn(("host/layers", "host/loader"), between)
+        self.assertNotIn(("host/loader", "host/layers"), between)
+        layers = {path.name for path in (root / "include/tenon/host/layers").iterdir() if path.is_dir()}
+        self.assertEqual(directories["host/layers"], layers)
+        self.assertEqual(architecture.part_of(pathlib.Path("host/async.hpp")), "host/layers")
+
+    def test_the_trust_picture_says_what_the_page_says(self):
+        with tempfile.TemporaryDirectory(prefix="tenon-trust-") as folder:
+            page = pathlib.Path(folder, "docs/SECURITY.md")
+            page.parent.mkdir()
+            page.write_text("EmbeddedCodePolicy")
+            with self.assertRaisesRegex(ValueError, "does not say Program::open"):
+                trust.draw(pathlib.Path(folder))
+
     def test_what_follows_from_others_is_left_out(self):
-        between = {("host", "core"), ("host", "abi"), ("core", "abi")}
-        self.assertEqual(architecture.reduced(between)["host"], ["core"])
+        between = {("host/loader", "core"), ("host/loader", "abi"), ("core", "abi")}
+        self.assertEqual(architecture.reduced(between)["host/loader"], ["core"])
         with self.assertRaises(SystemExit):
             architecture.levels_of({"a", "b"}, {("a", "b"), ("b", "a")})
 
@@ -228,6 +255,12 @@ class Recordings(unittest.TestCase):
         self.assertTrue(pieces[1].startswith("    words") or pieces[1].startswith("    of"))
         drawn = terminal.picture_of(self.cast([0, "o", "$ a\r\n"], [90, "o", "b\r\n"]))
         self.assertIn(f"animation-delay:{terminal.LONGEST_WAIT:.2f}s", drawn)
+
+    def test_without_animations_the_picture_is_still_and_whole(self):
+        drawn = terminal.picture_of(self.cast([0, "o", "$ a\r\n"], [1, "o", "b\r\n"]))
+        moving = re.search(r"@media screen and \(prefers-reduced-motion:no-preference\)\{.*?\}\}\}", drawn)[0]
+        self.assertIn("opacity:0", moving)
+        self.assertNotIn("opacity", drawn.replace(moving, ""))
 
     def test_numbers_may_differ_and_words_not(self):
         def stable(line):

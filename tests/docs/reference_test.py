@@ -8,6 +8,7 @@ usage: reference_test.py ROOT OUTPUT VERSION
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,8 @@ EXPECTED = {
     "abi/backend.h.md": '<a href="../../reference/rules.html#tn-exe-1">TN-EXE-1</a>: ',
     "host/loader/method/method.hpp.md": "### `create_session` { #Method-create_session }",
     "core/result.hpp.md": "moved out",
-    "host.md": "[`Program`](host/loader/program/program.hpp.md#Program)",
+    "host-layers.md": "[`BackendRegistry`](host/backend_registry.hpp.md#BackendRegistry)",
+    "host-loader.md": "[`Program`](host/loader/program/program.hpp.md#Program)",
 }
 
 # A wrong comment, which has to be found.
@@ -64,10 +66,14 @@ def problem(output, version):
     if failure := doxygen(root, output, version):
         return failure
     first = (root / "docs/site/api.md").read_text(encoding="utf-8")
-    pages = api_pages.Reference(output / "xml", root / "include", parts()).write(output / "api", first)
+    reference = api_pages.Reference(output / "xml", root / "include", parts(), architecture.DRAWN_IN)
+    pages = reference.write(output / "api", first)
     for name, text in EXPECTED.items():
         if text not in pages.get(name, ""):
             return f"the page {name} does not say {text!r}"
+    shown = set(re.findall(r": api/(\S+\.md)$", (root / "docs/site/mkdocs.yml").read_text(encoding="utf-8"), re.M))
+    if wrong := shown ^ {f"{part.replace('/', '-')}.md" for part in parts()}:
+        return f"the site's navigation and the parts of include/tenon differ by {sorted(wrong)}"
     if broken := list(api_pages.broken_links(pages)):
         return f"links of the reference that lead nowhere: {broken[:5]}"
     if not list(api_pages.broken_links({"index.md": "[a](b.md)", "c.md": '<a href="#d">'})):

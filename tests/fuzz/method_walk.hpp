@@ -119,7 +119,7 @@ class MethodWalk {
     options.layers.add(host::DataFiles(data_files));
     host::Trace trace;
     const Loop loop = loop_in(plan);
-    if (loop == Loop::none && name.size() % 2 == 0) options.trace = &trace;
+    if (loop == Loop::none && name.size() % 2 == 0) options.layers.add(trace);
     auto loaded = host::Method::load(program, name, std::move(options));
     if (!loaded.ok()) return false;
     host::Method& method = **loaded;

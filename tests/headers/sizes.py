@@ -39,11 +39,12 @@ def with_layers(names):
 
 
 def definitions(include, layers):
-    """The headers with the definitions of the loader and of layers; a layer may have none."""
+    """The headers with the definitions of the loader and of layers, which use more of the platform; a layer may have none."""
     roots = [include / "tenon/host/layers" / name for name in sorted(layers)]
     headers = [path for root in roots for path in sorted(root.rglob("implementation.hpp"))]
     return [
         "tenon/host/loader/implementation.hpp",
+        *(["tenon/host/platform/implementation.hpp"] if layers else []),
         *(path.relative_to(include).as_posix() for path in headers),
     ]
 
@@ -60,7 +61,7 @@ FORMS = {
             REGISTRY: "tenon::host::ProviderRegistry registry;",
             REGISTERED: "  tenon::host::Trace trace;\n"
             "  registry.add_search(tenon::host::discovery({.paths = {plugin}}));",
-            LOAD: "{.registry = &registry, .trace = &trace}",
+            LOAD: "{.registry = &registry, .layers = {trace}}",
             "  return tenon::ok();": '  return trace.write("trace.json");',
         },
         ["discovery", "trace"],

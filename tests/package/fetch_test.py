@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The top-level CMakeLists.txt. `agreement`: what a project gets of it is what Meson builds and find_package(Tenon) gives.
-`application`: the lines of docs/getting-started/cmake.md, an application and a plugin by FetchContent, are built and run.
-Nothing is downloaded.
+`application`: a copy of examples/applications/consumer, which has nothing but an archive of the sources, is built by the
+commands of its README and prints what that shows; then the lines of docs/getting-started/cmake.md, in the same project, so
+that the host is compiled once. Nothing is downloaded.
 
 usage: fetch_test.py BUILD SOURCE agreement|application COMPILER...
 """
@@ -13,6 +14,7 @@ import pathlib
 import re
 import shutil
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -125,22 +127,60 @@ class Agreement(Project):
         self.make("hello")
 
 
+# What CMake reads of the sources.
+FETCHED = ("CMakeLists.txt", "include", "templates", "docs/schemas", "tests/conformance/kit")
+
+
 class Application(Project):
-    def test_the_lines_of_the_page_build_an_application_and_a_plugin(self):
-        page = (source / "docs/getting-started/cmake.md").read_text()
-        [text] = [block for block in re.findall(r"```cmake\n(.*?)```", page, re.DOTALL) if "FetchContent" in block]
-        header = (source / "include/tenon/abi/version.h").read_text()
-        self.assertIn(f"GIT_TAG v{re.search('VERSION_STRING .(.*).$', header, re.M)[1]}\n", text)
+    def test_the_folder_to_copy_and_the_lines_of_the_page(self):
+        shutil.copytree(source / "examples/applications/consumer", self.folder, dirs_exist_ok=True)
+        archive = self.folder / "tenon.tar.gz"
+        with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
+            for name in FETCHED:
+                tar.add(source / name, f"tenon/{name}")
+        watch = Stopwatch()
+        shown = self.session((self.folder / "README.md").read_text(), archive)
+        print("consumer, not optimised: {:.0f} s, {:.0f} s of CPU".format(*watch.read()))
+        self.assertEqual(shown.split(), ["2.5", "5", "7.5", "10"])
+        # A folder in place of the archive.
+        self.configure("folder", f"-DTENON={source}", "-DTENON_HOST=ON")
+
+        lines = self.lines_of_the_page()
         for name in ("applications/embed", "backends/demo_backend"):
             for path in (source / "examples" / name).glob("*.?pp"):
                 shutil.copy(path, self.folder)
-        watch = Stopwatch()
-        self.cmake(text, "-DCMAKE_BUILD_TYPE=Release")
+        with open(self.folder / "CMakeLists.txt", "a", encoding="utf-8") as project:
+            project.write(lines)
         self.make()
-        print("FetchContent, Release: {:.0f} s, {:.0f} s of CPU".format(*watch.read()))
         model = source / "tests/fixtures/demo_sin_inline/model.pte"
         shown = run("build/embed", "build/demo_backend.so", model, env=environment, cwd=self.folder).stdout
         self.assertEqual([round(float(line), 4) for line in shown.split()], [0.0998, 0.1987, 0.2955, 0.3894])
+
+    def configure(self, folder, *arguments):
+        run("cmake", "-G", "Ninja", "-B", folder, *arguments, env=environment, cwd=self.folder)
+
+    def session(self, page, archive):
+        """Runs the commands of the README; what the last one prints, which the page shows."""
+        [block] = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+        commands = re.findall(r"^\$ (.*)$", block, re.MULTILINE)
+        self.assertEqual(len(commands), 3)
+        for command in commands:
+            shown = run(command, env=environment | {"TENON": str(archive), "CXXFLAGS": "-O0", "CMAKE_GENERATOR": "Ninja"},
+                        cwd=self.folder).stdout
+        self.assertEqual(shown, block.split(commands[-1] + "\n")[1])
+        return shown
+
+    @staticmethod
+    def lines_of_the_page():
+        """The targets of the page; its own FetchContent, of an address and the tag of this version, is not run."""
+        page = (source / "docs/getting-started/cmake.md").read_text()
+        [text] = [block for block in re.findall(r"```cmake\n(.*?)```", page, re.DOTALL) if "FetchContent" in block]
+        header = (source / "include/tenon/abi/version.h").read_text()
+        tag = re.search('VERSION_STRING .(.*).$', header, re.M)[1]
+        head, targets = text.split("FetchContent_MakeAvailable(tenon)\n")
+        if HEAD + "\ninclude(FetchContent)\n" not in head or f"GIT_TAG v{tag}\n" not in head:
+            raise AssertionError(f"docs/getting-started/cmake.md:\n{head}")
+        return targets
 
 
 if __name__ == "__main__":

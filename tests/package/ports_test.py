@@ -26,6 +26,24 @@ STAND_INS = "cmake_minimum_required(VERSION 3.17)\n" + "".join(
         "vcpkg_fixup_pkgconfig", "vcpkg_install_copyright"))
 
 
+class Name(unittest.TestCase):
+    def test_it_is_tenon_and_on_pypi_tenon_ml(self):
+        # docs/project/decisions.md says why.
+        names = {
+            "meson.build": r"^project\(\s*'([^']*)'",
+            "include/packages/conan/conanfile.py": r'^    name = "(.*)"$',
+            "include/packages/vcpkg/vcpkg.json": r'^  "name": "(.*)",$',
+            "include/packages/debian/files/control": r"^Source: (.*)$",
+            "examples/python/pyproject.toml": r'^name = "(.*)"$',
+        }
+        found = {path: re.search(pattern, (source / path).read_text(), re.M)[1] for path, pattern in names.items()}
+        self.assertEqual(found, dict.fromkeys(names, "tenon") | {"examples/python/pyproject.toml": "tenon-ml"})
+        # Pages must not name the other project.
+        for path in [*source.glob("*.md"), *(source / "docs").rglob("*.md"), *(source / "templates").rglob("*.md")]:
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                self.assertNotRegex(line, r"pip3? install (\S+ )*[\"']?tenon(?![\w-])", path)
+
+
 class Vcpkg(unittest.TestCase):
     def test_the_manifest_has_the_version_and_what_the_host_needs(self):
         manifest = json.loads((ports / "vcpkg/vcpkg.json").read_text())

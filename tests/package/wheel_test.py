@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,13 @@ def check_authors(there):
     there.run("cmake", "--build", "build", cwd=work)
     there.run("tenon-inspect", work / "build/hello.so")
     print("a plugin was built with tenon-config, and with CMake")
+
+    # The folder to copy, as docs/python/packages.md says.
+    work = there.path / "home/consumer"
+    shutil.copytree(SOURCE / "examples/applications/consumer", work)
+    there.run("c++", "-std=c++20", *flags, "scale.cpp", "-o", "scale.so", cwd=work)
+    shown = there.run("python", "run.py", cwd=work)
+    assert shown == "[2.5, 5.0, 7.5, 10.0]\n", shown
 
 
 def build_vendor(folder, wheel):

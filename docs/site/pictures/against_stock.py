@@ -5,7 +5,7 @@ that have a goal, and of every row in which Tenon takes longer.
     against_stock.py RUN.json PICTURE.svg
 
 RUN.json is what `./dev bench --json` wrote. The picture of docs/project/performance.md is drawn from the table
-of performance-notes.md instead, which such a run printed. Exit status: 0, 2 when RUN.json is no run or has
+of docs/measurements/performance-tables.txt instead, which such a run printed. Exit status: 0, 2 when RUN.json is no run or has
 nothing to draw, or the picture cannot be written.
 """
 
@@ -150,7 +150,7 @@ def chart(bars, facts):
 
 
 def draw(root):
-    page = (root / "docs/project/performance-notes.md").read_text(encoding="utf-8")
+    page = (root / "docs/measurements/performance-tables.txt").read_text(encoding="utf-8")
     return {"against-stock": chart(bars_of_table(tables.table_of(page, "group | what | floor")), facts_of_page(page))}
 
 

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-from svg import WIDTH, Picture, width_of
+from svg import WIDTH, Picture, lines_of
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:tenon/)?([^">]+)[">]', re.M)
 
@@ -27,21 +27,27 @@ class Part:
 
 
 PARTS = {
-    "kit": Part("sources of the conformance kit, a library: tests/conformance/kit", "", 6, "tool"),
-    "conformance": Part("for authors of suites and cases", "tenon/conformance/suites.hpp", 5, "tool"),
-    "aot/compiler": Part("compiles exported models; needs libzip", "", 4, "tool"),
+    "kit": Part("sources of the conformance kit, a library: tests/conformance/kit", "", 8, "tool"),
+    "conformance": Part("for authors of suites and cases", "tenon/conformance/suites.hpp", 7, "tool"),
+    "aot/compiler": Part("compiles exported models; needs libzip", "", 7, "tool"),
+    "executorch/adapter": Part("plugins in stock ExecuTorch", ".../register_plugins.hpp", 6, "bridge"),
+    "host/c": Part("the C interface, libtenon.so", "tenon/host/c/tenon_host.h", 6, "host"),
+    "host/layers": Part("the upper storey: a folder for each feature of a host; JSON", "tenon/host.hpp", 5, "host"),
+    "host/loader": Part("the lower storey: opens and verifies programs, finds and loads plugins, runs methods; "
+                        "flatbuffers", "tenon/loader.hpp", 4, "host"),
+    "host/platform": Part("calls of the system", "", 3, "host"),
     "executorch/backend": Part("ExecuTorch's backends as plugins", ".../plugin.hpp", 3, "bridge"),
     "aoti": Part("for AOTInductor models", "tenon/aoti.hpp", 3, "author"),
     "aot": Part("the ahead-of-time half", "tenon/aot.hpp", 3, "author"),
-    "executorch/adapter": Part("plugins in stock ExecuTorch", ".../register_plugins.hpp", 3, "bridge"),
     "backend": Part("what the class of a backend derives from", "tenon/tenon.hpp", 2, "author"),
-    "host": Part("loads plugins, runs programs; flatbuffers, JSON", "tenon/host.hpp", 2, "host"),
     "core": Part("status, tensors, options; the C++20 standard library alone", "", 1, "shared"),
     "abi": Part("the frozen boundary between plugin and host; C11, types of fixed width alone", "tenon/abi/tenon.h", 0,
                 "shared"),
 }
 # Directories that belong to two boxes are drawn as part of neither.
 SHARED_BY_BRIDGES = "executorch"
+# Public headers of layers, and the schemas that the loader reads, have folders of their own beside the storeys.
+DRAWN_IN = {"host": "host/layers", "host/schema": "host/loader"}
 
 LEGEND = [
     ("author", "plugin authors include it"),
@@ -76,8 +82,15 @@ def part_of(path):
         name = folder.as_posix()
         if name in PARTS or name == SHARED_BY_BRIDGES:
             return name
+        if name in DRAWN_IN:
+            return DRAWN_IN[name]
         folder = folder.parent
     return None
+
+
+def below_of(file, part):
+    """The directories of a file below the directory of its part."""
+    return file.parent.relative_to(part) if file.parent.is_relative_to(part) else pathlib.Path()
 
 
 def read_sources(root):
@@ -95,7 +108,7 @@ def read_sources(root):
             sys.exit(f"{name}: give its directory a place in {pathlib.Path(__file__).name}")
         if part not in PARTS:
             continue
-        below = name.parent.relative_to(part)
+        below = below_of(name, part)
         if below.parts:
             directories[part].add(below.parts[0])
         for include in INCLUDE.findall(path.read_text(encoding="utf-8")):
@@ -105,7 +118,7 @@ def read_sources(root):
             other = declared(target)
             goal = part_of(other)
             if goal == part:
-                there = other.parent.relative_to(goal)
+                there = below_of(other, goal)
                 if below.parts and there.parts and below.parts[0] != there.parts[0]:
                     inside[part].add((below.parts[0], there.parts[0]))
             elif goal in PARTS:
@@ -151,18 +164,6 @@ def chips_of(levels, width):
             row.append((name, at, needed))
             at += needed + 6
         yield row
-
-
-def lines_of(text, width):
-    """A text in lines of at most this width."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if width_of(longer, 11) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
 
 
 def box(picture, name, includes, levels, x, y, width, height=0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bars of a call, of loading and of memory, one picture for each figure, from docs/project/performance-notes.md."""
+"""Bars of a call, of loading and of memory, one picture for each figure, from docs/measurements/performance-tables.txt."""
 
 import tables
 from svg import Picture
@@ -25,7 +25,7 @@ def bars(title, note, rows):
 
 
 def draw(root):
-    page = (root / "docs/project/performance-notes.md").read_text(encoding="utf-8")
+    page = (root / "docs/measurements/performance-tables.txt").read_text(encoding="utf-8")
     main = tables.table_of(page, "group | what | floor")
 
     def cell(what, column):

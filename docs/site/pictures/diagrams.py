@@ -40,7 +40,7 @@ def hosts(fact):
         (10, 208, "host", ["C++ application", "`host::Program"]),
         (195, 208, "host", ["Python", "`import tenon"]),
         (10, 290, "bridge", ["stock ExecuTorch", "through a bridge"]),
-        (195, 290, "tool", ["conformance kit", "judges rule by rule"]),
+        (195, 290, "tool", ["conformance kit", "tests rule by rule"]),
     ):
         picture.box(x, y, 155, 54, kind, lines)
     for x, between in ((87.5, 176), (272.5, 184)):

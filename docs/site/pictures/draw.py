@@ -17,11 +17,11 @@ import architecture  # noqa: E402
 import bars  # noqa: E402
 import diagrams  # noqa: E402
 import execution  # noqa: E402
-import growth  # noqa: E402
 import terminal  # noqa: E402
+import trust  # noqa: E402
 
 
-PARTS = (against_stock, architecture, bars, diagrams, execution, growth, terminal)
+PARTS = (against_stock, architecture, bars, diagrams, execution, terminal, trust)
 
 
 def pictures(root):

@@ -3,7 +3,8 @@
 
 A picture is an SVG of 360 units, the width of a telephone: there a unit is a pixel, on a page it is shown up to 1.5 times
 as large. Colours are names of PALETTE. In a file they follow the reader's preference; build.py puts pictures into the
-pages of the site, where they follow the site's switch.
+pages of the site, where they follow the site's switch. Viewers without CSS variables, such as librsvg, show the light ones:
+each attribute has the light colour, and a rule of the style replaces it by the variable.
 """
 
 import dataclasses
@@ -54,6 +55,13 @@ def style(used):
     return f"svg.tenon{{{listed(0)}}}@media(prefers-color-scheme:dark){{svg.tenon{{{listed(1)}}}}}"
 
 
+def with_plain_colours(body):
+    """The parts with light colours as attributes, and the rules that make variables of them."""
+    used = sorted(set(re.findall(r'(fill|stroke)="var\(--([\w-]+)\)"', body)))
+    rules = "".join(f'.tenon [{attribute}="{PALETTE[name][0]}"]{{{attribute}:var(--{name})}}' for attribute, name in used)
+    return re.sub(r'(fill|stroke)="var\(--([\w-]+)\)"', lambda m: f'{m[1]}="{PALETTE[m[2]][0]}"', body), rules
+
+
 def site_css():
     """The colours for pictures in pages of the site."""
     return (f"/* Made of docs/site/pictures/svg.py. */\n.picture{{{variables(0)}}}\n"
@@ -66,6 +74,18 @@ def width_of(text, size, mono=False, bold=False):
         return 0.603 * size * len(text)
     narrow = sum(text.count(letter) for letter in "iljtfr.,:;'|()[]/ ")
     return size * (0.61 * (len(text) - narrow) + 0.34 * narrow) * (1.1 if bold else 1)
+
+
+def lines_of(text, width, size=11):
+    """A text in lines of at most this width."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if width_of(longer, size) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 @dataclasses.dataclass
@@ -119,8 +139,9 @@ class Picture:
         self.parts.append(f'<path d="{d}" fill="none" stroke="var(--{colour})" stroke-width="{width:g}"{more}/>')
 
     def render(self, scale=1.5):
-        body = "\n".join(self.parts)
-        extra = self.extra_style
+        paper = f'<rect width="{self.width:g}" height="{self.height:g}" rx="6" fill="var(--paper)"/>'
+        body, extra = with_plain_colours("\n".join([paper, *self.parts]))
+        extra += self.extra_style
         if 'class="mono"' in body:
             extra += f".tenon .mono{{font-family:{MONO}}}"
         used = set(re.findall(r"var\(--([\w-]+)\)", body + extra)) | {"paper"}
@@ -131,7 +152,7 @@ class Picture:
             f"<title>{html.escape(self.title, quote=False)}</title>\n"
             f"<style>{style(used)}</style>\n"
             + (f"<style>{extra}</style>\n" if extra else "")
-            + f'<rect width="{self.width:g}" height="{self.height:g}" rx="6" fill="var(--paper)"/>\n{body}\n</svg>\n'
+            + f"{body}\n</svg>\n"
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads figures out of the tables of a page, so that pictures and tables are the same."""
+"""Reads figures out of the tables of a text, so that pictures and tables are the same."""
 
 import re
 

@@ -15,7 +15,7 @@ tenon::Status run(const char* plugin, const char* model) {
   const std::array<std::int64_t, 2> sizes{1, 4};
   const auto bytes = std::as_bytes(std::span(values));
 
-  // [readme]
+  // [run]
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(plugin));    // read, not loaded
   TENON_TRY(auto program, tenon::host::Program::open(model));  // mapped, fully verified
@@ -24,7 +24,7 @@ tenon::Status run(const char* plugin, const char* model) {
       method->set_input(0, {tenon::ScalarType::Float, sizes, bytes}));  // not copied
   TENON_RETURN_IF_ERROR(method->execute());                             // allocates nothing
   TENON_TRY(auto output, method->output<float>(0));                     // checked, not copied
-  // [readme]
+  // [run]
 
   for (const float value : output) std::printf("%g\n", static_cast<double>(value));
   return tenon::ok();

@@ -17,6 +17,7 @@ class Arithmetic final : public tenon::Backend<Arithmetic>, public tenon::WithKe
   static constexpr std::string_view id = "ArithmeticKernels";
   static constexpr std::string_view description = "aten::add.out and aten::mul.out of float32";
   static constexpr std::int32_t priority = -10;  // Backends with more operators come first.
+  // [kernel]
   static constexpr std::array<std::string_view, 2> operators{"aten::add.out", "aten::mul.out"};
 
   struct Kernel {
@@ -41,6 +42,7 @@ class Arithmetic final : public tenon::Backend<Arithmetic>, public tenon::WithKe
       return tenon::ok();
     }
   };
+  // [kernel]
 
   // add.out(self, other, alpha, out) and mul.out(self, other, out); each returns its output.
   tenon::Result<Kernel> create_kernel(std::string_view op, tenon::Args args) {

@@ -21,10 +21,13 @@
 #include "tenon/core/lists.hpp"
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/budget/budget.hpp"
+#include "tenon/host/layers/cancel/cancel.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
+#include "tenon/host/layers/progress/load_progress.hpp"
+#include "tenon/host/layers/scheduling/scheduling_hints.hpp"
 #include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
@@ -342,7 +345,7 @@ Status Session::choose_variant() {
   host::MethodOptions options;
   options.registry = &registry_;
   options.layers.add(host::DataFiles(data_files_));
-  options.embedded_code = arguments_.embedded_code;
+  options.layers.add(arguments_.embedded_code);
   TENON_TRY(choice_, host::choose_variant(program_, report_.method, options));
   if (Status refused = choice_.status(); !refused.ok()) {
     return std::move(refused).with_context(concat(program_->name(), ": method ", report_.method));
@@ -387,11 +390,13 @@ Status Session::load_method() {
   options.registry = &registry_;
   options.layers.add(host::DataFiles(data_files_));
   options.backend_options = options_;
-  options.embedded_code = arguments_.embedded_code;
+  options.layers.add(arguments_.embedded_code);
   options.limits = arguments_.limits.of_host;
   options.layers.add(host::Budget(arguments_.budget));
-  options.cancellable = options.limits.run_milliseconds != host::HostLimits::none;
-  options.scheduling = arguments_.scheduling;
+  if (options.limits.run_milliseconds != host::HostLimits::none) {
+    options.layers.add(host::Cancellation());
+  }
+  options.layers.add(host::SchedulingHints(arguments_.scheduling));
   if (arguments_.threads != 0) {
     TENON_TRY(pool_, host::WorkerPool::create(arguments_.threads));
     options.layers.add(*pool_);
@@ -399,9 +404,9 @@ Status Session::load_method() {
   if (arguments_.prepared) {
     TENON_TRY(const auto directory, host::default_prepared_directory());
     TENON_TRY(prepared_, host::PreparedCache::open(directory));
-    options.prepared = &*prepared_;
+    options.layers.add(*prepared_);
   }
-  options.trace = arguments_.trace.empty() ? nullptr : &trace_;
+  if (!arguments_.trace.empty()) options.layers.add(trace_);
   // By the name of its plan, which for the default variant is the method's, to be chosen again.
   if (plan_ == report_.method) {
     TENON_TRY(const host::Variants variants, host::Variants::of(*program_));
@@ -410,16 +415,17 @@ Status Session::load_method() {
       options.layers.add(host::Variant(std::string(variant->name)));
     }
   }
-  std::optional<std::size_t> failed_delegate;
-  options.failed_delegate = &failed_delegate;
+  const host::LoadProgress progress;
+  options.layers.add(progress);
   Status loaded = timed("load", report_.timings.load_ns, [&]() -> Status {
     TENON_TRY(method_, host::Method::load(program_, plan_, options));
     return ok();
   });
   if (method_) report_.variant = method_->variant();
-  if (options.trace) report_.timings.init_ns = trace_.total_ns("init");
+  if (!arguments_.trace.empty()) report_.timings.init_ns = trace_.total_ns("init");
   if (loaded.ok()) return ok();
-  return fail(failed_delegate ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));
+  return fail(progress.failed_delegate() ? ExitCode::no_backend : ExitCode::invalid_file,
+              std::move(loaded));
 }
 
 Status Session::record() {

@@ -286,6 +286,8 @@ std::string dtype_of(const Array& array) {
   return std::string(find_scalar_type(static_cast<std::int64_t>(array.type))->torch_name);
 }
 
+bool is_borrowed(const Array& array) { return !array.own && !array.is_part; }
+
 std::string repr(const Array& array) {
   std::string shape;
   for (std::int32_t i = 0; i < array.rank; ++i) {
@@ -294,7 +296,7 @@ std::string repr(const Array& array) {
   const std::string device =
       host::is_cpu(array.device) ? "" : concat(" on ", host::device_name(array.device));
   return concat("<tenon.Array ", dtype_of(array), " [", shape, "]", device,
-                array.own ? "" : ", borrowed", array.read_only ? ", read-only>" : ">");
+                is_borrowed(array) ? ", borrowed" : "", array.read_only ? ", read-only>" : ">");
 }
 
 }  // namespace
@@ -348,12 +350,14 @@ void bind_array(nb::module_& module) {
   nb::class_<Array> type(module, "Array", nb::type_slots(array_slots),
                          R"(A tensor that a method returned, or named data of a program.
 
-It speaks DLPack and the buffer protocol: `numpy.asarray(array)`, `torch.from_dlpack(array)` and
-`memoryview(array)` use its memory without copying it, and keep it alive.)");
+`numpy.asarray(array)`, `torch.from_dlpack(array)` and `memoryview(array)` share its memory and keep
+it alive. `array[1, :2]` is a view of it, and `array[1, 2]` a number. A loop gives the views or
+numbers of the first dimension. Indices are integers, slices with positive steps and `...`; for
+masks and lists of indices use `array.numpy()`.)");
   type.attr("__module__") = "tenon";
   type.def_prop_ro("shape", &shape_of, "Sizes, from the outermost dimension.")
       .def_prop_ro("dtype", &dtype_of,
-                   "Name of the element type as PyTorch and NumPy spell it: \"float32\".")
+                   "Name of the element type in PyTorch and NumPy: \"float32\".")
       .def_prop_ro(
           "ndim", [](const Array& array) { return array.rank; }, "Number of dimensions.")
       .def_prop_ro(
@@ -362,14 +366,12 @@ It speaks DLPack and the buffer protocol: `numpy.asarray(array)`, `torch.from_dl
           "device", [](const Array& array) { return host::device_name(array.device); },
           "Where the memory is: \"CPU\" or a device.")
       .def_prop_ro(
-          "is_borrowed", [](const Array& array) { return !array.own; },
-          "Whether the memory belongs to a method or program; the next run overwrites that of a "
-          "method.")
+          "is_borrowed", &is_borrowed,
+          "Whether a method or program owns the memory; a method's next run overwrites it.")
       .def_prop_ro(
           "readonly", [](const Array& array) { return array.read_only; },
-          "Whether the memory must not be written to.")
-      .def("tolist", &to_list,
-           "The elements as nested lists of numbers; one number for no dimensions.")
+          "Whether the memory is read-only.")
+      .def("tolist", &to_list, "The elements as nested lists; a number for no dimensions.")
       .def("item", &item, "The only element, as a number.")
       .def("__float__", [](const Array& array) { return nb::float_(item(array)); })
       .def("__int__", [](const Array& array) { return nb::int_(item(array)); })
@@ -377,6 +379,21 @@ It speaks DLPack and the buffer protocol: `numpy.asarray(array)`, `torch.from_dl
            [](const Array& array) {
              if (array.rank == 0) throw nb::type_error("len() of an array without dimensions");
              return array.sizes[0];
+           })
+      .def(
+          "__getitem__",
+          [](nb::handle_t<Array> self, nb::handle index) {
+            return get_item(self, array_of(self), index);
+          },
+          nb::arg("index").none())
+      .def("__iter__",
+           [](nb::handle_t<Array> self) {
+             if (array_of(self).rank == 0) {
+               throw nb::type_error("iteration over an array without dimensions");
+             }
+             PyObject* const iterator = PySeqIter_New(self.ptr());
+             if (!iterator) throw nb::python_error();
+             return nb::steal(iterator);
            })
       .def(
           "__dlpack_device__",
@@ -388,7 +405,7 @@ It speaks DLPack and the buffer protocol: `numpy.asarray(array)`, `torch.from_dl
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
            nb::arg("copy") = nb::none(), "A capsule with the array's memory, which is not copied.")
       .def("numpy", &to_numpy,
-           "A NumPy array of the same memory; ml_dtypes gives it the types that NumPy lacks.")
+           "A NumPy array of the same memory; for bfloat16 and float8 with ml_dtypes.")
       .def(
           "__array__",
           [](nb::handle_t<Array> self, const nb::object& dtype, const nb::object& copy) {

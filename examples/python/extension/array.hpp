@@ -41,6 +41,7 @@ struct Array {
   std::size_t nbytes = 0;
   RawMemory own;                      ///< Null when borrowed.
   std::shared_ptr<const void> owner;  ///< Of borrowed memory.
+  bool is_part = false;               ///< Of an array with memory of its own, which `owner` is.
   std::array<Py_ssize_t, max_rank> sizes;
   std::array<Py_ssize_t, max_rank> strides;  ///< In bytes.
 };
@@ -58,6 +59,11 @@ struct Array {
 /// Bytes that `owner` keeps, read-only.
 [[nodiscard]] std::unique_ptr<Array> borrow_bytes(std::span<const std::byte> bytes,
                                                   std::shared_ptr<const void> owner);
+
+/// `array[index]` as NumPy has it for integers, slices with positive steps, and `...`: a view of
+/// the array's memory, which keeps `self` alive, or a number for an element. In array_index.cpp.
+[[nodiscard]] nanobind::object get_item(nanobind::handle self, const Array& array,
+                                        nanobind::handle index);
 
 void bind_array(nanobind::module_& module);
 

@@ -73,16 +73,18 @@ std::optional<ScalarType> type_of_dlpack(tenon_dl_dtype dtype) {
   return std::nullopt;
 }
 
+struct ExchangedType {
+  PyTypeObject* type = nullptr;
+  dlpack::ExchangeApi* api = nullptr;
+  bool may_be_lazy = false;  ///< PyTorch's tensors; see `raise_if_lazy`.
+};
+
 /// Libraries look types up by name only once: a type that has the API keeps it as long as it lives,
 /// and its address may only then be that of another type.
-dlpack::ExchangeApi* find_exchange_api(PyTypeObject* type) {
-  struct Known {
-    PyTypeObject* type = nullptr;
-    dlpack::ExchangeApi* api = nullptr;
-  };
-  static std::array<Known, 8> known;  // Held types, under the GIL.
-  for (const Known& each : known) {
-    if (each.type == type) return each.api;
+ExchangedType find_exchange_api(PyTypeObject* type) {
+  static std::array<ExchangedType, 8> known;  // Held types, under the GIL.
+  for (const ExchangedType& each : known) {
+    if (each.type == type) return each;
     if (!each.type) break;
   }
   const nb::handle as_object(reinterpret_cast<PyObject*>(type));
@@ -94,13 +96,39 @@ dlpack::ExchangeApi* find_exchange_api(PyTypeObject* type) {
   }
   while (api && api->version.major != dlpack::major_version) api = api->previous;
   if (api && !api->to_tensor) api = nullptr;
-  for (Known& each : known) {
+  const ExchangedType found{type, api, api && nb::hasattr(as_object, "is_neg")};
+  for (ExchangedType& each : known) {
     if (each.type) continue;
     Py_INCREF(as_object.ptr());
-    each = {type, api};
+    each = found;
     break;
   }
-  return api;
+  return found;
+}
+
+bool is_true(PyObject* object, PyObject* method) {
+  const nb::object answer = nb::steal(PyObject_CallMethodObjArgs(object, method, nullptr));
+  if (!answer.is_valid()) throw nb::python_error();
+  return answer.ptr() == Py_True;
+}
+
+/// PyTorch has tensors whose elements it negates or conjugates when it reads them. DLPack cannot
+/// say that, and PyTorch's exchange API gives the memory as it is.
+void raise_if_lazy(PyObject* object, ScalarType type, std::string_view where) {
+  static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
+  static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
+  const bool is_complex = type == ScalarType::ComplexFloat || type == ScalarType::ComplexDouble ||
+                          type == ScalarType::ComplexHalf;
+  if (is_true(object, is_neg)) {
+    raise(error(Error::InvalidArgument, where,
+                "expected a tensor with its elements in memory, found one with PyTorch's negative "
+                "bit; pass tensor.resolve_neg()"));
+  }
+  if (is_complex && is_true(object, is_conj)) {
+    raise(error(Error::InvalidArgument, where,
+                "expected a tensor with its elements in memory, found one with PyTorch's conjugate "
+                "bit; pass tensor.resolve_conj()"));
+  }
 }
 
 }  // namespace
@@ -151,12 +179,13 @@ bool InputArray::is_dense(const std::uint8_t* dim_order) const noexcept {
 }
 
 bool InputArray::hold_by_exchange_api(PyObject* object, std::string_view where) {
-  dlpack::ExchangeApi* const api = find_exchange_api(Py_TYPE(object));
-  if (!api) return false;
+  const ExchangedType type = find_exchange_api(Py_TYPE(object));
+  if (!type.api) return false;
   tenon_dl_tensor tensor{};
-  if (api->to_tensor(object, &tensor) != 0) throw nb::python_error();
+  if (type.api->to_tensor(object, &tensor) != 0) throw nb::python_error();
   read_only_ = false;
   read_tensor(tensor, where);
+  if (type.may_be_lazy) raise_if_lazy(object, type_, where);
   return true;
 }
 
@@ -247,6 +276,9 @@ bool InputArray::hold_extended_type(PyObject* object, std::string_view where) {
 bool InputArray::hold_dlpack(PyObject* object, std::string_view where) {
   const nb::handle array(object);
   if (!nb::hasattr(array, "__dlpack__")) return false;
+  // PyTorch without the exchange API refuses a conjugate bit itself, and ignores a negative one.
+  const bool may_be_lazy = nb::hasattr(array, "is_neg") && nb::hasattr(array, "is_conj");
+  if (may_be_lazy) raise_if_lazy(object, ScalarType::Float, where);
   nb::object capsule;
   try {
     capsule = array.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));

@@ -76,34 +76,32 @@ nb::list recorded(const MethodObject& method) {
 
 void bind_intermediates(nb::module_& module, nb::class_<MethodObject>& method) {
   nb::class_<host::Intermediate> type(module, "Intermediate",
-                                      "A tensor that a method computes on the way to its outputs, "
-                                      "and can give (`Method.intermediates`).");
+                                      "A tensor that a method computes before its outputs "
+                                      "(`Method.intermediates`).");
   type.attr("__module__") = "tenon";
   type.def_ro("delegate", &host::Intermediate::delegate,
-              "The number of the delegate that computes it; None for a kernel's.")
+              "Number of the delegate that computes it; None for a kernel.")
       .def_ro("handle", &host::Intermediate::handle,
-              "Of a delegate, its backend's number of the step; of a kernel, that of the "
-              "instruction.")
+              "The backend's number of the step, or the number of the kernel's instruction.")
       .def_ro("name", &host::Intermediate::name, "The step or the operator.")
-      .def_ro("result", &host::Intermediate::result, "Which result of a kernel; from 0.")
+      .def_ro("result", &host::Intermediate::result, "Which result of a kernel, from 0.")
       .def_ro("debug_handles", &host::Intermediate::debug_handles,
-              "Nodes of the exported program; the last is the one whose result it is. Empty when "
-              "the program has no debug handles.")
-      .def_ro("nodes", &host::Intermediate::nodes, "Their names.")
+              "Nodes of the exported program; the last one has this result. Empty without debug "
+              "handles.")
+      .def_ro("nodes", &host::Intermediate::nodes, "Names of these nodes.")
       .def("__repr__", [](const host::Intermediate& self) {
         return concat("<tenon.Intermediate ", self.name,
                       self.nodes.empty() ? std::string() : " of " + self.nodes.back(), ">");
       });
   method
       .def("intermediates", &intermediates,
-           "The tensors that the method can give besides its outputs, in the order of its "
-           "instructions: results of kernels, and of delegates whose backends can.")
+           "The tensors that runs can record, in the order of the instructions.")
       .def("record_intermediates", &record, nb::arg("numbers").none() = nb::none(),
-           "From now on runs copy these, by their places in `intermediates`; None: all; an empty "
-           "list: none any more.")
+           "Later runs record these, by their places in `intermediates`; None: all; an empty list: "
+           "none.")
       .def("recorded_intermediates", &recorded,
-           "What the last run computed of them, in its order: a list of (number, Array). In a loop "
-           "some come more than once.");
+           "What the last run recorded: a list of (number, Array). Loops record some several "
+           "times.");
 }
 
 }  // namespace tenon::python

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <nanobind/nanobind.h>
 
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,7 +10,9 @@
 #include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/c/impl/written_inputs.hpp"
+#include "tenon/host/layers/cancel/cancel.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/progress/load_progress.hpp"
 
 namespace tenon::python {
 
@@ -40,19 +41,19 @@ Status read_inputs(std::string_view name, MethodState& state) {
   return ok();
 }
 
-Result<std::shared_ptr<MethodState>> load_state(
-    LoadArguments arguments, const std::shared_ptr<std::atomic<std::size_t>>& loaded) {
+Result<std::shared_ptr<MethodState>> load_state(LoadArguments arguments,
+                                                const host::LoadProgress& progress) {
   auto state = std::make_shared<MethodState>();
   state->registry = arguments.registry;
   state->trace = arguments.trace;
   state->threads = arguments.threads;
   if (state->threads) arguments.options.layers.add(*state->threads);
   state->prepared = arguments.prepared;
-  arguments.options.prepared = state->prepared.get();
+  if (state->prepared) arguments.options.layers.add(*state->prepared);
   arguments.options.registry = state->registry.get();
-  arguments.options.trace = state->trace.get();
-  arguments.options.num_loaded_delegates = loaded.get();
-  arguments.options.cancellable = true;  // Ctrl-C
+  if (state->trace) arguments.options.layers.add(*state->trace);
+  arguments.options.layers.add(progress);
+  arguments.options.layers.add(host::Cancellation());  // Ctrl-C
   TENON_TRY(state->method,
             host::Method::load(arguments.program, arguments.name, std::move(arguments.options)));
   TENON_RETURN_IF_ERROR(read_inputs(arguments.name, *state));
@@ -69,16 +70,16 @@ Result<std::shared_ptr<MethodState>> load_state(
 std::unique_ptr<MethodObject> load_method(LoadArguments arguments, nb::object progress) {
   auto object = std::make_unique<MethodObject>();
   object->name = arguments.name;
-  const auto loaded = std::make_shared<std::atomic<std::size_t>>(0);
+  const auto loaded = std::make_shared<const host::LoadProgress>();
   std::function<void()> report;
   if (!progress.is_none()) {
     const auto total =
         take(host::MethodMeta::of(*arguments.program, arguments.name)).num_delegates();
-    report = [progress, loaded, total] { progress(loaded->load(), total); };
+    report = [progress, loaded, total] { progress(loaded->num_loaded(), total); };
   }
   object->state =
       take_interruptibly([arguments = std::move(arguments),
-                          loaded]() mutable { return load_state(std::move(arguments), loaded); },
+                          loaded]() mutable { return load_state(std::move(arguments), *loaded); },
                          report);
   const std::string_view variant = object->state->method->variant();
   if (!variant.empty()) object->variant = std::string(variant);

@@ -322,7 +322,7 @@ void cancel(const MethodObject& method) {
   const std::shared_ptr<MethodState> state = method.state;
   if (!state) return;
   const ReleasedGil release;
-  static_cast<void>(state->method->cancel());  // It is cancellable.
+  static_cast<void>(state->method->cancel());  // It has the layer.
 }
 
 /// Bytes on each device, as a backend reports them.
@@ -398,8 +398,8 @@ SessionState::~SessionState() {
 
 void bind_method(nb::module_& module) {
   nb::class_<SessionState>(module, "Session",
-                           "States of a method's delegates, over the weights that the method "
-                           "loaded. `Method.create_session` makes one.")
+                           "States of a method's delegates over shared weights, from "
+                           "`Method.create_session`.")
       .attr("__module__") = "tenon";
   nb::class_<MethodObject> type(module, "Method", nb::type_slots(method_slots),
                                 R"(One method of a program, loaded and ready to run.
@@ -408,19 +408,16 @@ void bind_method(nb::module_& module) {
     y = method(x, borrow=True)       # valid until the next run
     outputs = method.execute([x])    # always a list, as ExecuTorch's Python returns it
 
-An input is anything that speaks DLPack or the buffer protocol, and is not copied. It has the dtype,
-the sizes and the device that the program wants: nothing is converted. An input that is no tensor
-must be equal to the exported value.
+An input is anything that speaks DLPack or the buffer protocol. It is neither copied nor converted:
+dtype, sizes and device must fit. An input that is no tensor must equal the exported value.
 
-Outputs are `Array`s of their own memory, on the CPU. With `borrow=True` they are views of the
-method's memory, where it is, which the next run overwrites; an output that is an input is a copy.
+Outputs are `Array`s that own their memory, on the CPU. With `borrow=True` they are views of the
+method's memory, which the next run overwrites.
 
-A method is for one thread at a time, and releases the GIL while it runs. Different methods run at
-the same time.)");
+One thread may use a method at a time. It releases the GIL while it runs.)");
   type.attr("__module__") = "tenon";
   type.def_ro("name", &MethodObject::name, "Name of the method: \"forward\".")
-      .def_ro("variant", &MethodObject::variant,
-              "Name of the variant that was loaded; None when the method has a single form.")
+      .def_ro("variant", &MethodObject::variant, "Name of the loaded variant, or None.")
       .def_prop_ro(
           "is_closed", [](const MethodObject& self) { return !self.state; },
           "Whether `close` was called.")
@@ -439,29 +436,23 @@ the same time.)");
           },
           "Number of outputs.")
       .def("execute", &execute, nb::arg("inputs"), nb::kw_only(), nb::arg("borrow") = false,
-           "Runs the method once; returns a list of its outputs (executorch.runtime: "
-           "Method.execute).")
+           "Runs the method once and returns a list of its outputs.")
       .def("cancel", &cancel,
-           "Ends the run that is going on in another thread, which fails with Cancelled or, at its "
-           "end, succeeds; without a run it does nothing. See `tenon.execute_async`.")
+           "Ends a run in another thread, which fails with Cancelled unless it has just finished.")
       .def("memory_info", &memory_info,
-           "The bytes that the method holds now: \"host_bytes\" in all on the CPU, \"planned\" "
-           "memory by device, \"tables\", \"temp\", and of each of the \"delegates\" what the host "
-           "lent it and what its backend reports.")
+           "The bytes that the method holds: \"host_bytes\" in all, \"planned\" by device, "
+           "\"tables\", \"temp\", and \"delegates\".")
       .def("create_session", &create_session,
-           "Makes a state of its own for every delegate. NotSupported when a backend has no "
-           "sessions.")
+           "Makes another state for every delegate. NotSupported when a backend has no sessions.")
       .def("use_session", &use_session, nb::arg("session").none(),
-           "From now on runs use the state of `session`, which this method created; None: its own.")
+           "Later runs use the state of `session`; None: the method's state.")
       .def(
           "set_stream", &set_stream, nb::arg("backend_id"), nb::arg("stream"), nb::kw_only(),
           nb::arg("kind") = TENON_KIND_CUDA_STREAM,
-          "From now on the delegates of a backend run on `stream`, the address of a native stream "
-          "of its device (torch.cuda.Stream.cuda_stream, cupy.cuda.Stream.ptr), which must outlive "
-          "its use; 0 gives each delegate its own back. `kind` says what the address is "
-          "(\"metal.command_queue\"); a backend that takes another kind refuses it.")
-      .def("close", &close,
-           "Frees the method's memory and delegates, as soon as no array borrows from it.")
+          "Delegates of the backend use `stream`, the address of a native stream "
+          "(torch.cuda.Stream.cuda_stream), which must outlive its use; 0 ends this. A backend may "
+          "refuse a `kind`, such as \"metal.command_queue\".")
+      .def("close", &close, "Frees memory and delegates, once no array borrows from them.")
       .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__exit__", [](MethodObject& self, nb::args) { close(self); })
       .def("__repr__", [](const MethodObject& self) {

@@ -33,6 +33,7 @@
 #include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/scheduling/scheduling_hints.hpp"
 #include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/program/device_buffers.hpp"
@@ -281,12 +282,12 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
       self.prepared};
   arguments.options.layers.add(host::DataFiles(self.data_files));
   arguments.options.limits = self.limits.of_host;
-  arguments.options.scheduling = self.scheduling;
+  arguments.options.layers.add(host::SchedulingHints(self.scheduling));
   arguments.options.layers.add(host::Budget(self.budget));
   if (self.isolation) arguments.options.layers.add(host::Isolation(self.isolation));
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, name);
-  arguments.options.embedded_code =
-      embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
+  arguments.options.layers.add(embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code))
+                                             : self.embedded_code);
   if (variant) arguments.options.layers.add(host::Variant(*std::move(variant)));
   return load_method(std::move(arguments), std::move(progress));
 }
@@ -384,18 +385,18 @@ nb::dict named_data(const ProgramObject& self) {
 void bind_program(nb::module_& module) {
   nb::class_<host::Trace> trace(
       module, "Trace",
-      R"(Events with their times, of loading and running methods. `load` takes one.
+      R"(Events of loading and running methods, with their times. `load` takes one.
 
     trace = tenon.Trace()
     method = tenon.load("model.pte", trace=trace)["forward"]
     method(x)
     trace.write("trace.json")  # for Perfetto, or chrome://tracing
 
-A run costs more while its events are recorded.)");
+Recording makes runs slower.)");
   trace.attr("__module__") = "tenon";
   trace.def(nb::init<>(), "Starts the clock: all times are relative to this moment.")
       .def("json", &host::Trace::json, nb::call_guard<ReleasedGil>(),
-           "The events so far as JSON trace events.")
+           "The events as JSON trace events.")
       .def(
           "write",
           [](const host::Trace& self, const nb::object& path) {
@@ -403,7 +404,7 @@ A run costs more while its events are recorded.)");
             if (!text) throw nb::python_error();
             check(self.write(nb::cast<std::string>(text)));
           },
-          nb::arg("path"), "Writes the events to a file, replacing it.")
+          nb::arg("path"), "Writes the events to a file.")
       .def(
           "_repr_svg_",
           [](const nb::handle& self) {
@@ -411,8 +412,7 @@ A run costs more while its events are recorded.)");
           },
           "The events as a picture, in a notebook.")
       .def("__len__", &host::Trace::size)
-      .def_prop_ro("dropped", &host::Trace::dropped,
-                   "Events lost because there were too many, or no memory.");
+      .def_prop_ro("dropped", &host::Trace::dropped, "Number of lost events.");
 
   nb::class_<host::PreparedCache>(module, "PreparedCache",
                                   "Where backends keep what they prepare from programs.")
@@ -425,22 +425,20 @@ A run costs more while its events are recorded.)");
 
   nb::class_<host::WorkerPool> threads(
       module, "ThreadPool",
-      R"(Threads on which backends compute, for as many programs as share them. `load` takes one.
+      R"(Threads on which backends compute, shared by programs. `load` takes one.
 
     pool = tenon.ThreadPool(2)
     encoder = tenon.load("encoder.pte", threads=pool)["forward"]
     decoder = tenon.load("decoder.pte", threads=pool)["forward"]
 
-A thread that runs a method computes, too. Backends that have threads of their own alone are not
-changed by it.)");
+The thread that runs a method computes, too. Some backends use only their own threads.)");
   threads.attr("__module__") = "tenon";
   threads
       .def(nb::new_([](std::uint32_t num_threads) {
              return std::shared_ptr<host::WorkerPool>(take(host::WorkerPool::create(num_threads)));
            }),
            nb::arg("num_threads"))
-      .def_prop_ro("num_threads", &host::WorkerPool::num_threads,
-                   "Threads that compute at once, of all that use the pool.");
+      .def_prop_ro("num_threads", &host::WorkerPool::num_threads, "Threads that compute at once.");
 
   nb::class_<ProgramObject>(module, "Program")
       .def_ro("name", &ProgramObject::name)

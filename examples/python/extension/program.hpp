@@ -11,6 +11,7 @@
 #include "registry.hpp"
 #include "tenon/host/async.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/isolation/plugin_isolation.hpp"
 #include "tenon/host/layers/trace/trace.hpp"

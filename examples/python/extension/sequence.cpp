@@ -99,15 +99,15 @@ void restore(const SequenceObject& self, const nb::bytes& saved) {
 
 void bind_sequence(nb::module_& module, nb::class_<MethodObject>& method) {
   nb::class_<SequenceObject> type(module, "Sequence",
-                                  R"(One state of a method, and how far it has come.
+                                  R"(A state of a method, and its position.
 
     prompt = method.sequence()
     logits = prompt(token)           # one run; advances by one token
     other = prompt.fork()            # the same past, another future
     prompt.rewind(1)                 # as if the last run had not been
 
-The state is the memory that the program keeps from run to run, and that of delegates. While a
-method has sequences, it is run by them alone.)");
+The state is the memory that the program and the delegates keep between runs. A method that has
+sequences runs through them only.)");
   type.attr("__module__") = "tenon";
   type.def(
           "__call__",
@@ -123,52 +123,47 @@ method has sequences, it is run by them alone.)");
             return run(self, nb::tuple(inputs), tokens, borrow, true);
           },
           nb::arg("inputs"), nb::kw_only(), nb::arg("tokens") = 1, nb::arg("borrow") = false,
-          "The same; returns a list of the outputs.")
+          "Runs the method with this state; returns a list of the outputs.")
       .def_prop_ro(
           "position", [](const SequenceObject& self) { return self.sequence->position(); },
-          "How many tokens the state is of.")
+          "Number of tokens in the state.")
       .def_prop_ro(
           "capacity", [](const SequenceObject& self) { return self.sequence->capacity(); },
-          "The most tokens; 0 when it is not known.")
+          "The most tokens; 0 when unknown.")
       .def_prop_ro(
           "nbytes", [](const SequenceObject& self) { return self.sequence->num_bytes(); },
           "Bytes of the state.")
       .def_prop_ro(
           "journal_nbytes",
           [](const SequenceObject& self) { return self.sequence->num_journal_bytes(); },
-          "Bytes that the journal keeps.")
+          "Bytes of the journal.")
       .def(
           "rewind",
           [](const SequenceObject& self, std::uint64_t tokens) {
             check(exclusively(self, [&](host::Sequence& of) { return of.rewind(tokens); }));
           },
           nb::arg("tokens"),
-          "Returns to `tokens` before: later runs compute what they would have computed then. "
-          "InvalidArgument in the midst of a run, NotFound when the journal does not reach back.")
-      .def("fork", &fork,
-           "Another sequence with the same state, position and way back. Neither changes the "
-           "other.")
+          "Steps back by `tokens`. NotFound when the journal does not reach back.")
+      .def("fork", &fork, "An independent copy of this sequence.")
       .def(
           "clear",
           [](const SequenceObject& self) {
             check(exclusively(self, [](host::Sequence& of) { return of.clear(); }));
           },
-          "Returns to position 0 and the state of the method's first sequence.")
+          "Returns to position 0 and the first state.")
       .def("save", &save,
            "The state and the position as bytes, for `restore` here or in another process.")
       .def("restore", &restore, nb::arg("saved"),
-           "Takes them from bytes of `save`, of the same program and plugins: InvalidState for "
-           "those of others, InvalidExternalData for damaged ones. They are trusted as the program "
-           "is.")
+           "Restores bytes of `save`, from the same program and plugins. They are trusted like the "
+           "program.")
       .def("__repr__", [](const SequenceObject& self) {
         return concat("<tenon.Sequence of ", self.of.name, " at ", self.sequence->position(), ">");
       });
   method.def("sequence", &create, nb::kw_only(), nb::arg("rewind_by") = "journal",
              nb::arg("journal_bytes") = std::uint64_t{256} << 20, nb::arg("capacity") = 0,
-             "The first sequence of the method, at position 0; later ones are forks of it. "
-             "`rewind_by` is \"journal\", which keeps the bytes that each run changed, at most "
-             "`journal_bytes`, or \"position\", which counts alone "
-             "(docs/hosts/sequences.md). Runs beyond a `capacity` are refused.");
+             "The first sequence of the method, at position 0. `rewind_by` is \"journal\", which "
+             "stores changed bytes up to `journal_bytes`, or \"position\" "
+             "(docs/hosts/sequences.md). A positive `capacity` limits the tokens.");
 }
 
 }  // namespace tenon::python

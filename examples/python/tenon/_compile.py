@@ -9,38 +9,40 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _aot, _program
+from . import _aot, _paths, _program
+from ._error import Error
 from ._half import load_half, option_bytes
 from ._progress import Progress
 
 if TYPE_CHECKING:
     import torch
 
+    from ._arguments import Arguments
+
 
 def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_inputs: Iterable[Any], *, backend: str,
             options: Mapping[str, object] | None = None, dynamic: Any = None,
-            plugins: Sequence[str | os.PathLike[str]] = ()) -> Compiled:
-    """Exports a module of PyTorch and compiles it with a plugin's backend (tenon-compile). Needs torch.
+            plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+            allow_missing_kernels: bool = False) -> Compiled:
+    """Exports a PyTorch module and compiles it with a plugin's backend, as tenon-compile does. Needs torch.
 
     model: a torch.nn.Module, or an ExportedProgram, which is compiled as it is.
-    example_inputs: a tuple of the arguments that the module is traced with.
+    example_inputs: a tuple of arguments for tracing the module.
     backend: the id of the backend, which chooses the nodes that it takes.
     options: its compile specs: text, numbers as text, True and False as "1" and "0", bytes.
-    dynamic: which sizes change, as torch.export.export has it (`dynamic_shapes`).
-    plugins: plugin files to look in first, also for kernels of nodes that the backend leaves.
-
-    The module is exported in torch.no_grad() and decomposed to Core ATen, without the operators that the
-    backend wants whole. Weights are copied into the program where the backend stores them there. On a terminal a
-    line of stderr says what is done.
+    dynamic: which sizes change: `dynamic_shapes` of torch.export.export.
+    plugins: plugin files, or one, to look in first, also for kernels of nodes that the backend leaves.
+    allow_missing_kernels: whether nodes may need kernels that no plugin here has. Such a program runs where a plugin
+        or ExecuTorch's runtime has them.
 
     Raises `Error`: NotFound for an unknown id, NotSupported when the backend cannot compile or a node has neither
-    backend nor kernel, and those of the backend.
+    backend nor kernel (with the names of its operators).
     """
     import torch
 
     from .executorch._edge import describe, whole_operators
 
-    files = tuple(os.path.abspath(each) for each in plugins)
+    files = tuple(os.path.abspath(each) for each in _paths.files("plugins", plugins))
     half = load_half(backend, files)
     specs = [(key, option_bytes(key, value)) for key, value in (options or {}).items()]
     program = model
@@ -55,19 +57,22 @@ def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_input
                     table.pop(target, None)
                 program = program.run_decompositions(table)
         progress.step(backend)
-        return Compiled(program, backend, half, specs, files)
+        compiled = Compiled(program, backend, half, specs, files)
+        if not allow_missing_kernels:
+            progress.step("kernels")
+            compiled._require_kernels()
+        return compiled
 
 
 class Compiled:
-    """A compiled program: runs as the module did, saves itself, and shows what the backend took.
+    """A compiled program: runs like the module, saves itself, and shows what the backend took.
 
-    exported: the ExportedProgram. What tenon-compile makes of its archive is this program.
+    exported: the ExportedProgram.
     program: the bytes of the `.pte` file.
     data: the bytes of each `.ptd` file, by its name without ".ptd".
-    operators: for each operator how many nodes the backend has, and how many are left to kernels.
+    operators: for each operator, the nodes of the backend, and the nodes left to kernels.
 
-    Printing it, or a cell of a notebook that ends with it, shows the partitions. Calls are for one thread at
-    a time.
+    Printing it shows the partitions. Calls are for one thread at a time.
     """
 
     exported: torch.export.ExportedProgram
@@ -89,19 +94,39 @@ class Compiled:
         _, tags, _ = half.partition(described.program, specs)
         self._steps = _steps_of(described.nodes, tags)
         self._method: _program.Method | None = None
+        self._arguments: Arguments | None = None
+
+    def _loaded(self) -> _program.Method:
+        if self._method is None:
+            self._method = _program.load(self.program, data=list(self.data.values()),
+                                         plugins=self._plugins)["forward"]
+        return self._method
+
+    def _require_kernels(self) -> None:
+        try:
+            self._loaded()
+        except Error as failure:
+            # Others are about this machine, where the program need not run.
+            if failure.name == "OperatorMissing":
+                raise Error(0x10, "NotSupported", f"backend {self._backend} leaves nodes that have no kernel here (give "
+                            "plugins that have it, or allow_missing_kernels=True for a program that runs elsewhere): "
+                            f"{failure.text}") from None
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        """Runs it with the arguments of the module, and returns what that returned, in torch's tensors."""
+        """Runs it with the arguments of the module, and returns what that returned, in torch's tensors.
+
+        Arguments are bound as the module was traced. Raises TypeError for names, counts and types that differ, and
+        ValueError for another structure, and for a number or text that is not the traced one.
+        """
         import torch
         from torch.export.graph_signature import OutputKind, TensorArgument
         from torch.utils import _pytree
 
-        if self._method is None:
-            self._method = _program.load(self.program, data=list(self.data.values()),
-                                         plugins=self._plugins)["forward"]
-        given, _ = _pytree.tree_flatten((inputs, keywords))
-        tensors = [each.detach().contiguous() for each in given if isinstance(each, torch.Tensor)]
-        made = iter(self._method.execute(tensors))
+        if self._arguments is None:
+            from ._arguments import Arguments
+
+            self._arguments = Arguments(self.exported)
+        made = iter(self._loaded().execute(self._arguments.inputs_of(inputs, keywords)))
         out = []
         for spec in self.exported.graph_signature.output_specs:
             if spec.kind == OutputKind.USER_OUTPUT:

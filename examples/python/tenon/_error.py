@@ -2,14 +2,14 @@
 
 
 class Error(RuntimeError):
-    """A failure. Its number and name are ExecuTorch's, its text says what was expected and found.
+    """A failure, with ExecuTorch's number and name, and a text.
 
         try:
             method(x)
         except tenon.Error as failure:
             print(failure.number, failure.name, failure.text)  # 18 InvalidArgument method forward: ...
 
-    A value of a wrong Python type is a TypeError instead.
+    A wrong Python type is a TypeError instead.
     """
 
     number: int

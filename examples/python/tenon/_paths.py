@@ -3,7 +3,23 @@
 
 import os
 
+TYPE_CHECKING = False  # As `typing` has it, whose import takes longer than all of this package.
+if TYPE_CHECKING:
+    from _collections_abc import Iterable
+
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def files(what: str, given: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -> "list[str]":
+    """The paths of one file or of several, as texts."""
+    if isinstance(given, (str, os.PathLike)):
+        return [os.fspath(given)]
+    if not isinstance(given, bytes):  # Which is a sequence, of numbers.
+        paths = list(given)
+        if all(isinstance(each, (str, os.PathLike)) for each in paths):
+            return [os.fspath(each) for each in paths]
+        given = next(each for each in paths if not isinstance(each, (str, os.PathLike)))
+    raise TypeError(f"{what}: expected the path of a file, or a sequence of paths, found {type(given).__name__}")
 
 
 def plugin_paths() -> "list[str]":

@@ -68,10 +68,7 @@ def _defaults() -> tuple[_tenon.Registry, _Offers]:
 
 
 def register_backend(path: Path) -> None:
-    """Adds the backends of a plugin file for all programs that are opened without `plugins`.
-
-    The file is read now, and loaded when a program needs it.
-    """
+    """Adds a plugin file's backends for all programs that are opened without `plugins`."""
     default_registry().register_backend(os.fspath(path))
 
 
@@ -96,9 +93,9 @@ class TensorInfo(_Facts):
     sizes: upper bounds when the shape is dynamic.
     dim_order: dimensions from the outermost to the innermost.
     shape_dynamism: "static", "dynamic_bound" or "dynamic_unbound".
-    is_memory_planned: whether the program has memory for it.
+    is_memory_planned: whether the program plans its memory.
     device: "CPU" or another.
-    name: the fully qualified name; may be empty.
+    name: the fully qualified name, or empty.
     """
 
     dtype: str
@@ -125,10 +122,9 @@ class MethodMeta(_Facts):
     """Facts of a method, without loading it (ExecuTorch: MethodMeta).
 
     name: "forward".
-    variants: for each variant, the most wanted first, the ids of its backends; empty when the
-        method has a single form. The rest is about the default one.
+    variants: ids of backends by variant, the most wanted first. The rest is about the default variant.
     inputs, outputs: a `Value` each.
-    backends: ids of those that the method needs, sorted.
+    backends: sorted ids of the backends.
     memory_planned_buffers: bytes of each.
     num_instructions: of all chains.
     """
@@ -145,8 +141,8 @@ class MethodMeta(_Facts):
 class Program:
     """An ExecuTorch program, opened and verified by `load`. Any thread may use it.
 
-    `program["forward"]` is a method that is loaded once and kept; `load_method` loads a new one each
-    time, as each thread needs its own. A program is a context manager that closes it at the end.
+    `program["forward"]` loads a method once and keeps it. `load_method` loads a new one each time: each thread
+    needs its own. Use `with` to close a program at the end.
     """
 
     def __init__(self, program: _tenon.Program, offers: _Offers) -> None:
@@ -166,7 +162,7 @@ class Program:
 
     @property
     def method_names(self) -> list[str]:
-        """Names of all methods, in the order of the file. A variant of a method is not among them."""
+        """Names of all methods, in the order of the file, without variants."""
         return self._program.method_names()
 
     def method_meta(self, name: str = "forward") -> MethodMeta:
@@ -181,19 +177,19 @@ class Program:
         return MethodMeta(**facts)
 
     def named_data(self) -> dict[str, Array]:
-        """The bytes of each key, of the program and of its data files. They are not copied."""
+        """The bytes of each key of the program and its data files, not copied."""
         return self._program.named_data()
 
     def load_method(self, name: str = "forward", *, options: Options | None = None,
                     embedded_code: str | None = None, variant: str | None = None,
                     progress: Callable[[int, int], object] | None = None) -> Method:
-        """Loads a method: backends are looked up, and their delegates initialised.
+        """Loads a method: finds its backends, and initialises its delegates.
 
-        options, embedded_code: instead of those given to `load`.
-        variant: the name of the variant to load; None: the best of those that can run here.
-        progress: called with the number of delegates that are loaded, and of all, ten times a second.
+        options, embedded_code: instead of the arguments of `load`.
+        variant: the variant's name; None: the best that can run here.
+        progress: called ten times a second with the numbers of loaded delegates and of all.
 
-        Ctrl-C raises KeyboardInterrupt at once; what was begun ends in the background.
+        Ctrl-C raises KeyboardInterrupt at once; begun work ends in the background.
         """
         if name in self._program.method_names():
             facts = self._program.method_meta(name)
@@ -219,14 +215,15 @@ class Program:
         return len(self._program.method_names())
 
     def close(self) -> None:
-        """Closes the program and the methods that `program[name]` made.
-
-        The file stays mapped as long as another method or array uses it.
-        """
+        """Closes the program and its `program[name]` methods. The file stays mapped while others use it."""
         methods, self._methods = self._methods, {}
         for method in methods.values():
             method.close()
         self._program.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a tenon.Program cannot be copied or pickled: call tenon.load in each process, with the path of the "
+                        "program")
 
     def __enter__(self) -> Program:
         return self
@@ -239,47 +236,52 @@ class Program:
         return f"<tenon.Program {self.name}: {state}>"
 
 
-def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = (), options: Options | None = None,
-         embedded_code: str = "allow", limits: Mapping[str, int | str | None] | None = None,
+def _check_model(what: str, model: object) -> None:
+    if isinstance(model, (str, os.PathLike)) or hasattr(model, "__dlpack__"):
+        return
+    try:
+        memoryview(model).release()  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{what}: expected a path or bytes, found {type(model).__name__}") from None
+
+
+def load(model: Model, *, data: Sequence[Model] = (), plugins: Path | Sequence[Path] = (),
+         options: Options | None = None, embedded_code: str = "allow",
+         limits: Mapping[str, int | str | None] | None = None,
          budget: Mapping[str, int | str] | None = None, trace: Trace | None = None,
          threads: ThreadPool | int | None = None, priority: str | None = None, goal: str | None = None,
          power: str | None = None, prepared: Path | bool | None = None, isolate: str | None = None) -> Program:
-    """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
+    """Opens a program and verifies it. Plugins are loaded later, when a method needs them.
 
-    model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they are
-        `bytes`, or a view of `bytes`, that begin at a multiple of 16.
+    model: path of a `.pte` file, which is mapped, or its bytes.
     data: `.ptd` files, paths or bytes, with data that the program leaves out.
-    plugins: plugin files; their backends win over those that are found by the search.
-    options: `{"CpuAotiBackend": {"threads": 2}}`: for each backend, options of its delegates.
-    embedded_code: whether native code that the program carries may run: "allow", "deny" or
-        "sha256:HASH,HASH...". Programs of AOTInductor carry such code: do not allow it for files
-        of others.
-    limits: limits of the program's cost by name, `{"planned_bytes": "2G", "run_milliseconds": 500}`;
-        None is no limit.
-    budget: the most memory that one method may take, by device: `{"cpu": "512M", "cuda:0": 8 << 30}`.
-        A method that needs more is not loaded: OutOfResources.
-    trace: a `Trace`, which receives events of loading and running.
-    threads: a `ThreadPool`, or a number of threads, for backends that compute on those of an
-        application; None: each has its own.
-    priority, goal, power: hints for backends whose device knows them: "low", "normal" or "high";
-        "latency" or "throughput"; "low", "balanced" or "high". None leaves it to the backend.
-    prepared: the directory in which backends keep what they prepare from the program, so that later
-        loads are fast; True: the user's cache directory; None and False: nothing is kept.
-    isolate: which plugins run in processes of their own, by the ids of their backends or the names of
-        their files, each with a profile or without one: "AcmeBackend=strict, *_gpu.so=driver". Each
-        method then has workers of its own. Linux.
+    plugins: plugin files, or one; their backends win over discovered ones.
+    options: for each backend, options of its delegates: `{"CpuAotiBackend": {"threads": 2}}`.
+    embedded_code: whether native code in the program may run: "allow", "deny" or "sha256:HASH,HASH...". Programs
+        of AOTInductor have such code: do not allow it for files that you do not trust.
+    limits: of the program's cost: `{"planned_bytes": "2G", "run_milliseconds": 500}`; None is no limit.
+    budget: the most memory of one method by device, `{"cpu": "512M", "cuda:0": 8 << 30}`; above it, loading
+        fails with OutOfResources.
+    trace: a `Trace`, which records loading and running.
+    threads: a `ThreadPool`, or a number of threads, for backends that use an application's threads.
+    priority, goal, power: hints: "low", "normal" or "high"; "latency" or "throughput"; "low", "balanced" or "high".
+    prepared: a directory in which backends cache work for later loads; True: the user's cache directory.
+    isolate: plugins that run in other processes, by backend or file name, with an optional profile:
+        "AcmeBackend=strict, *_gpu.so=driver". Linux.
 
-    Raises `Error`: AccessFailed for a file that cannot be read, InvalidProgram and
-    InvalidExternalData for damaged files, InvalidArgument for the rest.
+    Raises `Error`: AccessFailed, InvalidProgram and InvalidExternalData for files, else InvalidArgument.
     """
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError(f"data: expected a sequence of files, found {type(data).__name__}")
-    if isinstance(plugins, (str, bytes, os.PathLike)):
-        raise TypeError(f"plugins: expected a sequence of files, found {type(plugins).__name__}")
-    if plugins:
+    _check_model("model", model)
+    stores = list(data)
+    for number, each in enumerate(stores):
+        _check_model(f"data[{number}]", each)
+    files = _paths.files("plugins", plugins)
+    if files:
         registry = _tenon.Registry(_paths.plugin_paths(), _paths.worker())
-        for path in plugins:
-            registry.register_backend(os.fspath(path))
+        for path in files:
+            registry.register_backend(path)
         offers = _Offers(registry)
     else:
         registry, offers = _defaults()
@@ -290,7 +292,7 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = 
         cache = _tenon.PreparedCache("")
     elif prepared is not None and prepared is not False:
         cache = _tenon.PreparedCache(os.fspath(prepared))
-    return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
+    return Program(_tenon.open_program(model, stores, registry, options or {}, embedded_code,
                                        limits or {}, budget or {}, trace, threads, [priority, goal, power],
                                        cache, isolate),
                    offers)
@@ -299,9 +301,8 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Sequence[Path] = 
 async def execute_async(method: Method, inputs: Sequence[Input], *, borrow: bool = False) -> list[Output]:
     """`method.execute(inputs, borrow=borrow)` in a thread, for the event loop of asyncio.
 
-    When the task that awaits it is cancelled (`asyncio.timeout`, `Task.cancel`), the run is ended:
-    between two instructions of the program, and inside of backends that can be cancelled. The
-    cancellation is raised when the run has ended, so that the method can be run again.
+    Cancelling the task that awaits it ends the run (`asyncio.timeout`, `Task.cancel`). The cancellation is raised
+    after the run has ended, so the method can run again.
     """
     import asyncio
 
@@ -319,6 +320,21 @@ async def execute_async(method: Method, inputs: Sequence[Input], *, borrow: bool
         run.exception()  # Cancelled; asyncio warns about one that is not read.
         raise
 
+
+class _CallSignature:
+    """What inspect.signature shows of a method, whose call is a slot of its type."""
+
+    def __get__(self, method: Method | None, kind: type) -> object:
+        if method is None:  # Of the class, which is not called.
+            raise AttributeError("__signature__")
+        import inspect
+
+        return inspect.Signature([
+            inspect.Parameter("inputs", inspect.Parameter.VAR_POSITIONAL),
+            inspect.Parameter("borrow", inspect.Parameter.KEYWORD_ONLY, default=False)])
+
+
+setattr(Method, "__signature__", _CallSignature())
 
 for _each in (MethodMeta, Program, TensorInfo, Value, execute_async, load, register_backend):
     _each.__module__ = "tenon"

@@ -6,10 +6,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _program, _tenon
+from . import _paths, _program, _tenon
 
 
 def _of(kind: type, facts: dict[str, Any] | None) -> Any:
@@ -40,7 +41,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class PluginRecord:
-    """What a plugin says about itself, read without loading it."""
+    """A plugin's record, read without loading it."""
 
     name: str
     version: str | None
@@ -51,7 +52,7 @@ class PluginRecord:
 
 @dataclass(frozen=True)
 class Backend:
-    """A backend that was found. state: "known" or "loaded" when it can be used, otherwise why not."""
+    """A backend that was found. state: "known" or "loaded", or why it cannot be used."""
 
     id: str
     state: str
@@ -83,7 +84,7 @@ class ServedBy:
 
 @dataclass(frozen=True)
 class Delegate:
-    """One delegate of a program. problems: why it cannot run here; empty when nothing is known."""
+    """A delegate of a program. problems: why it cannot run here."""
 
     index: int
     backend: str
@@ -104,7 +105,7 @@ class Delegate:
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant of a method. refused: why it cannot run here; else verdict is "optimal" or "usable"."""
+    """A variant of a method. refused: why it cannot run here; else verdict is "optimal" or "usable"."""
 
     name: str
     priority: int
@@ -118,7 +119,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class MethodDiagnosis:
-    """One method of a program: the variant that would be loaded, or else the default one."""
+    """A method of a program: the variant that a host would load, or the default one."""
 
     name: str
     can_run: bool
@@ -134,7 +135,7 @@ class MethodDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `doctor` found out. summary: one line for a person. unloads: whether plugins leave memory."""
+    """The result of `doctor`. summary: one line. unloads: whether plugins leave memory."""
 
     program: str
     summary: str
@@ -150,7 +151,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class BackendRecord:
-    """A backend as the plugin's record describes it."""
+    """A backend in a plugin's record."""
 
     id: str
     description: str | None
@@ -179,7 +180,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Lint:
-    """A check of the library file. verdict: "pass", "warn" or "fail"."""
+    """A check of the library file. verdict: "pass", "information", "warning" or "fail"."""
 
     id: str
     title: str
@@ -189,7 +190,7 @@ class Lint:
 
 @dataclass(frozen=True)
 class LoadedBackend:
-    """A backend of a plugin that was loaded, with its devices and options."""
+    """A backend of a loaded plugin."""
 
     id: str
     open_error: Failure | None
@@ -207,7 +208,7 @@ class LoadedBackend:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What loading the plugin showed."""
+    """The result of loading a plugin."""
 
     error: Failure | None
     backends: list[LoadedBackend]
@@ -216,7 +217,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Plugin:
-    """What `inspect` found out about a plugin file. loaded: None unless it was loaded."""
+    """The result of `inspect`. loaded: None unless it was loaded."""
 
     path: str
     record: Record | None
@@ -228,10 +229,10 @@ class Plugin:
 
 
 def plugins(*, tags: list[str] | tuple[str, ...] = (), all: bool = False) -> list[Backend]:
-    """The backends that are known, sorted by id (tenon-list). No plugin is loaded.
+    """The known backends, sorted by id, as tenon-list shows them. Loads no plugin.
 
-    tags: only backends that have all of these.
-    all: also those that are hidden by default: debug, experimental, shadowed, disabled ones.
+    tags: only backends with all of these.
+    all: also backends that are hidden by default: debug, experimental, shadowed, disabled.
     """
     text = _tenon.plugins_json(_program.default_registry(), list(tags))
     found = [_of(Backend, each) for each in json.loads(text)["backends"]]
@@ -239,22 +240,20 @@ def plugins(*, tags: list[str] | tuple[str, ...] = (), all: bool = False) -> lis
 
 
 def doctor(path: str | os.PathLike[str], *, method: str | None = None,
-           plugins: list[str] | tuple[str, ...] = (),
-           data: list[str] | tuple[str, ...] = ()) -> Diagnosis:
-    """Reports whether a program can run here: for each delegate which plugin serves it, or why none
-    does (tenon-doctor). Plugins are loaded; nothing is initialised or executed.
+           plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+           data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> Diagnosis:
+    """Reports which plugin serves each delegate of a program, or why none does, as tenon-doctor does.
 
-    Raises `Error` when the program or a data file is damaged, or there is no such method.
+    Loads plugins; initialises and runs nothing. Raises `Error` for damaged files or an unknown method.
     """
     text = _tenon.doctor_json(_program.default_registry(), os.fspath(path), method,
-                              [os.fspath(each) for each in plugins],
-                              [os.fspath(each) for each in data])
+                              _paths.files("plugins", plugins), _paths.files("data", data))
     found: Diagnosis = _of(Diagnosis, json.loads(text))
     return found
 
 
 def inspect(path: str | os.PathLike[str], *, load: bool = False) -> Plugin:
-    """Describes a plugin file: its record and the checks of the library (tenon-inspect).
+    """Describes a plugin file: its record and the checks of the library, as tenon-inspect does.
 
     load: also loads it, and asks its backends for devices, options and operators.
 

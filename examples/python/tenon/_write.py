@@ -31,20 +31,18 @@ def pack(blob: Model, backend: str, program: str | os.PathLike[str], *,
          specs: Mapping[str, str | bytes] | None = None,
          data: Mapping[str, Model] | None = None,
          method: str = "forward") -> None:
-    """Writes a program of one blob of a runtime that exists: a method with one call of one delegate
-    (tenon-pack).
+    """Writes a program of one blob: a method with one call of one delegate, as tenon-pack does.
 
-    blob: what the backend's `init` gets; the path of a file, or bytes.
+    blob: the bytes for the backend's `init`, or their file.
     backend: the backend's id.
-    program: the `.pte` file to write. It appears when it is complete, or not at all.
-    inputs, outputs: texts such as "Float:8,16" and "Half:1,512:dynamic": ExecuTorch's name of the
-        dtype, sizes with commas between them, none for a scalar; with "dynamic" they are the largest.
+    program: the `.pte` file to write.
+    inputs, outputs: texts such as "Float:8,16" and "Half:1,512:dynamic": ExecuTorch's dtype and sizes, none for a
+        scalar; with "dynamic" they are the largest.
     specs: compile specs by key. A text is stored as UTF-8, without a NUL.
-    data: named data by key, paths or bytes; it is stored in the program.
+    data: named data by key, paths or bytes, stored in the program.
     method: the method's name.
 
-    Raises `Error`: AccessFailed for a file that cannot be read or written, InvalidArgument and
-    NotSupported for what no program can hold.
+    Raises `Error`: AccessFailed for files, InvalidArgument and NotSupported for what no program can hold.
     """
     encoded: list[tuple[str, str | bytes]] = [
         (key, value.encode() if isinstance(value, str) else _source(value, f"specs[{key!r}]"))
@@ -56,14 +54,13 @@ def pack(blob: Model, backend: str, program: str | os.PathLike[str], *,
 
 def merge_variants(program: str | os.PathLike[str],
                    variants: Sequence[Model | tuple[str, Model]]) -> None:
-    """Joins programs for one model into one whose methods have a variant of each (docs/hosts/variants.md).
+    """Joins programs of one model into one whose methods have variants (docs/hosts/variants.md).
 
-    program: the `.pte` file to write. It appears when it is complete, or not at all.
-    variants: programs, paths or bytes such as `ExecutorchProgramManager.buffer`; with a name of the
-        variant as `(name, program)`, else it has the ids of its backends. The first is the one that
-        every runtime runs, and the least wanted; the others are in the order in which they are wanted.
+    program: the `.pte` file to write.
+    variants: programs as paths, bytes, or `(name, program)`; a variant's default name is its backends' ids. The
+        first runs in every runtime and is the least wanted; the others follow, the most wanted first.
 
-    Raises `Error`: InvalidArgument for programs that are not for one model, or have equal names.
+    Raises `Error`: InvalidArgument for programs of different models, or equal names.
     """
     given = []
     for i, one in enumerate(variants):
@@ -75,11 +72,11 @@ def merge_variants(program: str | os.PathLike[str],
 
 def strip_variants(model: Model, program: str | os.PathLike[str],
                    keep: Mapping[str, str] | None = None) -> None:
-    """Writes a program with one variant of each method, and without the data of the others.
+    """Writes a program with one variant of each method.
 
     model: the program with variants, a path or bytes.
     program: the `.pte` file to write.
-    keep: names of variants by method; a method that is not named keeps its default.
+    keep: names of variants by method; other methods keep their default.
     """
     _aot.strip_variants(_source(model, "model"), os.fspath(program), dict(keep or {}))
 

@@ -21,17 +21,11 @@ __all__ = ["describe_calls"]
 def describe_calls():
     """Models that are compiled inside of it can run operators with kernels of plugins.
 
-    AOTInductor calls an operator that has no function in PyTorch's C shim, such as one of
-    `torch.library`, by a number, and writes which one it is next to the library. This adds what a
-    kernel must know before the first run: dtypes, largest sizes and memory layouts of the tensors,
-    the arguments that the call leaves out, and the name of the operator's `out` overload. Nothing
-    else about the model changes, and PyTorch's own runtimes ignore the addition.
+    For operators without a C shim, such as operators of `torch.library`, this adds to the model what a kernel needs
+    before the first run. PyTorch's own runtimes ignore the addition.
 
-    A size that has no upper bound is written as such, and refused when the model is loaded; give
-    `torch.export.Dim` a `max`, or `torch._check` the result of the operator's fake.
-
-    For one thread at a time: PyTorch has no hook for this, so a function of its compiler is
-    replaced meanwhile.
+    A size needs an upper bound, or loading fails: give `torch.export.Dim` a `max`, or `torch._check` the result of
+    the operator's fake. For one thread at a time, because it replaces a function of PyTorch's compiler.
     """
     import torch
     from torch._inductor import ir

@@ -58,17 +58,18 @@ class Options(unittest.TestCase):
     def test_defaults(self):
         found = _options.parse(None, backend="AcmeBackend")
         self.assertEqual(found, _options.Options(backend="AcmeBackend"))
-        self.assertEqual((found.rest, found.strict, found.freeze, found.store), ("eager", False, True, None))
+        self.assertEqual((found.rest, found.strict, found.freeze, found.store), ("eager", False, False, None))
 
     def test_all_of_them(self):
         found = _options.parse({"backend": "AcmeBackend", "compile_specs": {"level": 2, "fast": True, "raw": b"\0"},
                                 "plugins": ["acme.so"], "delegate": {"threads": 2}, "rest": "inductor", "strict": True,
-                                "freeze": False, "store": True, "largest_size": 64, "weights_limit": 1},
+                                "freeze": True, "store": True, "largest_size": 64, "weights_limit": 1},
                                "max-autotune")
         self.assertEqual(found.compile_specs, (("level", b"2"), ("fast", b"1"), ("raw", b"\0")))
         self.assertTrue(pathlib.Path(found.plugins[0]).is_absolute())
+        self.assertEqual(_options.parse({"backend": "A", "plugins": "acme.so"}).plugins, found.plugins)
         self.assertEqual(found.delegate, (("threads", 2),))
-        self.assertEqual((found.store, found.largest_size, found.mode), ("", 64, "max-autotune"))
+        self.assertEqual((found.freeze, found.store, found.largest_size, found.mode), (True, "", 64, "max-autotune"))
         self.assertEqual(_options.parse({"backend": "A", "store": "/tmp/x"}).store, "/tmp/x")
         self.assertIsNone(_options.parse({"backend": "A", "store": False}).store)
         hash(found)
@@ -86,7 +87,7 @@ class Options(unittest.TestCase):
         self.assertIn("expected the id of a backend, as in options={'backend': 'GraphBackend'}", self.refusal(None))
 
     def test_values_of_a_wrong_type(self):
-        for name, value in (("backend", 1), ("strict", 1), ("plugins", "acme.so"), ("compile_specs", [1]),
+        for name, value in (("backend", 1), ("strict", 1), ("plugins", b"acme.so"), ("plugins", [1]), ("compile_specs", [1]),
                             ("largest_size", True), ("compile_specs", {"level": object()})):
             with self.assertRaises(TypeError, msg=name):
                 _options.parse({"backend": "A", name: value})

@@ -267,11 +267,30 @@ class Files(Case):
                     tenon.load(ADD if keywords else path, plugins=[DEMO], **keywords)
                 self.assertIn("NUL", caught.exception.text)
 
-    def test_one_path_is_no_sequence_of_plugins(self):
-        for given in ("x.so", str(DEMO), DEMO, b"x.so"):
-            with self.assertRaises(TypeError) as caught:
-                tenon.load(ADD, plugins=given)
-            self.assertIn("plugins: expected a sequence of files", str(caught.exception))
+    def test_one_path_is_a_plugin_and_no_sequence_of_letters(self):
+        for given in (str(DEMO), DEMO, [DEMO], (str(DEMO),), iter([DEMO])):
+            self.assertEqual(tenon.load(ADD, plugins=given)["forward"](*INPUTS).tolist(), self.expected)
+        with self.assertRaisesRegex(tenon.Error, "x.so"):
+            tenon.load(ADD, plugins="x.so")
+        self.assertTrue(tenon.doctor(ADD, plugins=DEMO).can_run)
+        for given in (b"x.so", [None], [DEMO, 1]):
+            for function in (tenon.load, tenon.doctor):
+                with self.assertRaisesRegex(TypeError, "plugins: expected the path of a file, or a sequence of paths, found"):
+                    function(ADD, plugins=given)
+
+    def test_what_is_no_program_is_named(self):
+        for given in (None, 7, 1.5, [ADD], object()):
+            kind = type(given).__name__
+            with self.assertRaisesRegex(TypeError, f"^model: expected a path or bytes, found {kind}$"):
+                tenon.load(given)
+            with self.assertRaisesRegex(TypeError, rf"^data\[1\]: expected a path or bytes, found {kind}$"):
+                tenon.load(ADD, data=["a.ptd", given])
+
+    def test_programs_are_neither_copied_nor_pickled(self):
+        program = tenon.load(ADD, plugins=[DEMO])
+        for act in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "cannot be copied or pickled: call tenon.load in each process"):
+                act(program)
 
 
 if __name__ == "__main__":

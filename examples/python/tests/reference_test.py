@@ -2,9 +2,10 @@
 """docs/python/reference.md is what the docstrings say: reference_test.py BUILD SOURCE [write]
 
 `write` writes the page anew. It has all public names of `tenon`, with the signatures that
-`help(tenon)` shows.
+`help(tenon)` shows, without the types of parameters.
 """
 
+import ast
 import dataclasses
 import inspect
 import pathlib
@@ -18,10 +19,31 @@ BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 PAGE = SOURCE / "docs/python/reference.md"
 HEAD = """# Reference of the Python package
 
-All public names of `tenon` and `tenon.aoti`, made from their docstrings by
-`examples/python/tests/reference_test.py`: do not edit this page. [Programs in Python](programs.md) shows their use;
-`tenon.executorch` has [a page of its own](../aot/executorch-exporter.md), and so has [`tenon.dynamo`](torch-compile.md).
+All public names of `tenon` and `tenon.aoti`. [Programs in Python](programs.md) shows their use;
+[`tenon.executorch`](../aot/executorch-exporter.md) and [`tenon.dynamo`](torch-compile.md) have their own pages. `help()` also
+shows the types of parameters.
+
+`examples/python/tests/reference_test.py` makes this page from the docstrings: do not edit it.
 """
+REPORTS = """
+## Reports
+
+Dataclasses that `doctor`, `inspect` and `plugins` return. Their [source](../../examples/python/tenon/_reports.py) has the
+members with their types, and the [schemas](../schemas/README.md) describe them.
+
+"""
+
+
+def without_types(text):
+    """A signature without the types of its parameters."""
+    function = ast.parse(f"def {text}: ...").body[0]
+    for each in [*function.args.args, *function.args.kwonlyargs]:
+        each.annotation = None
+    return shortened(ast.unparse(function).removeprefix("def ").removesuffix(":\n    ..."))
+
+
+def shortened(text):
+    return text.removesuffix(" -> None")
 
 
 def signature(name, thing):
@@ -29,16 +51,17 @@ def signature(name, thing):
     text = inspect.getdoc(thing) or ""
     first, _, rest = text.partition("\n")
     if first.startswith(name + "("):  # Of the extension module.
-        return first.replace("tenon._tenon.", "").replace("(self, ", "(").replace("(self)", "()"), rest
+        first = first.replace("tenon._tenon.", "").replace("(self, ", "(").replace("(self)", "()")
+        return without_types(first), rest
     try:
         found = inspect.signature(thing)
     except (TypeError, ValueError):
         return name, text
-    parameters = [each for each in found.parameters.values() if each.name != "self"]
+    parameters = [each.replace(annotation=each.empty) for each in found.parameters.values() if each.name != "self"]
     # Annotations are in quotes, and so are defaults, which keep them.
     shown = re.sub(r"(= ?)?'([^']*)'", lambda each: each[0] if each[1] else each[2],
                    str(found.replace(parameters=parameters)))
-    return name + shown, text
+    return name + shortened(shown), text
 
 
 def paragraphs(text, names):
@@ -71,6 +94,22 @@ def section(level, name, thing):
     return head + f"\n```python\n{shown}\n```\n\n{paragraphs(text, names)}\n"
 
 
+def members_of(name, kind):
+    """A list of the members that one paragraph describes, then a section for each of the others."""
+    short, long = [], []
+    for member, value in sorted(vars(kind).items()):
+        if member.startswith("_") or not getattr(kind, member).__doc__:
+            continue
+        thing = value if isinstance(value, property) else getattr(kind, member)
+        shown, text = (member, inspect.getdoc(thing)) if isinstance(value, property) else signature(member, thing)
+        text = text.strip()
+        if "\n\n" in text:
+            long.append(section(3, f"{name}.{member}", thing))
+        else:
+            short.append(f"- `{shown}`: {' '.join(text.split())}\n")
+    return "\n" + "".join(short) + "".join(long) if short else "".join(long)
+
+
 def page():
     parts = [HEAD]
     functions = [name for name in tenon.__all__ if not isinstance(getattr(tenon, name), type)]
@@ -82,15 +121,11 @@ def page():
     for name in classes:
         kind = getattr(tenon, name)
         parts.append(section(2, f"tenon.{name}", kind))
-        for member, value in sorted(vars(kind).items()):
-            if not member.startswith("_") and getattr(kind, member).__doc__:
-                is_property = isinstance(value, property)
-                parts.append(section(3, f"{name}.{member}", value if is_property else getattr(kind, member)))
-    parts.append("\n## Reports\n\nDataclasses that `doctor`, `inspect` and `plugins` return.\n")
+        parts.append(members_of(name, kind))
+    parts.append(REPORTS)
     for name, kind in sorted(vars(_reports).items()):
         if dataclasses.is_dataclass(kind):
-            members = "".join(f"- `{each.name}: {each.type}`\n" for each in dataclasses.fields(kind))
-            parts.append(f"\n### {name}\n\n{inspect.getdoc(kind)}\n\n{members}")
+            parts.append(f"- `{name}`: {inspect.getdoc(kind)}\n")
     return "".join(parts)
 
 

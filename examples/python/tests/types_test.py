@@ -21,7 +21,7 @@ USES = pathlib.Path(__file__).resolve().with_name("types") / "uses.py"
 OF_NANOBIND = re.compile(
     r"\S+ (?:is a disjoint base at runtime, but isn't marked with @disjoint_base in the stub|is inconsistent, metaclass "
     r"differs|is not a function)|\S+\.__init__ is inconsistent, stub does not have \*args parameter \"args\"|"
-    r"tenon\._tenon\.(?:Array\.__buffer__|Input|InputArray|Output|SupportsDLPack) is not present at runtime")
+    r"tenon\._tenon\.(?:Array\.__buffer__|Index|Input|InputArray|Output|Returned|SupportsDLPack) is not present at runtime")
 
 
 class Hints(unittest.TestCase):

@@ -19,7 +19,7 @@ class Tenon(ConanFile):
     name = "tenon"
     description = "SDK for ML backends that are loadable plugins, and a host that runs ExecuTorch programs with them"
     license = "MIT"
-    topics = ("machine-learning", "executorch", "plugin", "header-only")
+    topics = ("machine-learning", "executorch", "plugin")
     settings = "os", "arch", "compiler", "build_type"
     # Without the host: headers for plugins alone, which need nothing.
     options = {"host": [True, False]}

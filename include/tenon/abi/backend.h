@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of a plugin: one table for each backend. The meaning of each
-// function is that of ExecuTorch's BackendInterface (runtime/backend/interface.h).
+// The functions of a plugin: one table for each backend. Each function has the meaning that
+// ExecuTorch's BackendInterface gives it (runtime/backend/interface.h).
 
 #ifndef TENON_ABI_BACKEND_H
 #define TENON_ABI_BACKEND_H

@@ -59,8 +59,7 @@ enum {
   TENON_STATUS_TIMED_OUT = 0x7b,
   /// The device or a resource of it is in use elsewhere; the same call may succeed later.
   TENON_STATUS_BUSY = 0x7c,
-  /// The application ended the run (abi/extensions/cancel.h). The number is that of ECANCELED in
-  /// Linux.
+  /// The application ended the run (abi/extensions/cancel.h). Linux gives this number to ECANCELED.
   TENON_STATUS_CANCELLED = 0x7d
 };
 

@@ -17,7 +17,7 @@
 
 /// The inline namespace, inside `tenon`, of every C++ declaration of the SDK. A process may hold
 /// code that was compiled with the headers of two releases: their functions, tables and objects
-/// have different names, so that neither uses those of the other one.
+/// have different names, so that neither release uses what the other one defines.
 #define TENON_RELEASE v0_1_0
 
 #endif  // TENON_ABI_VERSION_H

@@ -56,7 +56,7 @@ class BackendDetails {
     return preprocess_each(programs, compile_specs,
                            [](const auto&... given) { return Derived::preprocess(given...); });
   }
-  /// The same with a `preprocess` that is a const member.
+  /// Compiles partition after partition with a `preprocess` that is a const member.
   template <class B = Derived>
   [[nodiscard]] Result<ResultsByMethod> preprocess_multimethod(
       const ProgramsByMethod& programs, const SpecsByMethod& compile_specs) const

@@ -31,9 +31,9 @@ class DebugHandleMap {
     friend bool operator==(const Event&, const Event&) = default;
   };
 
-  /// Adds the handles to those of event `id`, which may be new.
+  /// Adds the handles to event `id`, which may be new.
   void add(std::int64_t id, std::span<const std::uint32_t> handles) { add({}, id, handles); }
-  /// The same of an event that is named by text, which must not be empty.
+  /// Adds the handles to event `name`, which may be new. `name` must not be empty.
   void add(std::string_view name, std::span<const std::uint32_t> handles) { add(name, 0, handles); }
 
   /// Sorted by name or number, so that maps with equal events are equal. Valid until the next

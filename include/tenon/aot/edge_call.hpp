@@ -154,8 +154,8 @@ class EdgeCall {
   [[nodiscard]] Status refuse(const Pieces&... pieces) const {
     return in_context(error(Error::NotSupported, pieces...));
   }
-  /// The same for an argument: "argument 'groups': expected a divisor of 6, found 4". What is found
-  /// is the argument itself, unless it is passed.
+  /// NotSupported for an argument, with the node and its operator: "argument 'groups': expected a
+  /// divisor of 6, found 4". What is found is the argument itself, unless it is passed.
   [[nodiscard]] Status refuse_argument(std::string_view name, std::string_view expected,
                                        std::string_view found = {}) const {
     const std::string described = found.empty() ? describe(name) : std::string(found);

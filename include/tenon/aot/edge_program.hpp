@@ -57,7 +57,7 @@ class EdgeNode {
   const tenon_edge_node* node_;
 };
 
-/// The kind of an output of a method. Names are those of torch.export's OutputKind.
+/// The kind of an output of a method, with the names of torch.export's OutputKind.
 enum class EdgeOutputKind : std::uint32_t {
   UserOutput = TENON_EDGE_USER_OUTPUT,
   BufferMutation = TENON_EDGE_BUFFER_MUTATION,

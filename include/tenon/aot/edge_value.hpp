@@ -41,7 +41,7 @@ enum class EdgeValueKind : std::uint32_t {
   SymBool = TENON_EDGE_SYM_BOOL,
 };
 
-/// The origin of a value. Names are those of torch.export's InputKind.
+/// The origin of a value, with the names of torch.export's InputKind.
 enum class EdgeOrigin : std::uint32_t {
   Node = TENON_EDGE_FROM_NODE,
   UserInput = TENON_EDGE_USER_INPUT,

@@ -69,7 +69,7 @@ class LevelGroups {
   using Nodes = std::vector<std::uint32_t>;
 
   /// The supported nodes of each level, or of each part of a level that is connected through the
-  /// level. Nodes are in the order of the program, parts in that of their first nodes.
+  /// level. Nodes are in the order of the program, parts in the order of their first nodes.
   [[nodiscard]] std::vector<Nodes> groups(bool connected) {
     std::vector<Nodes> by_level = nodes_by_level();
     if (!connected) return by_level;
@@ -89,7 +89,8 @@ class LevelGroups {
   }
 
  private:
-  /// One node for all those of the same level that are connected through that level: the first.
+  /// The first of the nodes that have the level of `node` and are connected to it through that
+  /// level.
   [[nodiscard]] std::uint32_t component(std::uint32_t node) noexcept {
     while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
     return node;

@@ -260,7 +260,7 @@ class AotiBackend {
   /// errors: AccessFailed when the host does not permit the model's code;
   /// DelegateInvalidCompatibility when the payload is of an unknown generation or has no library
   /// for the device; NotFound when the program lacks a part; InvalidExternalData when the weights
-  /// are too short; those of `ModelLibrary::load`; Internal with the model's own message.
+  /// are too short; Internal with the model's own message; otherwise as `ModelLibrary::load`.
   [[nodiscard]] Result<Delegate> load(InitContext& context, Blob processed,
                                       const LoadOptions& options) {
     constexpr std::int64_t max_copies = 64;  // Bits of a word.
@@ -316,7 +316,7 @@ class AotiBackend {
 
   /// Reads the payload and chooses the library for the device. Generations 3 and 4 are for backends
   /// with `static constexpr bool takes_named_weights = true`.
-  /// errors: those of `parse_payload` and of `choose_library`.
+  /// errors: as `parse_payload` and `choose_library`.
   [[nodiscard]] static Result<Payload> parse(const InitContext& context, std::string_view processed,
                                              const LoadOptions& options) {
     constexpr bool named = requires { requires Derived::takes_named_weights; };
@@ -408,9 +408,9 @@ class AotiBackend {
     return !proxy && name == proxy_executor_function ? nullptr : find(name);
   }
 
-  /// CPU features that the library needs: those that the program names, and those of its
-  /// instructions where the backend has a decoder (`static DecodeX86 instruction_decoder()`, which
-  /// returns null where there is none).
+  /// CPU features that the library needs: those that the program names, and those that its
+  /// instructions need where the backend has a decoder (`static DecodeX86 instruction_decoder()`,
+  /// which returns null where there is none).
   Result<CodeFeatures> features_of(const InitContext& context, const Payload& payload, Bytes code) {
     CodeFeatures out;
     if constexpr (requires { Derived::instruction_decoder(); }) {
@@ -539,7 +539,7 @@ class AotiBackend {
     return ok();
   }
 
-  /// `memory` is that of the first instance; each further instance opens the device again.
+  /// `memory` is for the first instance; each further instance opens the device again.
   static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model,
                                         DeviceMemoryApi memory) {
     Delegate out;

@@ -185,9 +185,9 @@ class Container {
   /// Runs the model. It takes ownership of `inputs`; the caller releases `outputs`, also those that
   /// are not null after a failure. `stream` is the device's queue for the model's work.
   ///
-  /// Inputs that differ from those of the last run are checked, by the model itself where possible
-  /// (model_checks.hpp). errors: InvalidArgument when they are not those the model was compiled
-  /// for; Internal with the model's own message.
+  /// Inputs that differ from the inputs of the last run are checked, by the model itself where
+  /// possible (model_checks.hpp). errors: InvalidArgument when they are not those the model was
+  /// compiled for; Internal with the model's own message.
   [[nodiscard]] Status run(std::span<ModelTensor*> inputs, std::span<ModelTensor*> outputs,
                            void* stream = nullptr) {
     if (signature_.is_of(inputs)) [[likely]] {

@@ -65,7 +65,7 @@ struct ConstantEntry {
     (ContainerObject*, const ConstantEntry* entries, std::size_t num_entries, bool use_inactive,   \
      bool validate_full_update))
 
-/// The functions of one library. Those of the optional list may be null.
+/// The functions of one library. Functions of the optional list may be null.
 struct ContainerApi {
 #define TENON_AOTI_MEMBER(member, name, parameters) RuntimeError(*member) parameters = nullptr;
   TENON_AOTI_REQUIRED_FUNCTIONS(TENON_AOTI_MEMBER)

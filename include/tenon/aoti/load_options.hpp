@@ -38,7 +38,7 @@ inline constexpr OptionSpec model_copies_option =
 }
 
 /// Reads both options from a backend's `option_values`.
-/// errors: those of `OptionValues::get`.
+/// errors: as `OptionValues::get`.
 template <class Values>
 [[nodiscard]] Result<LoadOptions> read_load_options(const Values& values) {
   LoadOptions out;

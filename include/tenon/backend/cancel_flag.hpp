@@ -26,7 +26,8 @@ class CancelFlag {
   template <class Derived>
   CancelFlag(const Backend<Derived>& backend, const ExecutionContext& context) noexcept
       : CancelFlag(host_tables_of(backend).cancel_flag, context) {}
-  /// The same with the host's table of TENON_EXTENSION_CANCEL_FLAG, which may be null.
+  /// The flag of the call that got `context`, from the host's table of TENON_EXTENSION_CANCEL_FLAG,
+  /// which may be null.
   CancelFlag(const tenon_cancel_flag_v1* table, const ExecutionContext& context) noexcept
       : flag_(table ? table->get_cancel_flag(&context.raw()) : nullptr) {}
 

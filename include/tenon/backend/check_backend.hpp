@@ -93,7 +93,7 @@ concept HasIsAvailable = requires(B& backend) {
   { backend.is_available() } -> std::same_as<Status>;
 };
 
-/// A table of the author's own, in addition to those of mixins.
+/// A table of the author's own, in addition to the tables of mixins.
 template <class B>
 concept HasFindExtension = requires(std::string_view id) {
   { B::find_extension(id) } noexcept -> std::same_as<const void*>;

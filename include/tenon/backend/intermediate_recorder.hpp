@@ -48,7 +48,8 @@ class IntermediateRecorder {
     return wants(handle) ? take(handle, tensor.raw()) : ok();
   }
 
-  /// The same for elements in the order of the dimensions, in memory of the CPU.
+  /// Gives the result of step `handle`, when it was asked for: elements in the order of the
+  /// dimensions, in memory of the CPU.
   [[nodiscard]] Status give(std::int64_t handle, ScalarType type,
                             std::span<const std::int64_t> sizes, Bytes elements) const {
     if (!wants(handle)) return ok();

@@ -22,8 +22,8 @@ namespace tenon { inline namespace TENON_RELEASE {
 /// The delegate owns the arguments: an array of pointers to values, the values, and their tensors,
 /// in the order of the operator's schema, outputs last, followed by its return values. They keep
 /// their addresses as long as the kernel. Between two runs data, capacity, sizes and strides of
-/// tensors and the content of numbers may change. Dtypes, ranks, dim orders and bounds are those of
-/// `find`.
+/// tensors and the content of numbers may change. Dtypes, ranks, dim orders and bounds stay as
+/// `find` got them.
 ///
 /// Threads: one at a time for kernels that share arguments; others at the same time.
 class FoundKernel {
@@ -33,7 +33,7 @@ class FoundKernel {
     return table_of(host) != nullptr;
   }
 
-  /// Whether a name can be that of an operator: 1 to 256 bytes, none of them NUL or another control
+  /// Whether an operator can have this name: 1 to 256 bytes, none of them NUL or another control
   /// character.
   [[nodiscard]] static constexpr bool is_operator_name(std::string_view name) noexcept {
     for (const char c : name) {
@@ -45,7 +45,7 @@ class FoundKernel {
   /// Inside of `init` or `check_blob`, with its context.
   ///
   /// errors: OperatorMissing when no plugin has the operator for these arguments, also when the
-  /// host finds no kernels; InvalidArgument for a name that names no operator; those of the
+  /// host finds no kernels; InvalidArgument for a name that names no operator; otherwise as the
   /// plugin's `create_kernel`.
   [[nodiscard]] static Result<FoundKernel> find(const InitContext& context, const std::string& op,
                                                 std::span<tenon_value* const> args) {

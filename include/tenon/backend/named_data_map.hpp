@@ -43,8 +43,7 @@ struct TensorLayout {
   std::span<const std::uint8_t> dim_order;
 };
 
-/// Data by name: that of the program and of its `.ptd` files. Any thread; valid from `init` to
-/// `destroy`.
+/// Data by name, from the program and its `.ptd` files. Any thread; valid from `init` to `destroy`.
 class NamedDataMap {
  public:
   explicit NamedDataMap(const tenon_named_data_map* map) noexcept : map_(map) {}
@@ -55,7 +54,7 @@ class NamedDataMap {
   [[nodiscard]] Result<std::string_view> key(std::size_t index) const {
     const char* text = nullptr;
     std::uint64_t size = 0;
-    // Compared here, because a larger number would wrap round to that of another key.
+    // Compared here, because a larger number would wrap round to the number of another key.
     const tenon_status status =
         index < num_keys() ? map_->get_key(map_, static_cast<std::uint32_t>(index), &text, &size)
                            : tenon_status{TENON_STATUS_INVALID_ARGUMENT};

@@ -41,7 +41,7 @@ class Prepared {
   Prepared(const Backend<Derived>& backend, const InitContext& context,
            std::string_view identity) noexcept
       : Prepared(host_tables_of(backend).prepare, context, identity) {}
-  /// The same with the host's table of TENON_EXTENSION_PREPARE, which may be null.
+  /// Of the blob of `context`, from the host's table of TENON_EXTENSION_PREPARE, which may be null.
   Prepared(const tenon_prepare_v1* table, const InitContext& context,
            std::string_view identity) noexcept {
     if (!table) return;

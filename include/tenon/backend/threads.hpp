@@ -26,8 +26,8 @@ template <class Derived>
   return table ? ThreadPool(table->get_pool(&context.raw())) : ThreadPool();
 }
 
-/// The same for a call of `init`, also for a backend whose library has threads of its own: it
-/// limits them to `num_threads` where the pool `exists`.
+/// The threads of the method that `init` is called for. A backend whose library has threads of its
+/// own limits them to `num_threads` where the pool `exists`.
 template <class Derived>
 [[nodiscard]] ThreadPool threads_of(const Backend<Derived>& backend,
                                     const InitContext& context) noexcept {

@@ -21,7 +21,7 @@ struct WatchedDelegate;  // A delegate of the plugin, for the suites of the kit.
 /// Receives findings. Called from any thread.
 using OnFinding = std::function<void(Finding)>;
 
-/// The shape of a host. The default is that of this header's ABI.
+/// The shape of a host. The default is the shape in this header's ABI.
 struct HostShape {
   std::uint16_t abi_major = TENON_ABI_MAJOR;
   std::uint16_t abi_minor = TENON_ABI_MINOR;

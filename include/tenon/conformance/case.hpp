@@ -57,8 +57,8 @@ class Tolerances {
   /// The limits of `type`, or the default ones.
   [[nodiscard]] CaseTolerance of(ScalarType type) const;
 
-  /// These limits, replaced by those of `closer` for each dtype that it has. Limits of one dtype
-  /// are replaced together and never mixed.
+  /// These limits, replaced by the limits of `closer` for each dtype that it has. Limits of one
+  /// dtype are replaced together and never mixed.
   [[nodiscard]] Tolerances overridden_by(const Tolerances& closer) const;
 
  private:
@@ -100,8 +100,8 @@ struct Case {
 /// converts it, or a number as a scalar (int64, float64 and bool only; an integer may be given for
 /// a float64).
 ///
-/// errors: those of `host::read_npy` and `host::to_scalar_type`, with the file's name; InvalidType
-/// for a number where another dtype is wanted, and for text and nothing.
+/// errors: as `host::read_npy` and `host::to_scalar_type`, with the file's name; InvalidType for a
+/// number where another dtype is wanted, and for text and nothing.
 [[nodiscard]] Result<host::Array> read_array(const CaseValue& value, ScalarType wanted);
 
 /// Reads the case in `directory`: case.json, or the defaults without one. Checks that the files
@@ -112,7 +112,8 @@ struct Case {
 /// found.
 [[nodiscard]] Result<Case> read_case(const std::filesystem::path& directory);
 
-/// The same with `text` as the content of case.json. `name` begins the text of a failure.
+/// Reads the case in `directory`, with `text` as the content of case.json. `name` begins the text
+/// of a failure.
 [[nodiscard]] Result<Case> parse_case(std::string_view text, std::string_view name,
                                       const std::filesystem::path& directory);
 
@@ -120,7 +121,7 @@ struct Case {
 /// pattern of glob(7) for either ("cases/float_*"). Sorted by path. Skips directories without a
 /// case.
 ///
-/// threads: any. errors: those of `read_case`; NotFound when there is no case at all.
+/// threads: any. errors: as `read_case`; NotFound when there is no case at all.
 [[nodiscard]] Result<std::vector<Case>> read_cases(const std::filesystem::path& place);
 
 }}}  // namespace tenon::TENON_RELEASE::conformance

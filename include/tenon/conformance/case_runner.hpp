@@ -21,7 +21,7 @@ class CaseProgram;
 class CaseRunner {
  public:
   /// Opens the program and its data and loads the method, with the case's runtime specs after the
-  /// options' own. errors: those of `host::Program::open`, `DataFile::open` and `Method::load`.
+  /// options' own. errors: as `host::Program::open`, `DataFile::open` and `Method::load`.
   [[nodiscard]] static Result<CaseRunner> load(const Case& of_case, host::MethodOptions options);
   CaseRunner(CaseRunner&&) noexcept;
   CaseRunner& operator=(CaseRunner&&) noexcept;
@@ -32,8 +32,8 @@ class CaseRunner {
   /// Executes run `index` of the case, on a method that is loaded anew when the run is `fresh`, and
   /// compares each output that has an expectation.
   ///
-  /// errors: those of setting inputs, of executing and of reading expected outputs;
-  /// InvalidArgument when the case has another number of inputs or outputs than the method.
+  /// errors: any of setting inputs, executing, and reading expected outputs; InvalidArgument when
+  /// the case has another number of inputs or outputs than the method.
   [[nodiscard]] Result<std::vector<OutputComparison>> run(std::size_t index,
                                                           const Tolerances& tolerances);
 

@@ -19,7 +19,7 @@ struct OutputComparison {
   /// which there are several, where others are expected. Then it is not equal, whatever the limits.
   bool is_void = false;
   CaseTolerance tolerance;  ///< The limits that were applied.
-  host::Comparison arrays;  ///< The numbers. Those of an array without elements for a text.
+  host::Comparison arrays;  ///< The numbers; for a text, as for an array without elements.
   std::string text;         ///< The verdict for a person, in one line.
 };
 
@@ -34,8 +34,8 @@ struct OutputComparison {
 /// value that a case expects. The text begins with "output 0: ". Any output matches an expected
 /// nothing. An output that should be an array and is not one is a difference, not an error.
 ///
-/// errors: those of `read_array` when the file cannot be read or cannot hold the output's dtype
-/// (the fault may be the file's or the output's; the text names both).
+/// errors: as `read_array` when the file cannot be read or cannot hold the output's dtype (the
+/// fault may be the file's or the output's; the text names both).
 [[nodiscard]] Result<OutputComparison> compare_output(std::size_t index, const tenon_value& found,
                                                       const CaseValue& expected,
                                                       const Tolerances& tolerances);

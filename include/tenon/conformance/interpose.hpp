@@ -7,8 +7,8 @@
 #include "tenon/core/sanitizer.hpp"
 
 /// Defines functions of the C library that count and can fail; include it in exactly one source of
-/// a program. A plugin finds the program's functions before those of the library if the program
-/// exports them (`-rdynamic`, Meson's `export_dynamic`).
+/// a program. A plugin finds the program's functions before the library's if the program exports
+/// them (`-rdynamic`, Meson's `export_dynamic`).
 ///
 /// Counted: malloc, calloc, realloc, free, aligned_alloc, posix_memalign and memalign, of the whole
 /// process, and separately those inside calls of the plugin. Failing, only inside calls of the
@@ -74,7 +74,7 @@ inline void* taken(void* block) noexcept {
   return block;
 }
 
-/// The next function of that name, which is that of the C library.
+/// The next function of that name, which is the C library's.
 template <class Function>
 Function* next(std::atomic<void*>& found, const char* name) noexcept {
   void* function = found;

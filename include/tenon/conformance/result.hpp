@@ -79,7 +79,8 @@ struct TestResult {
   std::vector<Crash> crashes;  ///< None or one.
   std::string output;          ///< Output on the standard streams, cut to 64 KiB.
   /// Paths of files and empty directories that it left in its directory for temporary files,
-  /// relative to that. No part of reports: the runner makes one finding of those of all tests.
+  /// relative to that. No part of reports: the runner makes one finding from the paths of all
+  /// tests.
   std::vector<std::string> left_files;
   double seconds = 0;
 

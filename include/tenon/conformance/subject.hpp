@@ -66,7 +66,7 @@ struct SubjectBackend {
   std::vector<Case> cases;                                         ///< With different names.
   /// Why there is no case for it. Tests that need one are then unsupported, and not blocked.
   std::string no_cases;
-  Tolerances tolerances;                     ///< Replace those of its cases.
+  Tolerances tolerances;                     ///< Replace the tolerances of its cases.
   bool deterministic = true;                 ///< The same inputs give the same bytes.
   std::optional<std::uint64_t> max_threads;  ///< Threads it may start; absent: any number.
   /// Functions for operators that the exporter of AOTInductor models lets through, of a list that
@@ -81,8 +81,8 @@ struct SubjectBackend {
   std::optional<std::uint64_t> init_ms;
   std::uint64_t seconds_per_test = 20;  ///< For the calls of `init` of one test, with `init_ms`.
 
-  /// Limits for an output of `of_case`: those declared for this backend, else those of the case,
-  /// else the default ones.
+  /// Limits for an output of `of_case`: those declared for this backend, else the limits of the
+  /// case, else the default ones.
   [[nodiscard]] Tolerances tolerances_for(const Case& of_case) const {
     return of_case.tolerances.overridden_by(tolerances);
   }
@@ -116,12 +116,13 @@ struct Subject {
 /// Reads a subject file and the cases that it names.
 ///
 /// threads: any. errors: AccessFailed when the file cannot be read; InvalidArgument when it does
-/// not conform to docs/schemas/tenon-subject.schema.json or names files that do not exist; those of
-/// `read_cases`. Texts name the file, the member, what was expected and what was found.
+/// not conform to docs/schemas/tenon-subject.schema.json or names files that do not exist;
+/// otherwise as `read_cases`. Texts name the file, the member, what was expected and what was
+/// found.
 [[nodiscard]] Result<Subject> read_subject(const std::filesystem::path& path);
 
-/// The same with `text` as the content of a file in `directory`. `name` begins the text of a
-/// failure.
+/// Reads a subject and the cases that it names, with `text` as the content of a file in
+/// `directory`. `name` begins the text of a failure.
 [[nodiscard]] Result<Subject> parse_subject(std::string_view text, std::string_view name,
                                             const std::filesystem::path& directory);
 
@@ -129,8 +130,7 @@ struct Subject {
 /// that the environment's variable TENON_CONFORMANCE_SUBJECT names by its subject file. Call it
 /// before tests run.
 ///
-/// errors: InvalidArgument when `subject` names no plugin; those of `host::Program::open` for its
-/// cases.
+/// errors: InvalidArgument when `subject` names no plugin; as `host::Program::open` for its cases.
 Status set_subject(Subject subject);
 
 }}}  // namespace tenon::TENON_RELEASE::conformance

@@ -8,8 +8,8 @@
 #include "tenon/conformance/test.hpp"
 
 /// All suites of the kit as tests of Catch2, for an author's own test program: include this in one
-/// source. The subject is that of `set_subject` or of the environment's variable
-/// TENON_CONFORMANCE_SUBJECT, a subject file that names its plugin.
+/// source. `set_subject` sets the subject, or the environment's variable TENON_CONFORMANCE_SUBJECT
+/// names a subject file that names its plugin.
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
 [[maybe_unused]] static const bool suites_are_linked = (link_suites(), true);

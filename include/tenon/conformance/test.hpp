@@ -56,8 +56,7 @@ struct Stop {
 class Context {
  public:
   /// All references must outlive this. `subject` names its plugin; `backend` and `of_case` are null
-  /// where the scope of the test has none; `crumbs` may be null. `path` is that of the test by
-  /// name.
+  /// where the scope of the test has none; `crumbs` may be null. `path` is the test's path by name.
   Context(const Subject& subject, const SubjectBackend* backend, const Case* of_case,
           const RunOptions& options, Channel& channel, Breadcrumbs* crumbs, std::string_view path);
   Context(const Context&) = delete;

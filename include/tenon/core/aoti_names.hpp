@@ -64,7 +64,7 @@ struct LackingType {
   std::string_view name;
 };
 
-/// Those of the scales of MX and NVFP4 weights, and of two numbers of 4 bits.
+/// The types of the scales of MX and NVFP4 weights, and of two numbers of 4 bits.
 inline constexpr LackingType lacking_types[] = {{44, "float8_e8m0fnu"}, {45, "float4_e2m1fn_x2"}};
 
 /// The name of such a type; empty for other numbers.

@@ -27,8 +27,8 @@ namespace tenon { inline namespace TENON_RELEASE {
 /// Whether a backend reads the bytes of a tensor or writes them.
 enum class Access : std::uint8_t { Read, Write };
 
-/// The orders of dimensions in memory that a backend accepts: those of the dimensions themselves,
-/// or any (channels-last too), for a backend that looks at `TensorView::dim_order`.
+/// The orders of dimensions in memory that a backend accepts: the order of the dimensions
+/// themselves, or any (channels-last too), for a backend that looks at `TensorView::dim_order`.
 enum class Layout : std::uint8_t { Contiguous, Any };
 
 namespace detail {
@@ -155,10 +155,10 @@ class Args {
     return Tensor<T>(tensor);
   }
 
-  /// Argument `index` as a CPU tensor of a dtype that is known at run time alone, as that of a port
-  /// of a wrapped runtime: `tensor(i, port.dtype, Access::Read)`. Checks everything that has to be
-  /// checked before the address is passed on. Fails with InvalidArgument (no such argument, not a
-  /// tensor, no data), InvalidType (another dtype) or NotSupported (on a device; writing to a
+  /// Argument `index` as a CPU tensor of a dtype that is known at run time alone, such as the dtype
+  /// of a wrapped runtime's port: `tensor(i, port.dtype, Access::Read)`. Checks everything that has
+  /// to be checked before the address is passed on. Fails with InvalidArgument (no such argument,
+  /// not a tensor, no data), InvalidType (another dtype) or NotSupported (on a device; writing to a
   /// constant; dimensions in another order in memory, unless `layout` is Layout::Any).
   [[nodiscard]] Result<TensorBytes> tensor(std::size_t index, ScalarType dtype, Access access,
                                            Layout layout = Layout::Contiguous) const {

@@ -10,7 +10,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE {
 
-/// Why a call failed. Names and numbers are those of ExecuTorch's `Error` (runtime/core/error.h),
+/// Why a call failed. ExecuTorch's `Error` (runtime/core/error.h) has the same names and numbers,
 /// but for the last four, which ExecuTorch does not have.
 enum class Error : std::uint32_t {
   Ok = TENON_STATUS_OK,

@@ -219,7 +219,7 @@ class OptionValue {
 }
 
 /// Copies a value off the boundary.
-/// errors: those of `check_option`.
+/// errors: as `check_option`.
 [[nodiscard]] inline Result<OptionValue> read_option(const tenon_option& option) {
   TENON_RETURN_IF_ERROR(check_option(option));
   return OptionValue(OptionView(option));

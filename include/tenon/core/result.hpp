@@ -47,7 +47,7 @@ class ResultState {
   bool ok_;  // A failure that was moved out leaves neither a failure nor a value.
 };
 
-/// A `T`, or a failure. The interface is that of ExecuTorch's `Result<T>` (`ok`, `get`, `error`),
+/// A `T`, or a failure. It has the interface of ExecuTorch's `Result<T>` (`ok`, `get`, `error`),
 /// with a text for failures.
 ///
 /// Movable when `T` is, never copied. A union and not a `std::variant`, which every `T` would have

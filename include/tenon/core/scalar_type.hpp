@@ -129,7 +129,8 @@ inline constexpr std::array<ScalarTypeInfo, 30> scalar_types{{
   return nullptr;
 }
 
-/// The same by the name of PyTorch and NumPy ("float32").
+/// The entry of the type that PyTorch and NumPy name `torch_name` ("float32"), or null when they
+/// name none so.
 [[nodiscard]] constexpr const ScalarTypeInfo* find_torch_scalar_type(
     std::string_view torch_name) noexcept {
   for (const ScalarTypeInfo& info : scalar_types) {

@@ -28,8 +28,8 @@ class [[nodiscard]] Status {
 
   /// Failure. `error` must not be `Ok`; if it is, the status becomes `Internal` and says so,
   /// because a failure that looks like success would be lost. Line feeds of `text` stay: this is
-  /// how a message gets several lines. Escape those of a name with `detail::visible`, or make the
-  /// message with `error`.
+  /// how a message gets several lines. Escape line feeds of a name with `detail::visible`, or make
+  /// the message with `error`.
   Status(Error error, std::string text)
       : failure_(new Failure{error == Error::Ok ? Error::Internal : error,
                              detail::visible(std::move(text), '\n')}) {

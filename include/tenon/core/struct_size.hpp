@@ -43,7 +43,7 @@ class StridedArray {
 template <class Struct>
 inline constexpr std::size_t first_size = sizeof(Struct);
 
-/// Larger sizes are those of memory that was never set: no struct of the boundary has 1 KiB.
+/// Larger sizes come from memory that was never set: no struct of the boundary has 1 KiB.
 inline constexpr std::size_t most_struct_bytes = 4096;
 
 /// Judges the size that a struct of a caller states. `what` begins the text of an error.
@@ -61,7 +61,7 @@ template <class Struct>
 }
 
 /// Copies a struct that a caller with older or newer headers made; what the caller's lacks is left
-/// as it is in `out`, whose size is that of these headers.
+/// as it is in `out`, which has the size of these headers.
 ///
 /// errors: InvalidArgument (a size that no header has), NotSupported (the caller has set a member
 ///         that is not known here)

@@ -125,8 +125,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Sizes, and the order in memory if it is another than that of the dimensions, as text:
-/// "[2, 3]" or "[2, 3] in dim order [1, 0]". Two tensors with the same text have the `same_layout`.
+/// Sizes, and the order in memory if it differs from the order of the dimensions, as text: "[2, 3]"
+/// or "[2, 3] in dim order [1, 0]". Two tensors with the same text have the `same_layout`.
 [[nodiscard]] inline std::string layout_text(const TensorView& tensor) {
   std::string out = shape_text(tensor.sizes());
   if (!tensor.is_contiguous()) {

@@ -42,7 +42,7 @@ struct X86Feature {
 };
 
 /// All features that Tenon knows by name: those that compilers emit instructions of.
-/// Bits are those of Intel's manual, volume 2, and AMD's, volume 3, appendix E.
+/// Bits follow Intel's manual, volume 2, and AMD's, volume 3, appendix E.
 inline constexpr X86Feature x86_features[] = {
     {"sse", X86Leaf::basic, X86Register::edx, 25, X86State::none, 1},
     {"sse2", X86Leaf::basic, X86Register::edx, 26, X86State::none, 1},
@@ -131,7 +131,7 @@ inline constexpr X86Feature x86_features[] = {
     {"rdpru", X86Leaf::capacity, X86Register::ebx, 4, X86State::none, 0},
 };
 
-/// A set of them: bit i is that of `x86_features[i]`.
+/// A set of them: bit i is for `x86_features[i]`.
 using X86FeatureSet = std::bitset<std::size(x86_features)>;
 
 /// The place of a feature in `x86_features`, or nothing for a name that is not there.
@@ -176,7 +176,7 @@ inline constexpr std::string_view x86_levels[] = {"x86-64", "x86-64-v2", "x86-64
   return level;
 }
 
-/// The lowest level that includes those of `needed` that are in any level.
+/// The lowest level that includes each feature of `needed` that any level has.
 [[nodiscard]] inline unsigned x86_level_of_code(const X86FeatureSet& needed) noexcept {
   unsigned level = 1;
   for (std::size_t i = 0; i < std::size(x86_features); ++i) {

@@ -12,8 +12,8 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge::detail {
 
-/// An allocator that gives nothing and notes which of its virtual functions was called. Behind
-/// those of the headers it has more, where a library with a longer class calls.
+/// An allocator that gives nothing and notes which of its virtual functions was called. Behind the
+/// functions of the headers it has more, where a library with a longer class calls.
 class AllocatorProbe : public et::DeviceAllocator {
  public:
   /// The last call; null for none.

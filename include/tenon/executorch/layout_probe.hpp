@@ -160,7 +160,7 @@ inline Result<int> check_virtual_functions(const std::string& library) {
 
 }  // namespace detail
 
-/// Ok when the loaded library's objects are those of the headers, as far as can be checked without
+/// Ok when the loaded library's objects are as in the headers, as far as can be checked without
 /// registering a backend. Takes some microseconds. Any thread.
 ///
 /// errors: NotSupported, naming the difference.

@@ -91,7 +91,7 @@ inline std::optional<Version> version_beside(const std::string& directory) {
 /// Finds the ExecuTorch that this code is linked with. Its version is unknown when it is linked
 /// into the application statically; both then come from one build. Any thread.
 [[nodiscard]] inline LoadedRuntime loaded_runtime() {
-  // Data and no function: the address of a function may be that of a stub in the program.
+  // Data and no function: the address of a function may be the address of a stub in the program.
   LoadedRuntime out{detail::file_of(et::get_pal_impl()), std::nullopt};
   const std::size_t slash = out.path.rfind('/');
   if (slash != std::string::npos) {

@@ -6,6 +6,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/prepare.h"
 #include "tenon/abi/extensions/threads.h"
+#include "tenon/host/layers/cancel/cancel.hpp"
 #include "tenon/host/layers/cancel/cancel_flag_table.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/layers/external_memory/imported_pages.hpp"
@@ -35,6 +36,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
   info.layers.add(Variant());
   info.layers.add(Devices());
   info.layers.add(ImportedPages());
+  info.layers.add(TimeLimit());
   info.layers.add(PluginKernels());  // The last one: it loads plugins.
   return info;
 }

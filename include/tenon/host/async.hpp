@@ -4,6 +4,7 @@
 // for plugins (`ThreadPool`) for applications that have none of their own.
 #pragma once
 
+#include "tenon/host/layers/async/async.hpp"
 #include "tenon/host/layers/async/execute_async.hpp"
 #include "tenon/host/layers/async/thread_executor.hpp"
 #include "tenon/host/layers/async/worker_pool.hpp"

@@ -4,8 +4,8 @@
 // Exactly one source of the program includes it, in addition to what it includes anyway. That
 // source needs the headers of flatbuffers; no other one does.
 //
-// The other umbrella headers have theirs in the same way, and need this one: that of
-// <tenon/host/arrays.hpp> is <tenon/host/layers/arrays/implementation.hpp>. They may all be in one
+// The other umbrella headers have definitions in the same way, and need this header:
+// <tenon/host/arrays.hpp> has <tenon/host/layers/arrays/implementation.hpp>. They may all be in one
 // source.
 #pragma once
 
@@ -19,6 +19,8 @@
 #include "tenon/host/layers/inspect/methods/implementation.hpp"
 #include "tenon/host/layers/kernels/implementation.hpp"
 #include "tenon/host/layers/observed/implementation.hpp"
+#include "tenon/host/layers/prepared/store/implementation.hpp"
+#include "tenon/host/layers/progress/implementation.hpp"
 #include "tenon/host/layers/scheduling/implementation.hpp"
 #include "tenon/host/layers/sessions/implementation.hpp"
 #include "tenon/host/layers/streams/implementation.hpp"
@@ -26,3 +28,4 @@
 #include "tenon/host/layers/trust/implementation.hpp"
 #include "tenon/host/layers/variants/implementation.hpp"
 #include "tenon/host/loader/implementation.hpp"
+#include "tenon/host/platform/implementation.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Storage for what plugins prepare from blobs, so that the first load on a machine is the only slow
-// one (`MethodOptions::prepared`).
+// one (`PreparedCache`).
 #pragma once
 
 #include "tenon/host/layers/prepared/prepared_cache.hpp"

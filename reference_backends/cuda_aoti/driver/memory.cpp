@@ -261,7 +261,7 @@ Status launch_on(void* context, const kernels::Launch& what) {
 
 /// With one launch, where a device runs this plugin's kernels; by the driver's own copies
 /// elsewhere, and for adjacent bytes. The driver's copy of rows takes 1.7 to 4 times as long on an
-/// H100 (docs/aoti/cuda.md).
+/// H100 (docs/measurements/h100.md).
 Status copy_strided(void* context, void* stream, const aoti::StridedCopy& copy) {
   CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);

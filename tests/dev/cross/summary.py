@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `./dev cross` found, as text, as JSON and as rows of the table in docs/platforms.md.
+"""What `./dev cross` found, as text, as JSON and as rows of a table.
 
-usage: summary.py NAME: prints what build/cross/NAME.json has as rows of the table
+usage: summary.py NAME: prints what build/cross/NAME.json has as rows of a table
 """
 
 import json

@@ -86,7 +86,11 @@ SLICES = (
     Slice("quick-programs", "the same for the programs", ("./dev quick --suite programs --no-suite slow",), 12),
     Slice("quick-backends", "the same for the backends", ("./dev quick --suite backends --no-suite slow",), 8),
     Slice("quick-kit", "the same for the conformance kit",
-          ("./dev quick --suite conformance --no-suite slow",), 12),
+          ("./dev quick --suite conformance --no-suite zoo --no-suite judged --no-suite slow",), 12),
+    Slice("quick-judged", "the same for plugins that the kit judges", ("./dev quick --suite judged --no-suite slow",), 12,
+          since=1537),
+    Slice("quick-zoo", "the same for the broken plugins of the zoo", ("./dev quick --suite zoo --no-suite slow",), 12,
+          since=1537),
     Slice("quick-headers", "each header by itself with each option of both compilers; the boundary, abidiff; pages; the "
           "Python package", ("./dev quick --suite headers --suite abi --suite docs --suite lint --suite python --suite gpu "
                       "--no-suite ages",), 10),

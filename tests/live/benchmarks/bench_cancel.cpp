@@ -87,8 +87,9 @@ double microseconds(Clock::duration time) {
 
 tenon::Result<nlohmann::json> measure(const fs::path& path, int rounds,
                                       const tenon::host::BackendRegistry& registry) {
-  TENON_TRY(tenon::bench::Loaded loaded,
-            tenon::bench::load(path, {.registry = &registry, .cancellable = true}));
+  TENON_TRY(
+      tenon::bench::Loaded loaded,
+      tenon::bench::load(path, {.registry = &registry, .layers = {tenon::host::Cancellation()}}));
   Runner runner(*loaded.method);
   Clock::duration whole = Clock::duration::max();
   for (int i = 0; i < 4; ++i) {

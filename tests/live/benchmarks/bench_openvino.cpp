@@ -119,7 +119,7 @@ struct Ours {
                            const tenon::host::PreparedStore* prepared = nullptr) {
     tenon::host::MethodOptions options;
     options.registry = &registry;
-    options.prepared = prepared;
+    if (prepared) options.layers.add(*prepared);
     const std::string id = (*program->plan("forward"))->delegates()->Get(0)->id()->str();
     options.backend_options = {
         {id, "inference_precision", tenon::OptionValue(settings.inference_precision)},

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import unittest
 import warnings
+import weakref
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 sys.path[:0] = [str(BUILD / "examples/python"), str(pathlib.Path(__file__).resolve().parents[1])]
@@ -28,7 +29,7 @@ from torch._dynamo.utils import counters
 import tenon.dynamo
 from models import layers, vision
 from tenon._error import Error
-from tenon.dynamo import _report
+from tenon.dynamo import _compiler, _report
 
 PLUGIN = str(BUILD / "examples/backends/graph_backend/graph_backend.so")
 RTOL, ATOL = 1e-4, 1e-5  # As for the kit's cases in float32 that PyTorch computed.
@@ -64,6 +65,34 @@ class Branches(nn.Module):
         if y.sum().item() > 0:
             y = y * 2
         return self.second(torch.relu(y))
+
+
+class Experts(nn.Module):
+    """A loop with sizes that depend on elements, of which Dynamo compiles nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.experts = nn.Linear(8, 3), nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x):
+        chosen, y = self.gate(x).argmax(-1), torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            at = torch.where(chosen == number)[0]
+            if len(at) > 0:
+                y[at] = expert(x[at])
+        return y
+
+
+class Half(nn.Module):
+    """A graph in bfloat16, of which GraphBackend takes nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 2)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.layer(x).relu()
 
 
 class SmallLlama(nn.Module):
@@ -215,7 +244,7 @@ class Semantics(Case):
         x = torch.randn(2, 4)
         with torch.no_grad(), warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            function = compiled(model, weights_limit=2)
+            function = compiled(model, freeze=True, weights_limit=2)
             for _ in range(4):
                 torch.testing.assert_close(function(x), model(x))
                 model.weight.mul_(2)
@@ -223,11 +252,11 @@ class Semantics(Case):
         self.assertEqual(counters["tenon"]["weights changed"], 3)
         self.assertIn(tenon.dynamo.WeightsWarning, [each.category for each in seen])
 
-    def test_weights_as_inputs(self):
+    def test_weights_are_inputs_by_default(self):
         model = nn.Linear(4, 4)
         x = torch.randn(2, 4)
         with torch.no_grad():
-            function = compiled(model, freeze=False)
+            function = compiled(model)
             for _ in range(3):
                 torch.testing.assert_close(function(x), model(x))
                 model.weight.mul_(2)
@@ -235,16 +264,30 @@ class Semantics(Case):
         self.assertEqual(counters["tenon"]["weights changed"], 0)
 
     def test_a_module_is_freed(self):
-        import weakref
-        model = nn.Linear(4, 4)
+        for freeze in (False, True):
+            model = nn.Linear(4, 4)
+            with torch.no_grad():
+                function = compiled(model, freeze=freeze)
+                function(torch.randn(2, 4))
+            alive = weakref.ref(model.weight)
+            del model, function
+            torch._dynamo.reset()
+            gc.collect()
+            self.assertIsNone(alive())
+
+    def test_a_step_counts_as_a_change_of_frozen_weights_alone(self):
+        model, other, x = nn.Linear(4, 4), nn.Linear(4, 4), torch.randn(2, 4)
         with torch.no_grad():
-            function = compiled(model)
-            function(torch.randn(2, 4))
-        alive = weakref.ref(model.weight)
-        del model, function
-        torch._dynamo.reset()
-        gc.collect()
-        self.assertIsNone(alive())
+            function = compiled(model, freeze=True)
+            function(x)
+        for each in (other, model):
+            before = each.weight._version
+            each(x).sum().backward()
+            torch.optim.SGD(each.parameters(), lr=0.1, fused=True).step()
+            self.assertEqual(each.weight._version > before, each is model)
+        with torch.no_grad():
+            torch.testing.assert_close(function(x), model(x))
+        self.assertEqual(counters["tenon"]["weights changed"], 1)
 
     def test_gradients_are_left_to_eager_with_one_warning(self):
         model = nn.Linear(4, 4)
@@ -311,6 +354,18 @@ class Semantics(Case):
             function = compiled(lambda x: torch.sin(x) + 1, rest="inductor", mode="reduce-overhead")
             torch.testing.assert_close(function(torch.ones(2)), torch.sin(torch.ones(2)) + 1)
 
+    def test_lazy_negation_and_conjugation(self):
+        x, z = torch.randn(3), torch.randn(3, dtype=torch.complex64)
+        with torch.no_grad():
+            function = compiled(torch.nn.ReLU())
+            for each in (x, torch._neg_view(x), z.conj().imag, z[:1].conj().imag):
+                torch.testing.assert_close(function(each), torch.relu(each))
+            layer = nn.Linear(3, 3)
+            layer.weight = nn.Parameter(torch._neg_view(torch.randn(3, 3)))
+            for freeze in (False, True):
+                torch._dynamo.reset()
+                torch.testing.assert_close(compiled(layer, freeze=freeze)(x), layer(x))
+
     def test_every_size_may_change(self):
         shapes = (2, 3, 16), (4, 5, 16), (1, 7, 16), (2, 9, 16)  # The last one is above the bound.
         graphs = self.check("", layers.TransformerBlock(16, 2).eval(), [(torch.randn(shape),) for shape in shapes],
@@ -322,7 +377,8 @@ class Semantics(Case):
     def test_weights_in_files_of_the_backend(self):
         for weights in ("named", "external"):
             torch._dynamo.reset()
-            self.check("", layers.Mlp(8, 8, 4).eval(), [(torch.randn(2, 8),)], compile_specs={"weights": weights})
+            self.check("", layers.Mlp(8, 8, 4).eval(), [(torch.randn(2, 8),)], freeze=True,
+                       compile_specs={"weights": weights})
         table.pop("")
 
     def test_a_size_without_a_bound_is_left(self):
@@ -414,7 +470,8 @@ class Processes(Case):
 
 class Explained(Case):
     def test_the_report_has_each_node_and_why(self):
-        report = tenon.dynamo.explain(Branches().eval(), options=options())(torch.ones(3, 8))
+        with torch.no_grad():
+            report = tenon.dynamo.explain(Branches().eval(), options=options())(torch.ones(3, 8))
         text, values = str(report), json.loads(report.json())
         self.assertIn("1 graph breaks", text)
         self.assertIn("break: ", text)
@@ -424,6 +481,55 @@ class Explained(Case):
         self.assertIn(">break: ", picture)
         sine = tenon.dynamo.explain(lambda x: torch.sin(x) + 1, options=options())(torch.ones(3))
         self.assertIn("left: 1 x aten.sin.default: the backend did not choose it (torch_compile.py:", str(sine))
+
+    def test_functions_that_dynamo_left_and_breaks_are_named(self):
+        with torch.no_grad():
+            report = tenon.dynamo.explain(Experts().eval(), options=options())(torch.randn(5, 8))
+            self.assertEqual(len(report.graphs), 0)
+            self.assertIn("not compiled: Dynamic shape operator: Operator `aten.nonzero.default`'s output shape", str(report))
+            self.assertIn(">not compiled: ", report._repr_svg_())
+            self.assertEqual(json.loads(report.json())["skipped"], report.skipped)
+            recurrent = nn.LSTM(8, 8, batch_first=True)
+            report = tenon.dynamo.explain(lambda x: recurrent(x)[0] + 1, options=options())(torch.randn(2, 5, 8))
+            self.assertIn("Dynamo does not support RNN, GRU, or LSTM", " ".join(report.breaks))
+
+    def test_gradients_are_as_at_the_call(self):
+        model, x = nn.Linear(8, 4), torch.randn(2, 8)
+        explained = tenon.dynamo.explain(model, options=options())
+        [graph] = explained(x).graphs
+        self.assertEqual([(node.operator, node.reason) for node in graph.nodes],
+                         [("linear", "gradients are wanted, which plugins do not compute")])
+        self.assertTrue(torch.is_grad_enabled())
+        with torch.no_grad():
+            [graph] = explained(x).graphs
+        self.assertEqual(graph.left, [])
+
+    def test_nothing_taken_warns_once(self):
+        cases = {r"runs a whole graph: \d of \d nodes are left; the first is": (Half(), torch.randn(2, 8)),
+                 r"compiled nothing of \d functions of this process": (Experts().eval(), torch.randn(5, 8))}
+        for text, (model, x) in cases.items():
+            _compiler._warned.clear()
+            counters.clear()
+            with torch.no_grad(), warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                compiled(model)(x)
+                for _ in range(2):  # Dynamo calls no backend for a function that it leaves: the next graph says it.
+                    torch._dynamo.reset()
+                    compiled(nn.ReLU())(x)
+                    torch._dynamo.reset()
+                    compiled(model)(x)
+            found = [str(each.message) for each in seen if each.category is tenon.dynamo.FallbackWarning]
+            self.assertEqual(len(found), 1, found)
+            self.assertRegex(found[0], text)
+
+    def test_a_profile_shows_the_partitions(self):
+        function, x = compiled(layers.Mlp(8, 4).eval()), torch.randn(2, 8)
+        with torch.no_grad():
+            function(x)
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+                function(x)
+        names = [each.key for each in profile.key_averages()]
+        self.assertTrue(any(each.startswith("tenon: GraphBackend partition 0: aten.") for each in names), names)
 
 
 if __name__ == "__main__":

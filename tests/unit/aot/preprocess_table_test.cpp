@@ -43,7 +43,6 @@ class Loaded final : public Backend<Loaded>,
   Result<std::vector<std::string>> ops_to_not_decompose(const aot::EdgeProgram&) const {
     return std::vector<std::string>{library_};
   }
-  // [member]
   Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program, CompileSpecs) const {
     TENON_TRY(const auto level, option_values().get<std::int64_t>("level"));
     if (level > 3) return error(Error::InvalidArgument, "there is no level ", level);
@@ -52,7 +51,6 @@ class Loaded final : public Backend<Loaded>,
         concat(program.method_name(), " by ", library_, " at level ", level));
     return result;
   }
-  // [member]
 
  private:
   std::string library_;

@@ -290,7 +290,7 @@ TEST_CASE("threads load, run and drop models at the same time", "[aoti][D12][D13
 
 TEST_CASE("a policy that denies embedded code refuses the model before it is touched", "[aoti]") {
   host::MethodOptions options;
-  options.embedded_code = host::EmbeddedCodePolicy::deny();
+  options.layers.add(host::EmbeddedCodePolicy::deny());
   CHECK_THAT(refusal({}, std::move(options)),
              ContainsSubstring("CpuAotiBackend") && ContainsSubstring("deny"));
 }
@@ -300,7 +300,7 @@ TEST_CASE("no constructor of a model runs before its code is permitted", "[aoti]
   const auto load = [&](const std::string& policy) {
     ::setenv(mark, "no", 1);
     host::MethodOptions options;
-    options.embedded_code = *host::EmbeddedCodePolicy::parse(policy);
+    options.layers.add(*host::EmbeddedCodePolicy::parse(policy));
     AotiHost aoti;
     const std::string text(aoti.load({}, std::move(options)).text());
     const std::string was_loaded = std::getenv(mark);

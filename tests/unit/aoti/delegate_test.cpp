@@ -241,7 +241,7 @@ TEST_CASE("a run and a load are events of a trace", "[aoti][D21]") {
   AotiHost aoti;
   host::Trace trace;
   host::MethodOptions options;
-  options.trace = &trace;
+  options.layers.add(trace);
   const auto method = aoti.load_ok({}, std::move(options));
   REQUIRE(run(*method, 1.0f).ok());
   for (const char* name : {"load library", "load weights", "AOTInductorModelContainerRun"}) {

@@ -17,7 +17,7 @@ Result<std::unique_ptr<host::Method>> load_cancellable(CudaHost& host) {
   auto bytes = std::make_shared<const AlignedBytes>(build_program({}));
   TENON_TRY(auto program, host::Program::from_bytes(bytes->bytes(), bytes, "copies"));
   return host::Method::load(std::move(program), "forward",
-                            {.registry = &host.registry(), .cancellable = true});
+                            {.registry = &host.registry(), .layers = {host::Cancellation()}});
 }
 
 /// Cancels the run after the next call of the driver's function `name`.
@@ -78,7 +78,7 @@ TEST_CASE("a run that replays a graph is one piece of work, which a cancel lets 
   auto bytes = std::make_shared<const AlignedBytes>(build_program({}));
   auto program = host::Program::from_bytes(bytes->bytes(), bytes, "copies");
   REQUIRE(program.ok());
-  host::MethodOptions options{.registry = &host.registry(), .cancellable = true};
+  host::MethodOptions options{.registry = &host.registry(), .layers = {host::Cancellation()}};
   options.backend_options = {option("enable_cuda_graph_for_method", std::string("forward"))};
   auto loaded = host::Method::load(*std::move(program), "forward", std::move(options));
   INFO(loaded.text());

@@ -218,7 +218,7 @@ class CudaHost {
       std::shared_ptr<const host::Program> program, const std::string& method,
       std::vector<std::shared_ptr<const host::DataFile>> data, Options backend_options) const {
     host::MethodOptions options;
-    options.scheduling = scheduling;
+    options.layers.add(host::SchedulingHints(scheduling));
     options.registry = registry_.get();
     options.layers.add(host::DataFiles(std::move(data)));
     options.backend_options = std::move(backend_options);

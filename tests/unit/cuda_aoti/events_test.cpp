@@ -58,7 +58,7 @@ struct TwoDelegates {
     REQUIRE(program.ok());
     host::MethodOptions options;
     options.registry = &host.registry();
-    options.executor = runs.executor();
+    options.layers.add(host::Async(runs.executor()));
     auto loaded = host::Method::load(*std::move(program), "forward", std::move(options));
     INFO(loaded.text());
     REQUIRE(loaded.ok());

@@ -46,7 +46,7 @@ constexpr std::string_view upstream[] = {
     // Also needed by artifacts of torch 2.15.
     "empty_strided_pinned", "is_defined"};
 
-// Functions of CUDA itself that models call (docs/aoti/cuda.md) and this plugin has.
+// Functions of CUDA itself that models call (docs/measurements/aoti-shims.md) and this plugin has.
 constexpr std::string_view of_cuda[] = {"cuFuncSetAttribute",
                                         "cuLaunchKernel",
                                         "cuLaunchKernelEx",

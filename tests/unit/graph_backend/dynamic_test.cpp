@@ -245,7 +245,7 @@ TEST_CASE("each operator has an event whose handle the handle map knows", "[grap
 
   host::Trace trace;
   host::MethodOptions options;
-  options.trace = &trace;
+  options.layers.add(trace);
   const auto method = load_ok(program, {}, options);
   const auto inputs = set_zeros(*method);
   REQUIRE(method->execute().ok());

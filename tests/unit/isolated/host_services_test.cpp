@@ -34,7 +34,7 @@ struct Caching {
     auto opened = host::PreparedCache::open(directory / "prepared");
     REQUIRE(opened.ok());
     cache.emplace(*std::move(opened));
-    options.prepared = &*cache;
+    options.layers.add(*cache);
   }
 
   const TemporaryDirectory directory;

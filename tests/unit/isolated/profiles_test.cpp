@@ -121,7 +121,7 @@ TEST_CASE(
   auto pool = host::WorkerPool::create(2);
   REQUIRE(pool.ok());
   host::MethodOptions options;
-  options.prepared = &*cache;
+  options.layers.add(*cache);
   options.layers.add(**pool);
   std::shared_ptr<const TestLog> log;
   {

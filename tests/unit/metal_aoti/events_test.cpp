@@ -32,7 +32,7 @@ namespace {
 struct TwoDelegates {
   explicit TwoDelegates(bool is_chain) : bytes(program(is_chain)) {
     host::MethodOptions options;
-    options.executor = runs.executor();
+    options.layers.add(host::Async(runs.executor()));
     const auto backend = host.registry().lookup_backend("MetalBackend");
     REQUIRE(backend.ok());
     auto made = host::ImportedMemory::import(*backend, pages.memory());
@@ -348,7 +348,7 @@ TEST_CASE("runs of several copies of a model are complete when they are started"
   REQUIRE(imported.ok());
   StartedRuns runs;
   auto options = with_option("model_copies", std::int64_t{2});
-  options.executor = runs.executor();
+  options.layers.add(host::Async(runs.executor()));
   sum.load(std::move(options));
   for (const float value : {1.0f, 2.0f, 3.0f}) {
     sum.set_input(pages.data(), value);

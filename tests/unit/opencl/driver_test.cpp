@@ -55,7 +55,7 @@ TEST_CASE("a binary that the driver refuses is compiled again", "[opencl][driver
   const auto cache = host::PreparedCache::open(directory.path());
   REQUIRE(cache.ok());
   host::MethodOptions options;
-  options.prepared = &*cache;
+  options.layers.add(*cache);
   {
     const Calls calls;
     CHECK(product_of(OpenClHost(), options)[0] == -12);

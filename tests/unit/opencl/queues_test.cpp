@@ -167,7 +167,7 @@ TEST_CASE("delegates that need nothing of each other run on two queues, the thir
   const auto threads = host::ThreadExecutor::create(2);
   REQUIRE(threads.ok());
   host::MethodOptions options;
-  options.executor = (*threads)->executor();
+  options.layers.add(host::Async((*threads)->executor()));
   const auto method =
       host.load_ok(fork_and_join(columns), {{"command_buffer", std::string("off")}}, options);
   const Numbers x(64 * columns);

@@ -224,7 +224,7 @@ TEST_CASE("a compiled model is kept and loaded from what is kept", "[openvino]")
   const auto cache = host::PreparedCache::open(directory / "new");
   REQUIRE(cache.ok());
   Fixture fixture;
-  fixture.options.prepared = &*cache;
+  fixture.options.layers.add(*cache);
   const auto load_and_run = [&] {
     const auto method = fixture.load();
     INFO(method.text());
@@ -258,7 +258,7 @@ TEST_CASE("a compiled model is kept and loaded from what is kept", "[openvino]")
 TEST_CASE("layers are events of the tracer", "[openvino]") {
   Fixture fixture;
   host::Trace trace;
-  fixture.options.trace = &trace;
+  fixture.options.layers.add(trace);
   const auto method = fixture.load();
   INFO(method.text());
   REQUIRE(method.ok());

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
     Compiler = Callable[..., Callable[..., Any]]
 
-__all__ = ["GradientsWarning", "WeightsWarning", "explain", "tenon"]
+__all__ = ["FallbackWarning", "GradientsWarning", "WeightsWarning", "explain", "tenon"]
+
+
+class FallbackWarning(UserWarning):
+    """A plugin got nothing of a graph, or TorchDynamo compiled nothing of a function; given once in a process."""
 
 
 class GradientsWarning(UserWarning):

@@ -13,13 +13,15 @@ from torch._dynamo.utils import counters
 from torch._guards import TracingContext
 from torch.fx import GraphModule
 from torch.fx.passes.tools_common import stable_topological_sort
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from .. import _aot
 from .._error import Error
 from .._half import load_half
 from ..executorch._edge import describe, dim_order, is_dense
-from . import GradientsWarning, WeightsWarning, _graph, _report, _rest
+from . import FallbackWarning, GradientsWarning, WeightsWarning, _graph, _report, _rest
 from ._runner import Runner
 
 _NOT_SUPPORTED = (0x10, "NotSupported")
@@ -47,6 +49,7 @@ def compile_graph(gm: GraphModule, inputs, options, name):
     half = _half(options.backend, options.plugins)
     _check_devices(gm, inputs, options.backend)
     counters["tenon"]["graphs"] += 1
+    _warn_of_functions_left(options)
     if _wants_gradients(gm, inputs):
         return _left_to_eager(gm, options)
 
@@ -83,7 +86,19 @@ def _left_to_eager(gm, options):
         raise Error(*_NOT_SUPPORTED, text)
     _warn_once(GradientsWarning, text)
     counters["tenon"]["graphs left to eager for gradients"] += 1
+    report = _report.GraphReport(options.backend, "eager")
+    report.add_calls(gm, _report.GRADIENTS)
+    _report.publish(report)
     return gm.forward
+
+
+def _warn_of_functions_left(options):
+    """Dynamo compiles nothing of a function with an operation that it cannot trace inside of a loop, and says nothing."""
+    left = counters["unimplemented"]
+    if left:
+        _warn_once(FallbackWarning, f"backend {options.backend}: TorchDynamo compiled nothing of {sum(left.values())} "
+                   f"functions of this process, which eager runs: {_report.reason_of_dynamo(next(iter(left)))}; "
+                   "tenon.dynamo.explain lists them")
 
 
 def _boxed(function):
@@ -101,15 +116,49 @@ class _Entry:
 
     def __init__(self, call, weights):
         self.call = call
-        self.ids = tuple(map(id, weights))
-        self.versions = tuple(map(_version, weights))
+        self.ids, self.versions, self.addresses = _state_of(weights)
         self._alive = [weakref.ref(each, self._forget) for each in weights]
+        # Objects of storages live as long as the memory, as PyTorch keeps them.
+        self._alive += [weakref.ref(each.untyped_storage(), self._forget) for each in weights]
 
     def _forget(self, _):
-        self.ids = None  # Another object may have the number of one that was destroyed.
+        self.ids = None  # Another object may get the number, or other memory the address.
 
 
 _version = operator.attrgetter("_version")
+_address = torch.Tensor.data_ptr
+
+
+def _state_of(weights):
+    return tuple(map(id, weights)), tuple(map(_version, weights)), tuple(map(_address, weights))
+
+
+class _Steps:
+    """Counts the steps of optimizers as changes of the weights that are frozen.
+
+    A fused step (`fused=True`) writes to parameters, and PyTorch does not count that.
+    """
+
+    def __init__(self):
+        self._frozen = WeakTensorKeyDictionary()
+        self._lock = threading.Lock()
+        self._is_hooked = False
+
+    def watch(self, weights):
+        with self._lock:
+            for each in weights:
+                self._frozen[each] = None
+            if not self._is_hooked:
+                self._is_hooked = True
+                register_optimizer_step_post_hook(self._count)
+
+    def _count(self, optimizer, *_):
+        with self._lock:
+            written = [each for group in optimizer.param_groups for each in group["params"] if each in self._frozen]
+        torch.autograd.graph.increment_version(written)
+
+
+_steps = _Steps()
 
 
 class _Graph:
@@ -128,6 +177,7 @@ class _Graph:
             self._pick = operator.itemgetter(*self._places, self._places[0])
         with _disable_current_modes():
             self._plain = self._decomposed()
+            _steps.watch(weights)
             entry = _Entry(self._compile(weights), weights + weights[:1])
         self._entries = [entry]
 
@@ -189,9 +239,12 @@ class _Graph:
         report.add_nodes(gm, [part.nodes for part in parts], reasons)
         if options.strict and report.refused:
             raise Error(*_NOT_SUPPORTED, f"backend {options.backend}: strict: {report.refusal()}")
+        if report.refused and not parts:
+            _warn_once(FallbackWarning, f"backend {options.backend}: {options.rest} runs a whole graph: "
+                       f"{report.refusal()}; tenon.dynamo.explain lists them all")
         replaced, made = {}, set()
         for number, part in enumerate(parts):
-            runner, inputs = self._compile_part(gm, part, weights, made, report)
+            runner, inputs = self._compile_part(gm, part, weights, made, report, number)
             _graph.replace(gm, part, f"tenon_{number}", runner, inputs, replaced)
         stable_topological_sort(gm)
         _graph.drop_unused(gm)
@@ -221,7 +274,7 @@ class _Graph:
             if number not in tags and _graph.is_symbolic(node):
                 raise _graph.NotAlone(f"the backend does not compute the size '{node.name}' ({node.target})")
 
-    def _compile_part(self, gm, part, weights, made, report):
+    def _compile_part(self, gm, part, weights, made, report, number):
         """What runs the partition, and which nodes it reads: those of weights are in it.
 
         `made` has the nodes that partitions make.
@@ -258,8 +311,9 @@ class _Graph:
                 with self._fake_mode:  # For those that compile what reads it.
                     outer.meta["val"] = outer.meta["val"].contiguous()
         runner = Runner(
-            program, options.backend, data=[content for _, content in files], plugins=options.plugins, delegate=options.delegate, inputs=inputs,
-            orders=orders, checked=checked, exact=exact,
+            program, options.backend, data=[content for _, content in files], plugins=options.plugins,
+            delegate=options.delegate, inputs=inputs, orders=orders, checked=checked, exact=exact,
+            label=f"tenon: {options.backend} partition {number}: {report.operators_of(number)}",
             eager=_eager_of(part.graph, inner, tensors), largest_size=options.largest_size)
         made.update(part.outputs)
         return runner, [outer for outer, _ in rest]
@@ -273,7 +327,8 @@ class _Graph:
             entry = latest
             if pick is not None:
                 weights = pick(arguments)
-                if tuple(map(id, weights)) != entry.ids or tuple(map(_version, weights)) != entry.versions:
+                if (tuple(map(id, weights)) != entry.ids or tuple(map(_version, weights)) != entry.versions or
+                        tuple(map(_address, weights)) != entry.addresses):
                     entry = latest = self._other(weights)
             taken = tuple(arguments)
             arguments.clear()
@@ -284,18 +339,19 @@ class _Graph:
 
     def _other(self, weights):
         """The entry for weights that are others, or changed, since the call before."""
-        ids, versions = tuple(map(id, weights)), tuple(map(_version, weights))
+        state = _state_of(weights)
         with self._lock:
             for entry in self._entries:
-                if entry.ids == ids and entry.versions == versions:
+                if (entry.ids, entry.versions, entry.addresses) == state:
                     return entry
             counters["tenon"]["weights changed"] += 1
             if len(self._entries) >= self._options.weights_limit:
                 _warn_once(WeightsWarning, f"backend {self._options.backend}: the parameters of a graph "
                            f"changed more than {self._options.weights_limit} times (options"
-                           "['weights_limit']): eager runs it; options={'freeze': False} makes them inputs")
+                           "['weights_limit']): eager runs it; without options['freeze'] they are inputs")
                 return _Entry(self._graph.forward, weights)
             with torch.no_grad(), _disable_current_modes():
+                _steps.watch(weights)
                 entry = _Entry(self._compile(list(weights[:-1])), weights)
             self._entries.append(entry)
             return entry

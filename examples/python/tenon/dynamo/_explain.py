@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch._dynamo.backends.debugging import ExplainWithBackend
+from torch._dynamo.utils import counters
 
 from . import _report, tenon
 
@@ -20,17 +22,24 @@ def explain(model: Callable[..., Any], *, options: Mapping[str, object] | None =
 
         print(tenon.dynamo.explain(model, options={"backend": "GraphBackend"})(x))
 
-    It is called with the arguments of the model, in torch.no_grad(). What TorchDynamo compiled before is
-    forgotten.
+    Call it as the model is called, with the same arguments and inside of the same torch.no_grad(): where gradients
+    are wanted, the report shows that eager runs the graphs. What TorchDynamo compiled before is forgotten.
     """
 
     def run(*arguments: Any, **keywords: Any) -> _report.Report:
         backend = ExplainWithBackend(functools.partial(tenon, options=options, mode=mode))
         torch._dynamo.reset()
-        with _report.collected() as graphs, torch.no_grad():
+        before = {kind: collections.Counter(counters[kind]) for kind in ("graph_break", "unimplemented")}
+        with _report.collected() as graphs:
             torch.compile(model, backend=backend, dynamic=dynamic)(*arguments, **keywords)
         torch._dynamo.reset()
-        return _report.Report(graphs, [_text_of(each) for each in backend.output().break_reasons])
+        new = {kind: [_report.reason_of_dynamo(text) for text in counters[kind] - seen]
+               for kind, seen in before.items()}
+        breaks = [_text_of(each) for each in backend.output().break_reasons]
+        # Those before the first graph and after the last one are in Dynamo's counters alone.
+        breaks += [text for text in new["graph_break"] if not any(
+            text.split(":")[0] == each.split(":")[0].partition(" (")[0] for each in breaks)]
+        return _report.Report(graphs, breaks, new["unimplemented"])
 
     return run
 

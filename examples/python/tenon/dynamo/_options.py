@@ -7,7 +7,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 
-from .. import _entry_points
+from .. import _entry_points, _paths
 from .._error import Error
 from .._half import option_bytes
 
@@ -32,8 +32,9 @@ class Options:
     """What runs the nodes that the backend does not take: "eager" or "inductor"."""
     strict: bool = False
     """A graph of which a node is left, or that wants gradients, is refused."""
-    freeze: bool = True
-    """Parameters and buffers are constants of the graph, until they change; else they are inputs."""
+    freeze: bool = False
+    """Parameters and buffers are constants of the graph, until PyTorch counts a change of them. PyTorch does not count
+    writes through `tensor.data` and `tensor.numpy()`: they are not seen. Without it parameters and buffers are inputs."""
     store: str | None = None
     """The directory in which compiled programs are kept; "": the user's; None: nothing is kept."""
     largest_size: int | None = None
@@ -66,9 +67,9 @@ def _mapping(name: str, value: object) -> Mapping[str, object]:
 
 
 def _files(value: object) -> tuple[str, ...]:
-    if isinstance(value, (str, bytes, os.PathLike)):
-        raise TypeError(f"options['plugins']: expected a list of files, found {type(value).__name__}")
-    return tuple(os.path.abspath(each) for each in _typed("plugins", value, Sequence, "a list of files"))
+    if not isinstance(value, (str, os.PathLike, Sequence)):
+        raise TypeError(f"options['plugins']: expected a file or a list of files, found {type(value).__name__}")
+    return tuple(os.path.abspath(each) for each in _paths.files("options['plugins']", value))
 
 
 def _store(value: object) -> str | None:

@@ -8,12 +8,14 @@ import json
 import operator
 import re
 
+from torch._ops import OpOverload
 from torch.fx import GraphModule
 
 from .._pictures import strips_svg
 from ..executorch._operators import name_of
 
 SHARED = "the graph returns it as a view of another tensor that it returns or gets"
+GRADIENTS = "gradients are wanted, which plugins do not compute"
 _NOT_CHOSEN = "the backend did not choose it"
 
 _collectors: "list[list[GraphReport]]" = []
@@ -26,6 +28,13 @@ def name_of_source(node) -> str:
     words = re.findall(r"\['([^']*)'\]|\.([A-Za-z_]\w*)|\[(\d+)\]", text() if callable(text) else text)
     skipped = {"_modules", "_parameters", "_buffers", "self"}
     return ".".join(word for word in map("".join, words) if word not in skipped) or node.name
+
+
+def reason_of_dynamo(text: str) -> str:
+    """One line of what TorchDynamo says about a function or an operation that it cannot trace."""
+    explanation = re.search(r"^\s*Explanation: (.*)", text, re.MULTILINE)
+    first = text.strip().split("\n")[0]
+    return f"{first}: {explanation[1].strip()}" if explanation else first
 
 
 @dataclasses.dataclass
@@ -101,6 +110,21 @@ class GraphReport:
             reason = "" if number is not None else reasons.get(node, _NOT_CHOSEN)
             self.nodes.append(NodeReport(node.name, name_of(node.target), number, reason, _line_of(node)))
 
+    def add_calls(self, gm: GraphModule, reason: str) -> None:
+        """All calls of a graph that no plugin gets: TorchDynamo's, of functions and methods, or AOTAutograd's."""
+        for node in gm.graph.nodes:
+            if not node.op.startswith("call_") or node.target is operator.getitem:
+                continue
+            target = node.target
+            name = name_of(target) if isinstance(target, OpOverload) else getattr(target, "__name__", str(target))
+            self.nodes.append(NodeReport(node.name, name, None, reason, _line_of(node)))
+
+    def operators_of(self, partition: int) -> str:
+        """ "aten.linear.default x 2, aten.relu.default", for a profile."""
+        found = collections.Counter(node.operator for node in self.nodes if node.partition == partition)
+        shown = [name if count == 1 else f"{name} x {count}" for name, count in found.most_common(6)]
+        return ", ".join(shown + (["..."] if len(found) > len(shown) else []))
+
     def lines(self) -> "list[str]":
         taken = len(self.nodes) - len(self.left)
         out = [f"{taken} of {len(self.nodes)} nodes in {len(self.partitions)} partitions of {self.backend}; "
@@ -125,10 +149,12 @@ class Report:
 
     graphs: in the order in which they were compiled.
     breaks: why TorchDynamo ended a graph before the model's end, one text each.
+    skipped: why TorchDynamo compiled nothing of a function, one text each. Eager runs these functions.
     """
 
     graphs: "list[GraphReport]"
     breaks: "list[str]"
+    skipped: "list[str]" = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [f"{len(self.graphs)} graphs, {len(self.breaks)} graph breaks"]
@@ -136,6 +162,7 @@ class Report:
             head, *rest = graph.lines()
             lines += [f"graph {number}: {head}", *rest]
         lines += [f"break: {text}" for text in self.breaks]
+        lines += [f"not compiled: {text}" for text in self.skipped]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -148,7 +175,8 @@ class Report:
             head, *rest = graph.lines()
             strips.append((f"graph {number}: {head}", [(node.partition, node.text()) for node in graph.nodes],
                            [line.strip() for line in rest]))
-        return strips_svg([*strips, *((f"break: {text}", [], []) for text in self.breaks)])
+        ends = [f"break: {text}" for text in self.breaks] + [f"not compiled: {text}" for text in self.skipped]
+        return strips_svg([*strips, *((text, [], []) for text in ends)])
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from executorch.exir.scalar_type import ScalarType
 from executorch.exir.tensor_layout import TensorLayout
 from torch.export import ExportedProgram
 
-from .. import _aot
+from .. import _aot, _paths
 from .._error import Error
 from .._half import load_half, option_bytes, to_bytes
 from .._progress import Progress
@@ -27,7 +27,8 @@ _ALREADY_REGISTERED = 0x16
 _backends: dict[str, tuple[_aot.Backend, tuple[str, ...], type[BackendDetails]]] = {}
 
 
-def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) -> type[BackendDetails]:
+def backend(backend_id: str, *,
+            plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> type[BackendDetails]:
     """The ahead-of-time half of a plugin's backend, as a final class for ExecuTorch's `to_backend`.
 
     `plugins` are files to look in first; without them, an installed package that offers the id by an
@@ -37,7 +38,7 @@ def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) 
     Raises tenon.Error: NotFound when no plugin has the id, NotSupported when that plugin cannot
     compile, RegistrationAlreadyRegistered when another class or another call took the id.
     """
-    files = tuple(os.path.abspath(plugin) for plugin in plugins)
+    files = tuple(os.path.abspath(plugin) for plugin in _paths.files("plugins", plugins))
     if backend_id in _backends:
         _, known, cls = _backends[backend_id]
         if files and files != known:
@@ -57,7 +58,7 @@ def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) 
 
 def partitioner(backend_id: str, *, options: Mapping[str, object] | None = None,
                 compile_specs: Sequence[CompileSpec] = (),
-                plugins: Sequence[str | os.PathLike[str]] = ()) -> "PluginPartitioner":
+                plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> "PluginPartitioner":
     """A Partitioner that gives a plugin's backend the nodes that the plugin chooses.
 
     `options` become compile specs, in their order and before `compile_specs`: text, numbers as text,

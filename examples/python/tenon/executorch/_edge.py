@@ -378,7 +378,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor itself when its elements are dense and in order, on the CPU; else a copy that is."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
         raise NotDescribed(f"a weight of type {type(tensor).__name__}")
-    return tensor.detach().cpu().contiguous()
+    return tensor.detach().cpu().contiguous().resolve_conj().resolve_neg()
 
 
 def _module_path(node: Node) -> str:

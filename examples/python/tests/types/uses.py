@@ -26,10 +26,24 @@ def runs_programs(path: pathlib.Path) -> None:
         assert_type(y.shape, tuple[int, ...])
         assert_type(y.tolist(), Any)
         assert_type(memoryview(y), memoryview[int])
+        assert_type(y[0, ..., 1:], Any)
+        assert_type([row for row in y], list[Any])
+        assert_type(method(one).shape, tuple[int, ...] | Any)
+        first, second = method(one)
+        assert_type((first, second), tuple[Any, Any])
         method.execute([y])
         assert_type(method.sequence(capacity=8).save(), bytes)
-    tenon.load(b"", data=[b"", path])
+    tenon.load(b"", data=[b"", path], plugins=path)
+    tenon.doctor(path, plugins="acme.so")
     asyncio.run(waits(method))
+
+
+def output_of(method: tenon.Method) -> tenon.Array:
+    return method(2)  # Of type Any it would be an error with --strict.
+
+
+def number_of(method: tenon.Method) -> list[float]:
+    return [float(each) for each in method.execute([2]) if isinstance(each, tenon.Array)]
 
 
 async def waits(method: tenon.Method) -> None:
@@ -56,6 +70,9 @@ def mistakes(method: tenon.Method) -> None:
     tenon.load(1)  # type: ignore
     method([1.0])  # type: ignore
     method.execute(1.0)  # type: ignore
+    method(1.0).shpae  # type: ignore
+    method(1.0)["row"]  # type: ignore
+    method.sequence()([1.0])  # type: ignore
     method.sequence(capacity="8")  # type: ignore
     tenon.plugins("npu")  # type: ignore
     tenon.pack(b"", "AcmeBackend", "model.pte")  # type: ignore

@@ -78,7 +78,7 @@ typedef struct tenon_external_memory_v1 {
   const char* const* fence_kinds;  ///< Kinds that `wait_fence` and `signal_fence` know. Constant.
 
   /// Makes the range of `memory` usable as the bytes of tensors on `memory->device`, and writes its
-  /// address there to `*address`. No bytes are copied: the address is that of the memory itself.
+  /// address there to `*address`. No bytes are copied: `*address` points into the memory itself.
   ///
   ///   TN-EXM-2  Memory MUST be refused that is not what the struct says, with INVALID_ARGUMENT: a
   ///             range that the object does not have, an object that another process could make

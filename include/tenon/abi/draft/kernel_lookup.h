@@ -41,7 +41,7 @@ typedef struct tenon_kernel_lookup_v1 {
   ///
   /// Fails with OPERATOR_MISSING when no plugin has the operator for these arguments, and with the
   /// failure of a plugin that has the operator and refuses the arguments. The asking backend's own
-  /// kernels count as those of any other.
+  /// kernels count like the kernels of any other backend.
   ///
   /// [per-delegate, gives: `destroy_kernel`] Inside the call of `init` or `check_blob` that got
   /// `context`, which is the object to pass; `*out` is valid until `destroy_kernel`, which is

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Extension "tenon.preprocess/1" of a backend: its ahead-of-time half, so that one tool
-// compiles for any plugin. The functions are those of ExecuTorch's BackendDetails and Partitioner
-// (exir/backend/backend_details.py, partitioner.py). A draft: it may change with a new number.
+// compiles for any plugin. The functions have the meaning that ExecuTorch's BackendDetails and
+// Partitioner give them (exir/backend/backend_details.py, partitioner.py). A draft: it may change
+// with a new number.
 
 #ifndef TENON_ABI_DRAFT_PREPROCESS_H
 #define TENON_ABI_DRAFT_PREPROCESS_H
@@ -121,8 +122,8 @@ typedef struct tenon_preprocess_v1 {
   uint32_t reserved;
 
   /// Chooses the nodes that the backend takes. Nodes of one tag become one delegate, and must be
-  /// convex: no path leaves the partition and enters it again. `options` are those of the caller.
-  /// Values may be without `data`.
+  /// convex: no path leaves the partition and enters it again. The caller chooses `options`. Values
+  /// may be without `data`.
   tenon_status(TENON_CALL* partition)(tenon_backend* backend, const tenon_edge_program* program,
                                       const tenon_compile_spec* options, uint32_t num_options,
                                       const tenon_partition_sink* sink);

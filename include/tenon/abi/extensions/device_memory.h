@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Extension "tenon.device_memory/1" of a backend: memory on the devices that it lists, and copies
-// between that memory, the host's and that of its other devices. A host uses it for the memory that
-// a program plans on a device, so that tensors pass from one delegate to the next without leaving
-// the device.
+// between that memory, the host's memory and the memory of its other devices. A host uses it for
+// the memory that a program plans on a device, so that tensors pass from one delegate to the next
+// without leaving the device.
 
 #ifndef TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
 #define TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H

@@ -19,7 +19,7 @@ extern "C" {
 
 /// The code for one operator call of one loaded method, bound to its arguments. Opaque to the host.
 /// In brackets, "per-delegate" means one kernel. Kernels that have a value or a tensor in common,
-/// as those of one method, are made and run one at a time.
+/// such as the kernels of one method, are made and run one at a time.
 typedef struct tenon_kernel tenon_kernel;
 
 /// Receives the name of one operator, NUL-terminated: "aten::add.out", the overload after a dot

@@ -51,8 +51,9 @@ typedef struct tenon_scheduling_v1 {
   const char* goal;
   const char* power;
 
-  /// Changes the scheduling that `delegate` was loaded with, for later runs; a session has that of
-  /// the delegate that it was made of. NULL, or NOT_SUPPORTED, when it is fixed by `init`.
+  /// Changes the scheduling that `delegate` was loaded with, for later runs; a session has the
+  /// scheduling of the delegate that it was made of. NULL, or NOT_SUPPORTED, when it is fixed by
+  /// `init`.
   ///
   ///   TN-SCH-3  A failure of `set_scheduling` MUST leave the delegate as it was, and values that
   ///             it does not know MUST count as 0.

@@ -30,8 +30,8 @@ typedef struct tenon_session_context {
   /// otherwise as in `init` (abi/extensions/options.h).
   const tenon_option* runtime_specs;
 
-  /// The application's hints for the session; NULL when it gives none: those of `delegate` hold.
-  /// `create_session` accepts every value, as `init` does (TN-SCH-1).
+  /// The application's hints for the session; NULL when it gives none: the hints for `delegate`
+  /// hold. `create_session` accepts every value, as `init` does (TN-SCH-1).
   const struct tenon_scheduling* scheduling;
 
   /// Memory until `destroy` of the session has returned. Never NULL.

@@ -87,8 +87,9 @@ typedef struct tenon_threads_v1 {
   /// signals is complete.
   const tenon_thread_pool*(TENON_CALL* get_pool)(const tenon_execution_context* context);
 
-  /// The same in `init`, where a plugin that cannot use the pool learns the number of threads that
-  /// its library may have, and may load on the pool.
+  /// The pool of the method that `init` is called for, or NULL when the application gave none. In
+  /// `init` a plugin that cannot use the pool learns the number of threads that its library may
+  /// have, and may load on the pool.
   ///
   /// [per-delegate, null] Inside the call of `init` that got `context`, which is the object to
   /// pass. The result is valid until the call returns.

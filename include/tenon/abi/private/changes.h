@@ -25,11 +25,12 @@ typedef struct tenon_changes {
 
   /// A plugin that increases `count` itself, after each change that it makes in a call, writes 1
   /// before it returns from the call, and leaves it as it is when the call fails. It never reads
-  /// it: the number may be that of an earlier call. After a call that left 0 the host increases
+  /// it: an earlier call may have left the number. After a call that left 0 the host increases
   /// `count` when the call may have changed something.
   uint32_t counted;
 
-  /// The same as in an earlier call: no argument of any call of the method has changed since then.
+  /// While it equals the count in an earlier call, no argument of any call of the method has
+  /// changed since that call.
   uint64_t count;
 } tenon_changes;
 

@@ -47,8 +47,8 @@ class CompiledFunction;
 ///     TENON_TRY(auto f, tenon::compile_and_load(graph, "AcmeNpu", examples));
 ///     TENON_TRY(const auto outputs, f(inputs));
 ///
-/// errors: those of `PluginPreprocess::find`, `compile_methods`, `make_program` and `Method::load`;
-///         those of a call for `example_inputs`.
+/// errors: as `PluginPreprocess::find`, `compile_methods`, `make_program` and `Method::load`; for
+///         `example_inputs` as a call.
 [[nodiscard]] Result<CompiledFunction> compile_and_load(
     const aot::EdgeProgram& exported, std::string_view backend_id,
     std::span<const host::ArrayView> example_inputs, CompileAndLoadOptions options = {});
@@ -61,7 +61,7 @@ class CompiledFunction {
   /// inputs must not change meanwhile. Buffers that the graph changes keep their content until the
   /// next call.
   ///
-  /// errors: InvalidArgument for another number of inputs; those of `Method::set_input` and
+  /// errors: InvalidArgument for another number of inputs; otherwise as `Method::set_input` and
   ///         `Method::execute`, with the number of the input; NotSupported for an output that is no
   ///         array.
   [[nodiscard]] Result<std::vector<host::Array>> operator()(

@@ -18,7 +18,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 ///
 /// Text of errors that belong to one method names it.
 ///
-/// errors: those of `partition_by_backends`, `lower` and `PluginPreprocess::preprocess`.
+/// errors: as `partition_by_backends`, `lower` and `PluginPreprocess::preprocess`.
 [[nodiscard]] Result<std::vector<CompiledMethod>> compile_methods(
     std::span<const EdgeProgram> methods, std::span<const BackendToUse> backends);
 

@@ -2,8 +2,8 @@
 //
 // The definitions of the ahead-of-time compiler, for a program that does not link the library
 // tenon-compiler. Exactly one source of the program includes it. Needs, in this source or another
-// one, <tenon/host/implementation.hpp>, and for <tenon/aot/compiler/compile_and_load.hpp> those of
-// <tenon/host/arrays.hpp> and <tenon/host/discovery.hpp>; and the library fmt.
+// one, <tenon/host/implementation.hpp>, and for <tenon/aot/compiler/compile_and_load.hpp> the
+// definitions of <tenon/host/arrays.hpp> and <tenon/host/discovery.hpp>; and the library fmt.
 //
 // What reads the archives of PyTorch is in <tenon/aot/compiler/pt2/implementation.hpp>.
 #pragma once

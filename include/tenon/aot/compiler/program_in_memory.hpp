@@ -20,7 +20,7 @@ struct ProgramInMemory {
 
 /// Makes a program of compiled methods (`compile_methods`). `name` is its path in errors.
 ///
-/// errors: those of `emit`, `make_pte` and `make_ptd`.
+/// errors: as `emit`, `make_pte` and `make_ptd`.
 [[nodiscard]] Result<ProgramInMemory> make_program(const std::vector<CompiledMethod>& methods,
                                                    std::string name);
 

@@ -63,7 +63,7 @@ struct CodeFeatures {
   X86FeatureSet needed;
   for (const Bytes part : code_places(library)) needed |= x86_features_of_code(part, decode);
   for (std::size_t i = 0; i < std::size(x86_features); ++i) {
-    // All processors have those of the first level.
+    // All processors have the features of the first level.
     if (needed.test(i) && x86_features[i].level != 1) out.add(x86_features[i].name);
   }
   out.is_known = true;

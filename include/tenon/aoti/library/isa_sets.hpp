@@ -16,7 +16,7 @@ struct IsaSet {
   std::string_view features[2];  ///< Names of `x86_features`; an empty name means no feature.
 };
 
-/// Groups outside of x86-64's first level. Those of AVX-512 have one row for all their vector
+/// Groups outside of x86-64's first level. The groups of AVX-512 have one row for all their vector
 /// lengths, which `features_of_isa_set` removes from the name.
 inline constexpr IsaSet isa_sets[] = {
     {"ADOX_ADCX", {"adx"}},
@@ -192,8 +192,7 @@ inline constexpr std::string_view isa_sets_without_feature[] = {
     if (const auto place = find_x86_feature(feature)) out.set(*place);
   };
   if (name.starts_with("AVX512")) {
-    // Of the forms, those of 128 and 256 bits need avx512vl besides; "128N" is one of 128 bits
-    // that does not.
+    // The forms of 128 and 256 bits need avx512vl besides; "128N" has 128 bits and does not.
     for (const std::string_view form : {"_128", "_256", "_512", "_128N", "_KOP", "_SCALAR"}) {
       if (!name.ends_with(form)) continue;
       if (form == "_128" || form == "_256") add("avx512vl");

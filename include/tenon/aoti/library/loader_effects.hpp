@@ -22,7 +22,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 namespace detail {
 
 /// Finds and removes what the dynamic loader would do, because of a library's headers, to the
-/// process outside of that library. The rules are those of glibc: elf/dl-load.c
+/// process outside of that library. The rules come from glibc: elf/dl-load.c
 /// (`_dl_map_object_from_fd`), elf/dl-reloc.c, elf/dl-deps.c, sysdeps/*/dl-machine.h.
 class LoaderEffects {
  public:

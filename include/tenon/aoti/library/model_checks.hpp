@@ -43,7 +43,7 @@ struct CheckingImage {
 };
 
 /// Loads the image with checks. Empty when the model has none, or where libraries cannot be edited
-/// (macOS). Parameters and errors are those of `ModelLibrary::load`.
+/// (macOS). It has the parameters and errors of `ModelLibrary::load`.
 [[nodiscard]] inline Result<std::optional<CheckingImage>> load_with_checks(
     Bytes code, const FindShim& find_shim, std::span<const std::string_view> served = {},
     const CodeFeatures& features = {}) {

@@ -49,9 +49,9 @@ inline std::ostream& silent_stream() {
 /// separate image; no other library in the process, such as libtorch, can replace the functions of
 /// a model; and the image is unloaded on destruction. For that last reason unique symbols become
 /// ordinary ones. Nothing is lost: a unique symbol is one object in the whole process, and no other
-/// library uses those of a model. Headers by which the loader would change the process outside of
-/// the library are removed or refused (`contain_loader_effects`): libraries of AOTInductor ask for
-/// executable stacks.
+/// library uses a model's unique symbols. Headers by which the loader would change the process
+/// outside of the library are removed or refused (`contain_loader_effects`): libraries of
+/// AOTInductor ask for executable stacks.
 ///
 /// Threads: any; the object may move between threads.
 class ModelLibrary {

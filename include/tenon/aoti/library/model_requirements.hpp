@@ -106,8 +106,8 @@ struct ModelRequirements {
 };
 
 /// True when this processor and its system support a feature ("avx2", "avx512f", "i8mm"): names as
-/// in a plugin's record, those of /proc/cpuinfo, and on x86-64 the levels of the psABI. False for
-/// an unknown name. On other systems than Linux for x86-64 and arm64 it is not known, and true.
+/// in a plugin's record, the names in /proc/cpuinfo, and on x86-64 the levels of the psABI. False
+/// for an unknown name. On other systems than Linux for x86-64 and arm64 it is not known, and true.
 [[nodiscard]] inline bool cpu_supports(std::string_view feature) noexcept {
 #if defined(__x86_64__)
   static const X86FeatureSet here = read_x86_features();

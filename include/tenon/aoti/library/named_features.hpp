@@ -42,7 +42,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// `features`, and those that the program names for the library under `library_key`, if it does. A
 /// wrong list hides nothing of what was found in the instructions.
-/// errors: those of `add_named_features`; that of `NamedDataMap::get_data`.
+/// errors: as `add_named_features` and `NamedDataMap::get_data`.
 [[nodiscard]] inline Result<CodeFeatures> with_named_features(CodeFeatures features,
                                                               const NamedDataMap& data,
                                                               std::string_view library_key) {

@@ -19,10 +19,10 @@
 #include "tenon/aoti/library/model_requirements.hpp"
 #include "tenon/core/elf/elf_symbols.hpp"
 
-/// Versions of symbols that a library needs of others ("memcpy@GLIBC_2.14" of libc.so.6). The
-/// dynamic loader compares them before it relocates anything (glibc: elf/dl-version.c,
-/// `_dl_check_map_versions`), and ends the process at a record of a library that is not loaded: a
-/// record of libcudart must not stay when that library is served and not loaded.
+/// Versions of symbols that a library needs from other libraries ("memcpy@GLIBC_2.14" from
+/// libc.so.6). The dynamic loader compares them before it relocates anything (glibc:
+/// elf/dl-version.c, `_dl_check_map_versions`), and ends the process at a record of a library that
+/// is not loaded: a record of libcudart must not stay when that library is served and not loaded.
 namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// A version that a library needs of another one.

@@ -15,8 +15,9 @@
 #include "tenon/aoti/tensors/size_mask.hpp"
 
 /// Shims that every compiled model calls, whatever its device: numbers of dtypes and devices, and
-/// tensors as handles. None of them reads or writes elements. Names, parameters and meaning are
-/// those of torch/csrc/inductor/aoti_torch/c/shim.h; the text of a failure is recorded in the pool.
+/// tensors as handles. None of them reads or writes elements.
+/// torch/csrc/inductor/aoti_torch/c/shim.h defines their names, parameters and meaning. The pool
+/// records the text of a failure.
 namespace tenon { inline namespace TENON_RELEASE { namespace aoti::shims {
 
 // Name and value: functions without parameters that return a number.

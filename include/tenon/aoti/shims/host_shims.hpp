@@ -9,8 +9,8 @@
 #include "tenon/aoti/tensors/dense_strides.hpp"
 #include "tenon/aoti/tensors/strided_copy.hpp"
 
-/// Shims that read or write elements, for tensors in the host's memory. Names, parameters and
-/// meaning are those of torch/csrc/inductor/aoti_torch/c/shim.h.
+/// Shims that read or write elements, for tensors in the host's memory.
+/// torch/csrc/inductor/aoti_torch/c/shim.h defines their names, parameters and meaning.
 namespace tenon { inline namespace TENON_RELEASE { namespace aoti::shims {
 
 namespace detail {

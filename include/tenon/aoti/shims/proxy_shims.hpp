@@ -27,14 +27,14 @@ class ProxyExecutor {
   /// lists one element after the other. Results are the last of `tensors`: handles of the model's,
   /// which get other tensors.
   ///
-  /// errors: InvalidProgram when the model and its description do not fit together; those of the
-  /// operator.
+  /// errors: InvalidProgram when the model and its description do not fit together; the errors of
+  /// the operator.
   [[nodiscard]] virtual Status call(std::size_t index, std::span<const std::int64_t> integers,
                                     std::span<ModelTensor* const> tensors) const = 0;
 };
 
-/// Shims for models that call operators by number. Names, parameters and meaning are those of
-/// torch/csrc/inductor/aoti_torch/c/shim.h.
+/// Shims for models that call operators by number. torch/csrc/inductor/aoti_torch/c/shim.h defines
+/// their names, parameters and meaning.
 namespace shims {
 
 /// Makes the handle of a result. Until a call replaces it, it has no element.

@@ -82,16 +82,17 @@ class ConstantAdoption {
     return false;
   }
 
-  /// Where a constant is, and whether its elements remain what they are: those of the blob, which
-  /// other models use too. Not so a copy of the model's own, also of a parameter: torch.export lets
-  /// a model write to one (OutputKind.PARAMETER_MUTATION), and the type does not show it.
+  /// Where a constant is, and whether its elements remain what they are. Elements in the blob do,
+  /// because other models use them too. Elements in the model's own copy may change, also in a copy
+  /// of a parameter: torch.export lets a model write to one (OutputKind.PARAMETER_MUTATION), and
+  /// the type does not show it.
   struct Place {
     void* data;
     bool is_fixed;
   };
 
   /// The place of the next constant, a tensor on `device`, given the address that the model chose.
-  /// errors: those of `PlaceConstant`.
+  /// errors: as `PlaceConstant`.
   [[nodiscard]] Result<Place> next(void* data, TorchDeviceType device) {
     if (next_ == constants_.size()) return Place{data, false};
     const std::size_t index = next_++;

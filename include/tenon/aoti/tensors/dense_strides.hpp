@@ -74,8 +74,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
   return strides;
 }
 
-/// Strides of the result of PyTorch's `empty_like` and `clone`: those of `like` when its elements
-/// fill their memory, else the same order of dimensions without gaps.
+/// Strides of the result of PyTorch's `empty_like` and `clone`: the strides of `like` when its
+/// elements fill their memory, else the same order of dimensions without gaps.
 [[nodiscard]] inline std::array<std::int64_t, max_rank> dense_strides_like(
     const ModelTensor& like) noexcept {
   return is_dense(like) ? like.strides : dense_strides(like.shape(), {like.strides.data()});

@@ -55,9 +55,9 @@ struct DeviceMemoryApi {
   /// where they are. False where they have to be copied. Optional.
   Result<bool> (*adopt)(void* context, Bytes bytes) = nullptr;
 
-  /// Whether the device works on bytes of the host where they are: on those of memory that it
-  /// allocated or imported for the host, which keeps it until the run that uses them is done.
-  /// Optional; arguments in other memory of the host are copied.
+  /// Whether the device works on bytes of the host where they are: on bytes in memory that it
+  /// allocated or imported for the host, which keeps that memory until the run that uses them is
+  /// done. Optional; arguments in other memory of the host are copied.
   bool (*reaches)(void* context, const std::byte* bytes, std::size_t nbytes) noexcept = nullptr;
 
   /// Bytes of free blocks that a pool keeps for its next tensors; it frees others at once.
@@ -152,16 +152,17 @@ class DeviceBlock {
     TENON_RETURN_IF_ERROR(memory.synchronize(memory.context.get(), memory.stream));
     return block;
   }
-  /// The same for many bytes and without a wait: on the device's stream the block has its content
-  /// for later work. `bytes` must live, and the block must not be freed, until the stream was
-  /// waited for.
+  /// A block with a copy of `bytes`, for many bytes and without a wait: on the device's stream the
+  /// block has its content for later work. `bytes` must live, and the block must not be freed,
+  /// until the stream was waited for.
   [[nodiscard]] static Result<DeviceBlock> enqueue_upload(const DeviceMemoryApi& memory,
                                                           Bytes bytes) {
     TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));
     TENON_RETURN_IF_ERROR(block.enqueue_write(0, bytes));
     return block;
   }
-  /// The same for a part of the block, from `offset` on.
+  /// Copies `bytes` into the block, from `offset` on, without a wait: `bytes` must live, and the
+  /// block must not be freed, until the stream was waited for.
   [[nodiscard]] Status enqueue_write(std::size_t offset, Bytes bytes) {
     void* const context = memory_.context.get();
     std::byte* const to = data_ + offset;

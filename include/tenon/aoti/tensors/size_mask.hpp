@@ -49,9 +49,9 @@ struct SmallDimension {
 ///
 /// torch.compile assumes by default that a dynamic size is 2 or more, and the checks require it.
 /// The code is right for 0 and 1 too, and programs may have such sizes (PyTorch:
-/// `specialize_zero_one` in torch/fx/experimental/symbolic_shapes.py). The last check is that of
-/// the last input's device: the true sizes are restored there, before any other part of the model
-/// reads them.
+/// `specialize_zero_one` in torch/fx/experimental/symbolic_shapes.py). The model checks the last
+/// input's device last: the true sizes are restored there, before any other part of the model reads
+/// them.
 ///
 /// Threads: one at a time.
 class SizeMask {

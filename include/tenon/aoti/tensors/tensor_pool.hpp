@@ -365,7 +365,7 @@ class TensorPool {
   }
 
   static constexpr std::uint32_t num_sizes = 64 * 8;
-  /// In a device's pool the classes of blocks in the host's memory follow those of the device.
+  /// In a device's pool the classes of blocks in the host's memory follow the device's classes.
   static constexpr std::size_t num_classes = std::size_t{num_sizes} * 2;
 
   /// Class of a block for `nbytes`: the next multiple of an eighth of the power of two below.

@@ -55,7 +55,7 @@ class DeviceWeightStore {
   /// The weight with this content: one in use, or a new one, whose copy is enqueued on the stream
   /// of `memory`, as by `DeviceBlock::enqueue_upload`. While `source` lives, `bytes` remain what
   /// and where they are.
-  /// errors: those of the device.
+  /// errors: as the device's functions.
   [[nodiscard]] Result<std::shared_ptr<const Weight>> upload(
       const DeviceMemoryApi& memory, Bytes bytes, const std::shared_ptr<const void>& source) {
     const std::size_t hash = SharedByContent<Weight>::hash_of(bytes);
@@ -166,7 +166,7 @@ class DeviceWeights {
 
   /// Makes one block for the constants of these sizes, by their index; 0 for one that is not to be
   /// here. What is shared has blocks of its own.
-  /// errors: those of the device.
+  /// errors: as the device's functions.
   [[nodiscard]] Status reserve(const DeviceMemoryApi& memory, std::span<const std::size_t> sizes) {
     constexpr std::size_t alignment = 256;  // Of what devices allocate.
     const std::lock_guard lock(mutex_);
@@ -188,7 +188,7 @@ class DeviceWeights {
   }
 
   /// Has the constants within `bytes` in place, where the device can, instead of copies of them.
-  /// errors: those of the device.
+  /// errors: as the device's functions.
   [[nodiscard]] Status adopt(const DeviceMemoryApi& memory, Bytes bytes) {
     const std::lock_guard lock(mutex_);
     if (adopted_ || !weights_.empty()) return ok();

@@ -27,14 +27,14 @@ class SharedByContent {
  public:
   /// The object for `bytes`: one for which `is_same`, a `Result<bool>(const Object&)`, holds, or
   /// the one that `make` returns, a `Result<std::shared_ptr<const Object>>()`.
-  /// errors: those of both functions.
+  /// errors: what `is_same` and `make` return.
   template <class IsSame, class Make>
   [[nodiscard]] Result<std::shared_ptr<const Object>> get(Bytes bytes, const IsSame& is_same,
                                                           const Make& make) {
     return get(hash_of(bytes), is_same, make);
   }
 
-  /// The same for bytes whose hash is known.
+  /// The object for bytes whose hash is known: as the other `get` finds or makes it.
   template <class IsSame, class Make>
   [[nodiscard]] Result<std::shared_ptr<const Object>> get(std::size_t hash, const IsSame& is_same,
                                                           const Make& make) {

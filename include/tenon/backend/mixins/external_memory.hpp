@@ -21,7 +21,7 @@ namespace tenon { inline namespace TENON_RELEASE {
 ///     Result<ImportedMemory> import_memory(const ExternalMemory&);
 ///
 /// An `ImportedMemory` has a `void* data()`, where runs find the memory. MappedMemory, in
-/// <tenon/backend/mapped_memory.hpp>, is that of a processor. Optional are
+/// <tenon/backend/mapped_memory.hpp>, is the one for a processor. Optional are
 ///
 ///     static constexpr std::array fence_kinds{tenon::FenceKind::SyncFile};
 ///     Status wait_fence(Delegate&, const ExternalFence&);    // later runs begin after it

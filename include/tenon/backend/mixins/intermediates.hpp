@@ -21,8 +21,8 @@ namespace tenon { inline namespace TENON_RELEASE {
 ///     tenon::IntermediateRecorder& recorder(Delegate& d) { return d.recorder; }
 ///
 /// and a member `tenon::IntermediateRecorder recorder` of the delegate, on which `execute` calls
-/// `give` after each step. `intermediates` is the same in each call; handles are those of events
-/// and of the map of debug handles. Neither is called while `execute` of the delegate runs.
+/// `give` after each step. `intermediates` is the same in each call; events and the map of debug
+/// handles have the same handles. Neither is called while `execute` of the delegate runs.
 template <class Derived>
 class WithIntermediates {};
 

@@ -51,7 +51,7 @@ class SessionContext {
                  "' cannot be changed for a session");
   }
 
-  /// The application's hints for the session, or nothing: those of the delegate hold.
+  /// The application's hints for the session, or nothing: the delegate's hints hold.
   [[nodiscard]] std::optional<Scheduling> scheduling() const noexcept {
     if (!context_->scheduling) return std::nullopt;
     return detail::to_scheduling(context_->scheduling);

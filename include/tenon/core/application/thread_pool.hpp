@@ -36,8 +36,8 @@ class ThreadPool {
   /// two numbers, so that `num_threads()` pieces of memory are enough for one `parallel_for`. One
   /// from inside of `f` has numbers of its own, and needs memory of its own.
   ///
-  /// errors: the first failure of `f`, or that of the pool. The first exception that leaves `f` is
-  /// thrown here. After either, work that has not begun may be left out.
+  /// errors: the first failure of `f`, or the pool's failure. The first exception that leaves `f`
+  /// is thrown here. After either, work that has not begun may be left out.
   template <class F>
   Status parallel_for(std::uint64_t n, std::uint64_t grain, F&& f) const {
     if (n == 0) return ok();

@@ -7,9 +7,9 @@
 
 namespace tenon { inline namespace TENON_RELEASE {
 
-/// One of the two widths of little-endian ELF files: where things are in its structures. Those of
-/// the 32-bit one have the same members with shorter numbers, and not all in the same order (System
-/// V gABI, "Object Files"). The numbers are the gABI's too, and for GNU those of glibc's <elf.h>,
+/// One of the two widths of little-endian ELF files: where things are in its structures. The 32-bit
+/// structures have the same members with shorter numbers, and not all in the same order (System V
+/// gABI, "Object Files"). The numbers come from the gABI too, and for GNU from glibc's <elf.h>,
 /// which other systems lack.
 struct ElfClass {
   static constexpr std::uint32_t pt_load = 1, pt_dynamic = 2, pt_interp = 3, pt_note = 4,

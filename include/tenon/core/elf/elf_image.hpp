@@ -124,7 +124,7 @@ class ElfImage {
   [[nodiscard]] FileBytes file() const noexcept { return headers_.file(); }
   [[nodiscard]] const ElfClass& elf_class() const noexcept { return headers_.elf_class(); }
 
-  /// All program headers, in their order. Those of PT_LOAD are inside of the file.
+  /// All program headers, in their order. The PT_LOAD segments are inside of the file.
   [[nodiscard]] const std::vector<ElfClass::Segment>& segments() const noexcept {
     return segments_;
   }
@@ -256,7 +256,7 @@ class ElfImage {
   }
 
   ElfHeaders headers_;
-  std::vector<ElfClass::Segment> loads_;  ///< Those of PT_LOAD, in their order.
+  std::vector<ElfClass::Segment> loads_;  ///< The PT_LOAD segments, in their order.
   FileBytes dynamic_;
   bool entries_have_end_ = false;
 };

@@ -20,7 +20,7 @@
 /// Finds a plugin's object in a little-endian ELF shared library, of 64 or 32 bits, and what the
 /// library needs.
 ///
-/// The way is that of the dynamic loader: program headers, dynamic section, hash table, symbol. So
+/// It searches as the dynamic loader does: program headers, dynamic section, hash table, symbol. So
 /// it works without section headers, and what is found here is what `dlsym` finds.
 namespace tenon { inline namespace TENON_RELEASE { namespace detail::elf {
 

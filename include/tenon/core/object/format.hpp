@@ -21,9 +21,9 @@ enum class BinaryFormat : std::uint8_t { elf, mach_o, pe };
   return names[static_cast<std::size_t>(format)];
 }
 
-/// The C library that an ELF shared library needs. Those of musl have the symbols of glibc without
-/// their versions: what was linked with the one must not be loaded with the other, even where its
-/// loader tries.
+/// The C library that an ELF shared library needs. Musl's libraries have the symbols of glibc
+/// without their versions: what was linked with the one must not be loaded with the other, even
+/// where its loader tries.
 enum class CLibrary : std::uint8_t {
   any,    ///< It needs none, or one of a name that is not known.
   glibc,  ///< libc.so.6

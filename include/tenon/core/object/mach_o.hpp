@@ -16,7 +16,7 @@
 
 /// Finds a plugin's object in a 64-bit Mach-O library, thin or universal.
 ///
-/// Layouts are those of Apple's <mach-o/loader.h>, <mach-o/fat.h> and <mach-o/nlist.h>. The export
+/// Layouts come from Apple's <mach-o/loader.h>, <mach-o/fat.h> and <mach-o/nlist.h>. The export
 /// trie is asked, as dyld does; the symbol table only in a library that has no trie.
 namespace tenon { inline namespace TENON_RELEASE { namespace detail::macho {
 
@@ -320,7 +320,7 @@ inline Result<std::optional<std::uint64_t>> find_in_trie(const MachoImage& image
   }
 }
 
-/// The same by the symbol table.
+/// Address of the exported data `symbol`, by the symbol table; nothing when there is none.
 inline Result<std::optional<std::uint64_t>> find_in_symbols(const MachoImage& image,
                                                             std::string_view symbol) {
   constexpr unsigned debug = 0xe0, is_private = 0x10, kind = 0x0e, defined = 0x0e, external = 0x01;

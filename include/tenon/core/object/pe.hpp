@@ -15,8 +15,8 @@
 
 /// Finds a plugin's object in a DLL of Windows (PE, of 32 or 64 bits).
 ///
-/// The way is that of GetProcAddress: headers, export directory, a binary search among the sorted
-/// names, the address. Layouts are those of Microsoft's "PE Format" and of <winnt.h>.
+/// It searches as GetProcAddress does: headers, export directory, a binary search among the sorted
+/// names, the address. Layouts come from Microsoft's "PE Format" and from <winnt.h>.
 namespace tenon { inline namespace TENON_RELEASE { namespace detail::pe {
 
 inline constexpr std::uint64_t export_directory_size = 40;

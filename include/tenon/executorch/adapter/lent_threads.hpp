@@ -63,8 +63,8 @@ class LentThreads final : public host::ThreadPool {
     thread_local bool is_inside = false;
     if (is_inside) return task(0, 0, n);
     // ExecuTorch's own ranges may begin anywhere: it divides numbers of whole ranges instead, not
-    // more of them than `num_threads`, also where its pool was made larger since. Each number is
-    // that of a worker, because ExecuTorch does not number its threads.
+    // more of them than `num_threads`, also where its pool was made larger since. The number of a
+    // range serves as a worker's number, because ExecuTorch does not number its threads.
     const std::uint64_t grains = (n - 1) / grain + 1;
     const std::uint64_t ranges = std::min<std::uint64_t>(grains, num_threads());
     const std::uint64_t each = (grains - 1) / ranges + 1;

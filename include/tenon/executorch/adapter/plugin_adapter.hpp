@@ -35,8 +35,8 @@ using ErrorSink = std::function<void(const Status&)>;
 
 /// Options of an adapter.
 struct AdapterOptions {
-  /// Whether native code that programs carry may run. The default is that of Tenon's own host and
-  /// of ExecuTorch: a program is trusted like the application.
+  /// Whether native code that programs carry may run. The default is as in Tenon's own host and in
+  /// ExecuTorch: a program is trusted like the application.
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   ErrorSink on_error{};    ///< Empty: failures are only in `last_error` and in the log.
   bool log_errors = true;  ///< Whether failures are written to ExecuTorch's log.
@@ -55,7 +55,7 @@ struct AdapterOptions {
 ///
 /// A value that a delegate is called with again, at the same address and with a tensor at the same
 /// address, must be the same tensor: of the same type and rank, and with its sizes in the same
-/// memory. Those of ExecuTorch's `Method` exist as long as it does.
+/// memory. The values and tensors of ExecuTorch's `Method` exist as long as it does.
 class PluginAdapter final : public adapter::AdaptedInterface<> {
  public:
   /// `registry`, if the backend is from one, is kept as long as the backend.

@@ -60,17 +60,17 @@ class ArgumentMirror {
  public:
   /// With mirrors of its own.
   ArgumentMirror() : ArgumentMirror(std::make_shared<SharedMirrors>()) {}
-  /// With those of all call sites that have `mirrors`.
+  /// With the mirrors of all call sites that have `mirrors`.
   explicit ArgumentMirror(std::shared_ptr<SharedMirrors> mirrors) noexcept
       : mirrors_(std::move(mirrors)) {}
   ~ArgumentMirror() { drop(); }
   /// Set by the caller once it has checked kinds, dtypes and ranks. Reset when one of them may have
   /// changed.
   bool is_judged = false;
-  /// The tensor that may have no data: that of the argument of this number.
+  /// The number of the argument whose tensor may have no data.
   std::size_t unset_argument = static_cast<std::size_t>(-1);
-  /// Whether the argument list and its tensors are those of the first `update` for good, as those
-  /// of a kernel are ("tenon.kernels/1", TN-TEN-3), so that only what may change is looked at.
+  /// Whether the argument list and its tensors stay as in the first `update`, as the arguments of a
+  /// kernel do ("tenon.kernels/1", TN-TEN-3), so that only what may change is looked at.
   bool is_bound = false;
   /// Whether the host counts changes, so that it keeps to what TN-TEN-3 lets change.
   bool is_counted = false;
@@ -83,25 +83,26 @@ class ArgumentMirror {
   ArgumentMirror(const ArgumentMirror&) = delete;
   ArgumentMirror& operator=(const ArgumentMirror&) = delete;
 
-  /// Whether all values still are those of the arguments, so that the next call needs no `update`.
-  /// Only with `is_bound`.
+  /// Whether all values still equal the arguments, so that the next call needs no `update`. Only
+  /// with `is_bound`.
   [[nodiscard]] bool is_current() const noexcept {
     return !call_.empty() && !watched_.has_changed();
   }
-  /// The same without a look at the values: whether `args` are those of `remember`, and nothing has
-  /// changed since then.
+  /// Whether `args` are the list that `remember` saw, and nothing has changed since then, without a
+  /// look at the values.
   [[nodiscard]] bool is_current(const tenon_changes& changes,
                                 std::span<tenon_value* const> args) const noexcept {
     return remembered_.count == changes.count && is_built_of(args);
   }
 
-  /// The same without a look at `args`. Only with `is_bound`.
+  /// Whether nothing has changed since `remember`, without a look at the list of arguments. Only
+  /// with `is_bound`.
   [[nodiscard]] bool is_remembered(const tenon_changes& changes) const noexcept {
     return remembered_.count == changes.count && list_.data() != nullptr;
   }
 
-  /// Takes the values as they are now, before a call, for those of this count of changes. Allocates
-  /// when there are more of them than ever before.
+  /// Takes the values as they are now, before a call, as the values at this count of changes.
+  /// Allocates when there are more of them than ever before.
   void remember(const tenon_changes& changes) {
     remembered_.clear();
     if (!watched_.is_settled()) return;
@@ -114,14 +115,14 @@ class ArgumentMirror {
     remembered_.count = changes.count;
   }
 
-  /// Makes the values those of `args`. Allocates nothing when they are the values of the call
+  /// Makes the values equal to `args`. Allocates nothing when they are the values of the call
   /// before and each still is of its kind; a move of another tensor or list into one builds it
   /// anew.
   ///
   /// Without `needs_data` tensors may have no data: before a program is run, inputs have none.
   ///
-  /// errors: those of ExecutorchTensor::update, with the argument's number; NotSupported for a list
-  ///         of scalars, which ExecuTorch cannot hold either.
+  /// errors: as ExecutorchTensor::update, with the argument's number; NotSupported for a list of
+  ///         scalars, which ExecuTorch cannot hold either.
   [[nodiscard, gnu::noinline]] Status update(std::span<tenon_value* const> args,
                                              bool needs_data = true) {
     if (!is_built_of(args) || !update_values()) [[unlikely]] {
@@ -168,7 +169,7 @@ class ArgumentMirror {
     return ok();
   }
 
-  /// The same for a call before which `is_remembered` was true.
+  /// Ends a call that succeeded, as `finish` does, where `is_remembered` was true before the call.
   [[nodiscard]] Status finish_remembered(const tenon_host* host, tenon_changes& changes,
                                          bool allow_views) {
     if (remembered_.was_written()) [[unlikely]]
@@ -196,7 +197,7 @@ class ArgumentMirror {
   /// as for the output of a view.
   ///
   /// errors: NotSupported (a tensor whose data has moved; a value of a kind that the host cannot
-  ///         store), and those of the host's resize.
+  ///         store), and errors of the host's resize.
   [[nodiscard, gnu::noinline]] Status write_back(const tenon_host* host, bool allow_views) {
     for (WatchedTensor* const watched : watched_.tensors) {
       if (watched->write() == 0 && !watched->has_other_sizes()) continue;
@@ -374,7 +375,7 @@ class ArgumentMirror {
     return is_none || kind == TENON_VALUE_TENSOR;
   }
 
-  /// Adds a mirror that is usable, and what it is made of, to those of this call site.
+  /// Adds a mirror that is usable, and what it is made of, to the mirrors of this call site.
   void take(const std::shared_ptr<Node>& node) {
     if (is_scalar(node->kind) && node->watched.change() != 0) {
       set_value(*node);

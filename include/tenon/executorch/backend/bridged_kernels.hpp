@@ -35,7 +35,7 @@ namespace detail {
 /// The kernel of ExecuTorch's for one operator call, and the mirrors of its arguments.
 class ResolvedKernel {
  public:
-  /// `mirrors` are those of all kernels of the backend.
+  /// All kernels of the backend share `mirrors`.
   explicit ResolvedKernel(std::shared_ptr<SharedMirrors> mirrors) noexcept
       : mirror_(std::move(mirrors)) {}
   ResolvedKernel(const ResolvedKernel&) = delete;
@@ -46,7 +46,7 @@ class ResolvedKernel {
   ///
   /// `args` is the list of each run, too: hosts keep it where it is ("tenon.kernels/1").
   ///
-  /// errors: OperatorMissing, and those of ArgumentMirror::update.
+  /// errors: OperatorMissing; otherwise as ArgumentMirror::update.
   [[nodiscard]] Status resolve(const tenon_host* host, std::string_view op,
                                std::span<tenon_value* const> args) {
     op_ = op;
@@ -155,7 +155,7 @@ class alignas(cache_line) BridgedKernel {
     return out;
   }
 
-  /// Runs it once. Allocates nothing itself as long as the arguments are those of `of`.
+  /// Runs it once. Allocates nothing itself as long as the arguments are the ones that `of` got.
   ///
   /// Inlined into the function that the host calls; what is rare is not inlined into this one.
   [[nodiscard, gnu::always_inline]] inline Status run(const tenon_execution_context& context) {

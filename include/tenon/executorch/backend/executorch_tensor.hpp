@@ -45,7 +45,7 @@ class alignas(cache_line) ExecutorchTensor {
 
   [[nodiscard]] const tenon_tensor* source() const noexcept { return source_; }
   [[nodiscard]] Impl* impl() noexcept { return &*impl_; }
-  /// Those of `impl`, at one address.
+  /// The sizes of `impl`, at one address.
   [[nodiscard]] const Impl::SizesType* sizes() const noexcept { return sizes_.data(); }
   [[nodiscard]] std::span<Impl::DimOrderType> dim_order() noexcept {
     return {dim_order_.data(), rank()};
@@ -98,8 +98,8 @@ class alignas(cache_line) ExecutorchTensor {
   /// Takes over the data pointer and the sizes of now; nothing else of a tensor may change between
   /// two calls, and when it did, the mirror is made anew.
   ///
-  /// errors: those of `bind`; InvalidState for a tensor without data (a FreeCall came before, or an
-  ///         input or output was not set), unless `may_be_unset`: ExecuTorch's code does not check.
+  /// errors: as `bind`; InvalidState for a tensor without data (a FreeCall came before, or an input
+  ///         or output was not set), unless `may_be_unset`: ExecuTorch's code does not check.
   [[nodiscard]] Status update(bool may_be_unset = false) {
     was_bound_anew_ = !is_same_tensor();
     if (was_bound_anew_) [[unlikely]]
@@ -114,7 +114,7 @@ class alignas(cache_line) ExecutorchTensor {
     return has_sizes_of_source() ? ok() : update_sizes();
   }
 
-  /// Whether the tensor's bytes are those of the program, which are mapped read-only.
+  /// Whether the tensor's bytes are the program's, which are mapped read-only.
   [[nodiscard]] bool is_constant() const noexcept { return TensorView(*source_).is_constant(); }
 
   /// From the next `update` on ExecuTorch's code gets a copy of a constant: it may write to it.

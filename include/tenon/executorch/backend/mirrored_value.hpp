@@ -84,7 +84,7 @@ struct MirroredValue {
          kind == TENON_VALUE_BOOL;
 }
 
-/// Sets the mirror to the EValue of what was mirrored; a number to that of now.
+/// Sets the mirror to the EValue of what was mirrored; a number to its present value.
 inline void set_value(MirroredValue& node) noexcept {
   switch (node.kind) {
     case TENON_VALUE_TENSOR:
@@ -123,7 +123,7 @@ inline void set_value(MirroredValue& node) noexcept {
   }
 }
 
-/// Whether the mirror is that of what its value is now.
+/// Whether the mirror reflects the current value.
 [[nodiscard]] inline bool is_unchanged(const MirroredValue& node) noexcept {
   const et::EValue& value = node.value;
   switch (node.kind) {
@@ -164,7 +164,7 @@ class SharedMirrors {
     return find_in(tensors_, &tensor, [] { return std::make_shared<MirroredTensor>(); });
   }
 
-  /// Removes the entries of `values` that are held no more, and those of their tensors. The
+  /// Removes the entries of `values` that are held no more, and the entries of their tensors. The
   /// addresses are compared and not followed.
   void forget(const std::vector<const void*>& addresses) {
     const std::lock_guard lock(mutex_);

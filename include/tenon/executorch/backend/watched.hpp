@@ -159,7 +159,7 @@ class WatchedTensor {
   std::uintptr_t given_;
 };
 
-/// One dimension of a tensor whose shape is not static, and that of its mirror.
+/// One dimension of a tensor whose shape is not static, and the same dimension of its mirror.
 struct WatchedDimension {
   const std::int64_t* source;
   const ExecutorchTensor::Impl::SizesType* mirror;
@@ -167,13 +167,13 @@ struct WatchedDimension {
   [[nodiscard]] std::int64_t change() const noexcept { return *source ^ *mirror; }
 };
 
-/// All arguments of one call. Values and tensors may be in those of other calls, too.
+/// All arguments of one call. Values and tensors may be arguments of other calls, too.
 struct WatchedArguments {
   std::vector<WatchedValue*> values;
   std::vector<WatchedTensor*> tensors;
   std::vector<WatchedSize> sizes;
   std::vector<WatchedDimension> dimensions;
-  std::uint32_t replacements = 0;  ///< The sum of those of `values`.
+  std::uint32_t replacements = 0;  ///< The sum over `values`.
 
   void add(WatchedValue& value) {
     values.push_back(&value);
@@ -257,8 +257,8 @@ struct RememberedTensor {
   }
 };
 
-/// Two sizes of a mirror, which are compared at once. The one behind those of an odd rank does not
-/// change.
+/// Two sizes of a mirror, which are compared at once. Behind the sizes of an odd rank there is one
+/// more, which does not change.
 struct RememberedSizes {
   using Size = ExecutorchTensor::Impl::SizesType;
   static constexpr std::size_t step = sizeof(std::uint64_t) / sizeof(Size);

@@ -2,8 +2,8 @@
 //
 // The definitions of <tenon/host/c/tenon_host.h>, of which the build makes libtenon.so. A program
 // that has the host in itself, and calls it from C, includes this in exactly one source or links
-// the library tenon-host. Needs <tenon/host/implementation.hpp> and those of discovery and async,
-// in this source or other ones.
+// the library tenon-host. Needs <tenon/host/implementation.hpp> and the `implementation.hpp` of
+// discovery and of async, in this source or other ones.
 #pragma once
 
 #include "tenon/abi/version.h"

@@ -11,7 +11,7 @@
 //
 //   threads     Any thread, also at the same time as any other call; but one method, with its
 //               sessions, is for one thread at a time. Different methods run at the same time, also
-//               those of one program.
+//               methods of one program.
 //   ownership   What is passed stays the caller's and is not used after the call; handles keep what
 //               they need. So handles may be destroyed in any order, each once, by any thread; NULL
 //               is ignored. What is returned as `const` belongs to the handle that it came from,
@@ -72,7 +72,7 @@ typedef struct tenon_task tenon_task;                  ///< One piece of that.
 typedef struct tenon_method tenon_method;              ///< A method, loaded.
 typedef struct tenon_session tenon_session;            ///< A state of its own for its delegates.
 
-/// TENON_C_VERSION of the library: that of this header, or a later minor of its major.
+/// TENON_C_VERSION of the library: this header's version, or a later minor of its major.
 TENON_HOST_API uint32_t TENON_CALL tenon_c_version(void);
 
 /// The release of the SDK that the library was built from: "0.1.0". Static.
@@ -362,10 +362,10 @@ typedef struct tenon_method_options {
 /// Loads method `name` of `program`.
 ///
 /// null:   `options`.
-/// errors: those of the C++ `Method::load`: INVALID_ARGUMENT (no such method; an option for a
-///         backend that is not used), NOT_FOUND (a backend, with all that was tried),
-///         OPERATOR_MISSING, ACCESS_FAILED (embedded code), OUT_OF_RESOURCES (limits, budget), and
-///         failures of a backend.
+/// errors: as the C++ `Method::load`: INVALID_ARGUMENT (no such method; an option for a backend
+///         that is not used), NOT_FOUND (a backend, with all that was tried), OPERATOR_MISSING,
+///         ACCESS_FAILED (embedded code), OUT_OF_RESOURCES (limits, budget), and failures of a
+///         backend.
 TENON_HOST_API tenon_status TENON_CALL tenon_method_load(const tenon_program* program,
                                                          const char* name,
                                                          const tenon_method_options* options,
@@ -410,7 +410,7 @@ typedef struct tenon_dl_managed_tensor {
 
 /// Sets input `index` as `tenon_method_set_input` does, and the method owns `tensor` after a
 /// success: its deleter is called when the input is set again or the method is destroyed, but not
-/// before that of an exported output that passes on its bytes. After a failure it stays the
+/// before the deleter of an exported output that passes on its bytes. After a failure it stays the
 /// caller's.
 ///
 /// `tensor` may be an exported output, also of this method. A run that is given its own output
@@ -559,7 +559,7 @@ typedef struct tenon_session_options {
   uint32_t struct_size;
   uint32_t flags;                                ///< TENON_SESSION_...
   const tenon_backend_options* backend_options;  ///< All others keep the values of the load.
-  const tenon_scheduling* scheduling;            ///< Hints; NULL: those of the method's own state.
+  const tenon_scheduling* scheduling;            ///< Hints; NULL: as for the method itself.
   /// The session begins with a copy of the state of this one, which `method` made, but not with its
   /// options and hints. NULL: with the state after the load.
   const tenon_session* state;
@@ -573,7 +573,7 @@ typedef struct tenon_session_options {
 /// errors: NOT_SUPPORTED (a backend has no sessions, cannot copy a state, or cannot change an
 ///         option for a session), INVALID_ARGUMENT (an option for a backend that is not used;
 ///         a `state` of another method, or with the flag), INVALID_STATE (a run is pending),
-///         OUT_OF_RESOURCES (the budget), and those of `tenon_method_load` for an option.
+///         OUT_OF_RESOURCES (the budget), and errors of `tenon_method_load` for an option.
 TENON_HOST_API tenon_status TENON_CALL
 tenon_method_create_session(tenon_method* method, const tenon_session_options* options,
                             tenon_session** out, tenon_error** error);

@@ -31,5 +31,4 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {}
 #include "tenon/host/loader/impl/program/program.hpp"
 #include "tenon/host/loader/impl/program/program_view.hpp"
 #include "tenon/host/loader/impl/registry/registry.hpp"
-#include "tenon/host/platform/impl/new_file.hpp"
-#include "tenon/host/platform/impl/trusted_path.hpp"
+#include "tenon/host/platform/impl/opened_file.hpp"

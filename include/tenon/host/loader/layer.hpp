@@ -24,6 +24,7 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 struct Kernel;
+class LoadedBackend;
 struct MethodOptions;
 class Program;
 
@@ -49,8 +50,8 @@ struct LoadRequest {
 /// A layer's share of one method, which owns it. Its functions are called in the order in which the
 /// layers were listed.
 ///
-/// threads: that of the load, the run or the destruction. errors: a failure ends the load; what was
-/// loaded is destroyed.
+/// threads: the thread of the load, the run or the destruction. errors: a failure ends the load and
+/// destroys all that was loaded.
 class MethodPart {
  public:
   MethodPart() noexcept = default;
@@ -69,6 +70,9 @@ class MethodPart {
   [[nodiscard]] virtual Status limit_memory(Loading&) { return ok(); }
   /// Every part has seen `limit_memory`; planned memory is allocated next.
   [[nodiscard]] virtual Status before_memory(Loading&) { return ok(); }
+  /// Whether `backend` may get a delegate of the method: before the blob is read, and before the
+  /// backend is asked whether it can run.
+  [[nodiscard]] virtual Status admit(Loading&, const LoadedBackend&) { return ok(); }
   /// The context of a delegate is filled; `init` follows.
   [[nodiscard]] virtual Status init_context(Loading&, DelegateLoad&) { return ok(); }
   /// `init` has returned `outcome`; the result is what counts. After a failure the delegate is
@@ -89,10 +93,16 @@ class MethodPart {
   }
   /// Why this layer has no kernels, for the error that lists those missing; may be empty.
   [[nodiscard]] virtual std::string kernels_missing(Loading&) { return {}; }
+  /// The table `id` that kernels of the application get from their host (`tenon_host`); null: this
+  /// layer has none. The first layer that has it counts. From any thread, during runs.
+  [[nodiscard]] virtual const void* find_table(std::string_view) const noexcept { return nullptr; }
   /// Whether options for a backend are right that no delegate of the method names.
   [[nodiscard]] virtual bool may_use(std::string_view) const noexcept { return false; }
   /// The load has succeeded, or failed with `outcome`; the result is what counts.
   [[nodiscard]] virtual Status after_load(Loading&, Status outcome) { return outcome; }
+  /// The destruction begins; every other part is as it was in the last run. Returns when no run of
+  /// this layer is pending, and none can be started.
+  virtual void finish_runs(MethodState&) noexcept {}
   /// In reverse order, before the delegates of the method are destroyed.
   virtual void before_destroy(MethodState&) noexcept {}
 };

@@ -25,4 +25,12 @@ struct OpenedFile {
   bool is_admitted = false;     ///< By a policy of the host, whose gates are not asked again.
 };
 
+/// Opens the regular file at an absolute path, for which the caller answers who names it
+/// (`Trust::caller`).
+///
+/// Never waits, not even for a FIFO. threads: any. errors: NotFound when it or a directory on the
+/// way is missing; InvalidArgument when the path is relative or names something else than a regular
+/// file; AccessFailed when the system refuses. Texts begin with the path.
+[[nodiscard]] Result<OpenedFile> open_named_file(const std::filesystem::path& path);
+
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -17,7 +17,7 @@
 /// no path is resolved twice.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// Opens the regular file at an absolute path.
+/// Opens the regular file at an absolute path. With `Trust::caller` it is `open_named_file`.
 ///
 /// With `Trust::checked` only the system and the user of the process answer for it. POSIX: each
 /// directory and link on the way, and the file, must belong to root or the effective user, and no

@@ -361,7 +361,7 @@ TEST_CASE("events of an ExecuTorch backend are in the host's trace", "[executorc
   const Opened opened;
   host::Trace trace;
   host::MethodOptions options;
-  options.trace = &trace;
+  options.layers.add(trace);
   const auto method = opened.load_ok(program_of("traces"), std::move(options));
   REQUIRE(run(*method, {1}).ok());
   const std::string json = trace.json();

@@ -28,14 +28,16 @@ enum class AotiKeys {
 
 /// One method: its signature, and the model that runs all of it.
 struct AotiMethod {
-  /// User inputs and outputs of this program are those of the method; its nodes are not looked at.
+  /// This program has the method's user inputs and outputs; the compiler does not look at its
+  /// nodes.
   EdgeProgram program;
   const AotiModel* model;  ///< Outlives the call.
 };
 
 struct AotiOptions {
   AotiKeys keys = AotiKeys::Content;
-  /// Of the delegates; nothing: that of ExecuTorch for the model's device (aoti_names.hpp).
+  /// The backend of the delegates; nothing: ExecuTorch's id for the model's device
+  /// (aoti_names.hpp).
   std::optional<std::string> backend_id = std::nullopt;
   /// Weights are stored in "aoti_{device}_blob.ptd"; nothing: as ExecuTorch does it for the device,
   /// which is outside for CUDA alone.

@@ -43,7 +43,8 @@ struct EmitOptions {
 ///
 /// - All tensors of the method are in memory of the CPU. A size that changes is given its bound.
 /// - A buffer that a call changes begins with the content that it had at export; its new content is
-///   copied into it at the end of the call, and so are those of inputs. Each method has its own.
+///   copied into it at the end of the call. So is the new content of an input. Each method has its
+///   own.
 /// - An output may be an input, a constant, or be given twice.
 ///
 /// errors: NotSupported: an operator without kernel or an argument that a kernel does not take, a

@@ -16,7 +16,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 /// The inputs of a partition are in the order in which its nodes first read them, its outputs in
 /// the order in which its nodes make them.
 ///
-/// errors: those of `check_partition`.
+/// errors: as `check_partition`.
 [[nodiscard]] Result<LoweredProgram> lower(const EdgeProgram& program,
                                            const PartitionResult& partitions,
                                            const LowerOptions& options = {});

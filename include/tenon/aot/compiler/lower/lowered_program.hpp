@@ -50,7 +50,7 @@ struct LoweredProgram {
   std::vector<LoweredPartition> partitions;
   /// All that runs, in an order in which it can. Nodes without visible results are left out.
   std::vector<LoweredStep> steps;
-  /// Those of `program` without mutations of buffers that a partition keeps.
+  /// The outputs of `program` without mutations of buffers that a partition keeps.
   std::vector<EdgeOutput> outputs;
 
   /// Whether partitions run, and no node is left to kernels.

@@ -24,8 +24,8 @@ struct BackendToUse {
 /// and sees their partitions as single nodes (ExecuTorch: to_edge_transform_and_lower with a list
 /// of partitioners). Tags are "BACKEND/TAG". Without backends all is left to kernels.
 ///
-/// errors: those of `PluginPreprocess::partition` and of `lower`; InvalidArgument for a backend
-///         that takes what another one has, and for one that is named twice.
+/// errors: as `PluginPreprocess::partition` and `lower`; InvalidArgument for a backend that takes
+///         nodes of another one, and for one that is named twice.
 [[nodiscard]] Result<PartitionResult> partition_by_backends(const EdgeProgram& program,
                                                             std::span<const BackendToUse> backends);
 

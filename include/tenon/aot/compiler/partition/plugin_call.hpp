@@ -36,7 +36,7 @@ struct PluginCall {
 
 namespace detail {
 
-/// That of this thread.
+/// The call that this thread is in; null: none.
 inline const PluginCall*& plugin_call_here() noexcept {
   static thread_local constinit const PluginCall* call = nullptr;
   return call;

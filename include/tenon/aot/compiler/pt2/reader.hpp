@@ -28,8 +28,8 @@ struct Pt2Program {
   std::vector<Pt2Method> methods;
 };
 
-/// Reads what torch.export.save wrote (schema version 8, that of PyTorch 2.15), without PyTorch.
-/// docs/aot/pt2.md lists what is supported. Differences to the archive:
+/// Reads what torch.export.save wrote (schema version 8, which PyTorch 2.15 writes), without
+/// PyTorch. docs/aot/pt2.md lists what is supported. Differences to the archive:
 ///
 /// * Each value has memory of its own, as ExecuTorch's programs have it. Views ("aten.permute") are
 ///   copies, so their outputs, and values that took the order of dimensions from them, are in the

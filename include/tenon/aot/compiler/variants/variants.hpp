@@ -65,7 +65,8 @@ struct VariantToMerge {
 /// named data that only the others used. `keep` has names of variants by method; a method that it
 /// does not name keeps its default.
 ///
-/// errors: InvalidArgument for a method or a variant that there is not; those of `read_program`.
+/// errors: InvalidArgument for a method or a variant that there is not; otherwise as
+/// `read_program`.
 [[nodiscard]] Result<ProgramData> strip_variants(
     std::shared_ptr<const host::Program> program,
     const std::map<std::string, std::string, std::less<>>& keep);

@@ -22,14 +22,17 @@
 #include "tenon/host/c/impl/program.hpp"
 #include "tenon/host/c/impl/registry.hpp"
 #include "tenon/host/c/impl/written_inputs.hpp"
+#include "tenon/host/layers/async/async.hpp"
 #include "tenon/host/layers/budget/budget.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/cancel/cancel.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/devices/device_memory.hpp"
+#include "tenon/host/layers/scheduling/scheduling_hints.hpp"
 #include "tenon/host/layers/sessions/session.hpp"
 #include "tenon/host/layers/variants/variant.hpp"
-#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/program/device_buffers.hpp"
 
@@ -165,9 +168,9 @@ class HeldMethod {
                                                         const tenon_method_options& from) {
   MethodOptions to;
   TENON_RETURN_IF_ERROR(expect_flags(function, from.flags, TENON_METHOD_CANCELLABLE));
-  to.cancellable = (from.flags & TENON_METHOD_CANCELLABLE) != 0;
+  if ((from.flags & TENON_METHOD_CANCELLABLE) != 0) to.layers.add(Cancellation());
   if (from.registry) to.registry = from.registry->registry.get();
-  if (from.executor) to.executor = from.executor->executor->executor();
+  if (from.executor) to.layers.add(Async(from.executor->executor->executor()));
   TENON_RETURN_IF_ERROR(read_backend_options(function, from.backend_options,
                                              from.num_backend_options, to.backend_options));
   TENON_RETURN_IF_ERROR(read_budget(function, from, to));
@@ -180,15 +183,19 @@ class HeldMethod {
     data.push_back(std::move(opened));
   }
   if (!data.empty()) to.layers.add(DataFiles(std::move(data)));
-  // A registry has one without a name.
+  // A registry has one without a name, and the limit in time.
   if (from.variant || !from.registry) {
     to.layers.add(Variant(from.variant ? from.variant : ""));
   }
+  if (!from.registry) to.layers.add(TimeLimit());
   if (from.embedded_code) {
     TENON_TRY(auto policy, EmbeddedCodePolicy::parse(from.embedded_code));
-    to.embedded_code = std::move(policy);
+    to.layers.add(std::move(policy));
   }
-  TENON_TRY(to.scheduling, read_scheduling(function, from.scheduling));
+  if (from.scheduling) {
+    TENON_TRY(const auto hints, read_scheduling(function, from.scheduling));
+    to.layers.add(SchedulingHints(hints));
+  }
   return to;
 }
 
@@ -243,7 +250,7 @@ tenon_status TENON_CALL tenon_method_load(const tenon_program* program, const ch
 
 void TENON_CALL tenon_method_destroy(tenon_method* method) {
   if (!method) return;
-  if (const auto& runs = tenon::host::detail::state_of(*method->method).async_runs) runs->wait();
+  tenon::host::detail::wait_for_runs(*method->method);
   // Freed after the delegates, where nothing else holds the method: their work may still read them.
   const auto inputs = std::move(method->kept);
   method->release();

@@ -59,8 +59,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The tolerance when none is given: that of torch.testing.assert_close, so that a verdict here is
-/// the verdict of a test in Python.
+/// The tolerance when none is given: the default of torch.testing.assert_close, so that a verdict
+/// here is the verdict of a test in Python.
 ///
 ///   dtype                          rtol     atol
 ///   Half, ComplexHalf              1e-3     1e-5

@@ -39,8 +39,9 @@ struct ValueArray {
 /// NotSupported for a tensor on a device, InvalidState for a tensor without data.
 [[nodiscard]] Result<ValueArray> to_array(const tenon_value& value);
 
-/// The same, but `data` holds only the first `count` elements of C order, or all when there are
-/// fewer; `shape` is that of the whole value. Costs what is copied, however large the value is.
+/// The value as an array, as `to_array` makes it, but `data` holds only the first `count` elements
+/// of C order, or all when there are fewer; `shape` describes the whole value. Costs what is
+/// copied, however large the value is.
 [[nodiscard]] Result<ValueArray> first_elements(const tenon_value& value, std::size_t count);
 
 /// The elements of `array`, which is in C order, with its dimensions in memory in `dim_order`,

@@ -39,7 +39,7 @@ class ThreadExecutor {
   /// Runs the tasks that are in the queue, then ends the threads. Not from a task.
   ~ThreadExecutor();
 
-  /// For `MethodOptions::executor`. Parks tasks. Refers to this object.
+  /// For the layer `Async`. Parks tasks. Refers to this object.
   [[nodiscard]] Executor executor() {
     return {[this](Executor::Task task) { return add(std::move(task)); },
             [this](Executor::Task task) { return park(std::move(task)); }};

@@ -93,7 +93,7 @@ struct MethodMemory {
 
 /// Asks `backend` what a delegate will need: extension "tenon.estimate/1". `init` is not called,
 /// and the device is not needed. `delegate` is one of the delegates of `program`'s method
-/// `method_name`, `data` may be null, and `options` are those of the load.
+/// `method_name`, `data` may be null, and `options` are what the load gets.
 ///
 /// threads: any. errors: the backend's own; Internal for a statement that 64 bits do not hold.
 [[nodiscard]] Result<DelegateEstimate> estimate_delegate(

@@ -23,8 +23,9 @@ class CodePermission {
   CodePermission(const CodePermission&) = delete;
   CodePermission& operator=(const CodePermission&) = delete;
 
-  /// From now on `call` asks this.
+  /// From now on `call` asks this, and what it asked before.
   void answer(InitCall& call) noexcept {
+    before_ = static_cast<CodePermission*>(find_service(&call, &key));
     service_ = {&key, this, call.services};
     call.services = &service_;
     call.permit_code = &permit;
@@ -36,7 +37,7 @@ class CodePermission {
     return !refused_ && (asked_ || !runs_embedded_code || policy_->allows_all());
   }
 
-  /// The same with a text, for the backend `id`.
+  /// Fails with a text that names the backend `id` unless `respects_policy`.
   [[nodiscard]] Status check_policy(std::string_view id, bool runs_embedded_code) const {
     if (respects_policy(runs_embedded_code)) return ok();
     if (refused_) {
@@ -48,8 +49,7 @@ class CodePermission {
                  "the policy for embedded code demands");
   }
 
-  /// The reason why code was refused, which is more precise than that of the backend; ok when none
-  /// was.
+  /// The reason why code was refused, which is more precise than the backend's; ok when none was.
   [[nodiscard]] Status take_refusal() noexcept { return std::move(refusal_); }
 
  private:
@@ -57,22 +57,32 @@ class CodePermission {
 
   static tenon_status permit(const tenon_init_context* context, const void* code,
                              std::uint64_t size) noexcept {
-    auto& asked = *static_cast<CodePermission*>(find_service(context, &key));
-    asked.asked_ = true;
+    const std::span bytes{static_cast<const std::byte*>(code), static_cast<std::size_t>(size)};
+    tenon_status status = TENON_STATUS_OK;
+    auto* asked = static_cast<CodePermission*>(find_service(context, &key));
+    for (; asked; asked = asked->before_) {
+      const tenon_status verdict = asked->judge(bytes);
+      if (status == TENON_STATUS_OK) status = verdict;
+    }
+    return status;
+  }
+
+  [[nodiscard]] tenon_status judge(std::span<const std::byte> code) noexcept {
+    asked_ = true;
     tenon_status status = TENON_STATUS_MEMORY_ALLOCATION_FAILED;
     try {
-      Status verdict = asked.policy_->check(
-          {static_cast<const std::byte*>(code), static_cast<std::size_t>(size)});
+      Status verdict = policy_->check(code);
       status = to_status(verdict.error());
-      if (asked.refusal_.ok()) asked.refusal_ = std::move(verdict);
+      if (refusal_.ok()) refusal_ = std::move(verdict);
     } catch (const std::bad_alloc&) {
       // The number has to do: there is no memory for a text.
     }
-    asked.refused_ |= status != TENON_STATUS_OK;
+    refused_ |= status != TENON_STATUS_OK;
     return status;
   }
 
   const EmbeddedCodePolicy* policy_;
+  CodePermission* before_ = nullptr;  ///< In the same call.
   Service service_;
   Status refusal_;
   bool asked_ = false;

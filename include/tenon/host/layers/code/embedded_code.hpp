@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,13 +13,19 @@
 #include "tenon/abi/backend.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/trust/sha256.hpp"
+#include "tenon/host/loader/layer.hpp"
+#include "tenon/host/loader/method/options.hpp"
+#include "tenon/host/loader/plugin/plugin_record.hpp"
 
 /// Whether native code that a program carries may run in this process
 /// (docs/hosts/embedded-code.md).
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// An application's decision about code in programs. A value; any thread.
-class EmbeddedCodePolicy {
+/// An application's decision about code in programs, for the methods that are loaded with it:
+/// `.layers = {EmbeddedCodePolicy::deny()}`. Where several are listed, code runs that all of them
+/// let in. Without one all code runs, as in ExecuTorch, where a program is trusted like the
+/// application. A value, which methods copy; any thread.
+class EmbeddedCodePolicy final : public MethodLayer {
  public:
   /// All of it runs, as in ExecuTorch: the author of the program is trusted like the application.
   [[nodiscard]] static EmbeddedCodePolicy allow() { return EmbeddedCodePolicy(Kind::allow, {}); }
@@ -48,6 +55,10 @@ class EmbeddedCodePolicy {
   /// Whether a backend that runs such code may get a program at all.
   [[nodiscard]] Status check_backend(std::string_view id) const;
 
+  /// The policy's share of a method; null where all code runs.
+  [[nodiscard]] Result<std::unique_ptr<detail::MethodPart>> attach(
+      detail::LoadRequest& request) const override;
+
   friend bool operator==(const EmbeddedCodePolicy& a, const EmbeddedCodePolicy& b) {
     return a.kind_ == b.kind_ && a.hashes_ == b.hashes_;
   }
@@ -60,5 +71,11 @@ class EmbeddedCodePolicy {
   Kind kind_;
   std::vector<Sha256> hashes_;
 };
+
+/// Whether the policies among the layers of `options` and of its registry let a method have the
+/// backend of `record`: `EmbeddedCodePolicy::check_backend` of each.
+///
+/// threads: any. errors: AccessFailed.
+[[nodiscard]] Status check_backend(const MethodOptions& options, const BackendRecord& record);
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -4,4 +4,5 @@
 // <tenon/host/implementation.hpp>.
 #pragma once
 
+#include "tenon/host/layers/code/impl/code_part.hpp"
 #include "tenon/host/layers/code/impl/embedded_code.hpp"

@@ -16,9 +16,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// named data of the files and of the program as one map (MergedDataMap). Listed more than once, it
 /// gives the files of all.
 ///
-/// errors of a load: those of MergedDataMap::create; NotFound for an external tensor that is in no
-/// file, InvalidExternalData for one that is there with another dtype, other sizes or another dim
-/// order.
+/// errors of a load: as MergedDataMap::create; NotFound for an external tensor that is in no file,
+/// InvalidExternalData for one that is there with another dtype, other sizes or another dim order.
 class DataFiles final : public MethodLayer {
  public:
   /// `files` in their order; none is null.

@@ -32,7 +32,7 @@ class MergedDataMap final : private tenon_named_data_map {
     std::optional<StoredTensorLayout> layout;  ///< Nothing when the data is not a tensor.
   };
 
-  /// Joins the data of `external`, which comes first, with that of `program`. `program` may be
+  /// Joins the data of `external`, which comes first, with the data of `program`. `program` may be
   /// null; no pointer in `external` is. The cost grows with the number of keys only when there are
   /// several files.
   ///
@@ -52,8 +52,8 @@ class MergedDataMap final : private tenon_named_data_map {
 
   [[nodiscard]] std::uint32_t num_keys() const noexcept { return num_keys_; }
 
-  /// Key number `index`: those of external files first, each in the order of its file. Nothing when
-  /// `index` is above the end.
+  /// Key number `index`: the keys of external files first, each in the order of its file. Nothing
+  /// when `index` is above the end.
   [[nodiscard]] std::optional<std::string_view> key(std::uint32_t index) const noexcept;
 
   /// The data of `key`, or nothing when no file has it. Valid while this object lives.

@@ -49,7 +49,7 @@ struct Registration {
 /// its backends (an application, a method) releases it, and loaded again at the next look-up. There
 /// is no limit on the number of backends.
 ///
-/// Any thread. A look-up of a loaded backend takes no lock. No lock is held while code of others
+/// Any thread. A look-up of a loaded backend takes no lock. No lock is held while third-party code
 /// runs (a factory, a search, a plugin, the log), which may use the registry. Only `std::bad_alloc`
 /// leaves these functions; the registry is then as it was, and the next call tries again.
 class ProviderRegistry : public Registry {
@@ -142,8 +142,8 @@ class ProviderRegistry : public Registry {
   /// The backend that a look-up of `id` would load, in a process of its own, loaded for the caller
   /// alone: look-ups do not return it. An empty reference when `isolation` does not isolate it.
   ///
-  /// errors: those of a look-up; NotSupported for a backend that is isolated and not in a file, and
-  /// for one that is registered under another name; those of `isolation`.
+  /// errors: as a look-up and as `isolation`; NotSupported for a backend that is isolated and not
+  /// in a file, and for one that is registered under another name.
   [[nodiscard]] Result<BackendRef> isolate_backend(
       std::string_view id, std::shared_ptr<const PluginGate> isolation) const;
 
@@ -170,7 +170,7 @@ class ProviderRegistry : public Registry {
   /// application with the error.
   [[nodiscard]] std::vector<SearchPath> search_paths() const;
 
-  /// Those of `wanted` that the CPU for which plugins are chosen lacks, in their order.
+  /// The features of `wanted` that the CPU for which plugins are chosen lacks, in their order.
   [[nodiscard]] std::vector<std::string_view> missing_cpu_features(
       std::span<const std::string_view> wanted) const;
 

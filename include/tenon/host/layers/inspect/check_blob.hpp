@@ -37,7 +37,7 @@ struct BlobCheck {
 /// when the backend has no such extension. `init` is not called, and the device is not needed.
 ///
 /// `delegate` is one of the delegates of `program`'s method `method_name`, `data` may be null, and
-/// `options` are those of the load. Backends of `registry` are asked for kernels of operators that
+/// `options` are what the load gets. Backends of `registry` are asked for kernels of operators that
 /// the delegate calls (abi/draft/kernel_lookup.h); where it is null no backend has any.
 ///
 /// A verdict that this host does not know counts as usable: `init` decides.

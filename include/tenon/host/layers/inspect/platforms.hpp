@@ -21,11 +21,11 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// The platform that a library is for, by its first bytes alone, so that a plugin can be described
 /// that this host cannot load; nothing for a file that is not read (of another kind, or ELF of
 /// another width than its machine's or not little-endian). The C library is not found so: it is
-/// `any`. Of a universal Mach-O file on macOS this host's platform, otherwise that of the first
-/// slice.
+/// `any`. Of a universal Mach-O file on macOS this host's platform, otherwise the platform of the
+/// first slice.
 [[nodiscard]] std::optional<Platform> platform_of(std::span<const std::byte> bytes);
 
-/// Reads the record of a plugin for `platform`, whose whole file is `file`: that of another
+/// Reads the record of a plugin for `platform`, whose whole file is `file`. A record for another
 /// platform than this host's describes a plugin that cannot be loaded here. In all else as `peek`
 /// of <tenon/host/loader/plugin/peek.hpp>.
 [[nodiscard]] Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name,

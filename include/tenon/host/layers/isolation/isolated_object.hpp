@@ -18,7 +18,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 inline constexpr std::size_t max_isolated_backends = 16;
 inline constexpr std::size_t isolated_path_size = 4096;
 
-/// Marks a plugin's object as that of an isolated plugin.
+/// Marks a plugin's object as the object of an isolated plugin.
 inline constexpr char isolated_mark[20] = "tenon-isolated/1";
 
 /// Which delegates share a worker.
@@ -64,8 +64,8 @@ struct IsolatedObject {
 /// Fills in an object of the template that has the head and the records of the wrapped plugin
 /// already. `wrapped` is the text of `wrapped_path`.
 ///
-/// threads: any. errors: InvalidArgument for a path that is too long or has a line feed, for a
-/// permission that is none, and for one that the profile does not have.
+/// threads: any. errors: InvalidArgument for a path that is too long or has a line feed, for an
+/// unknown permission, and for one that the profile does not have.
 [[nodiscard]] Status fill_isolated_object(IsolatedObject& object, std::string_view wrapped,
                                           const Sha256& sha256, const std::filesystem::path& worker,
                                           const WorkerSettings& settings);

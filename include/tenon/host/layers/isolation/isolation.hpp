@@ -15,7 +15,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// `MethodOptions::backends`, nor for plugins that offer kernels. Of a method with variants the
 /// backends of all that may be loaded, where there are plugins for them.
 ///
-/// errors of a load: those of `BackendRegistry::isolate_backend`.
+/// errors of a load: as `BackendRegistry::isolate_backend`.
 class Isolation final : public MethodLayer {
  public:
   /// `isolation` decides; null: none.

@@ -17,10 +17,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class Registry;
 
-/// Ids of the backends that a method asks for kernels, in this order: those of `named` whose record
-/// offers some; then those of `registry`, the highest priority first, equal ones by id; of one
-/// that is no ProviderRegistry none, as it has no list. A backend that a search found, and the
-/// application did not name, counts only without the tags of
+/// Ids of the backends that a method asks for kernels, in this order: backends of `named` whose
+/// record offers some; then backends of `registry`, the highest priority first, equal ones by id. A
+/// `registry` that is no ProviderRegistry adds none, as it has no list. A backend that a search
+/// found, and the application did not name, counts only without the tags of
 /// ProviderRegistry::default_exclude_tags. `registry` may be null. Loads nothing.
 [[nodiscard]] std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
                                                             const Registry* registry);
@@ -40,7 +40,7 @@ class Registry;
 /// A kernel of `backend`, whose `usable_kernels` are `table`, for one call of `op`. The plugin
 /// keeps `args`, an address that must not change; the caller destroys the kernel.
 ///
-/// errors: those of the plugin, OperatorMissing among them; Internal without a kernel.
+/// errors: as the plugin, OperatorMissing among them; Internal without a kernel.
 [[nodiscard]] Result<tenon_kernel*> create_kernel(const LoadedBackend& backend,
                                                   const tenon_kernels_v1& table,
                                                   const std::string& op,

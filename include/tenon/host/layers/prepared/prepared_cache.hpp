@@ -13,7 +13,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// The directory of `PreparedCache` where an application names none: that of the variable
+/// The directory of `PreparedCache` where an application names none: the value of the variable
 /// TENON_PREPARED_DIR; otherwise `tenon/prepared` in XDG_CACHE_HOME, in `~/.cache`, on macOS in
 /// `~/Library/Caches`, on Windows in LOCALAPPDATA.
 ///
@@ -65,8 +65,8 @@ class PreparedCache final : public PreparedStore {
 
   /// Whether the file `name` could be used: all checks of `open`.
   ///
-  /// errors: those of `open_file`; InvalidExternalData when the file is not a whole one of this
-  /// version, or its bytes are not those that were stored.
+  /// errors: as `open_file`; InvalidExternalData when the file is not a whole one of this version,
+  /// or its bytes are not those that were stored.
   [[nodiscard]] Status verify(const std::string& name) const;
 
   /// Removes the files that were not used for the longest time, until the others take at most

@@ -5,4 +5,5 @@
 #pragma once
 
 #include "tenon/host/layers/scheduling/impl/method_scheduling.hpp"
+#include "tenon/host/layers/scheduling/impl/scheduling_hints.hpp"
 #include "tenon/host/layers/scheduling/impl/threads_part.hpp"

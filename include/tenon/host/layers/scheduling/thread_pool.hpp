@@ -79,9 +79,9 @@ class ThreadPool : public MethodLayer {
   /// 0. Returns the failure of `task` that came first; what was not begun by then may be left out.
   /// An exception counts as a failure.
   ///
-  /// Each call of `task` gets the number of a worker, below `num_threads` (TN-THR-6): that of its
-  /// thread, where no thread begins a second call of a `task` inside of one. A pool that does not
-  /// number its threads divides the work into at most `num_threads` ranges, and numbers those.
+  /// Each call of `task` gets the number of a worker, below `num_threads` (TN-THR-6): the number of
+  /// its thread, where no thread begins a second call of a `task` inside of one. A pool that does
+  /// not number its threads divides the work into at most `num_threads` ranges, and numbers those.
   ///
   /// Is called from several threads at once, and from inside of `task` (TN-THR-5).
   [[nodiscard]] virtual tenon_status run(std::uint64_t n, std::uint64_t grain,

@@ -36,7 +36,7 @@ struct SessionOptions {
   /// Options that `Method::load` would take. All others keep the values of the load, also where the
   /// state is copied from a session with other values.
   std::vector<BackendOption> backend_options{};
-  std::optional<Scheduling> scheduling{};  ///< Hints; nothing: those of the method's own state.
+  std::optional<Scheduling> scheduling{};  ///< Hints; nothing: as for the method itself.
   /// The new session begins with a copy of the state of this one, which the same method made. Null:
   /// with the state after the load.
   const Session* state = nullptr;

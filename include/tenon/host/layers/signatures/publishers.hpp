@@ -34,8 +34,8 @@ struct Publishers {
   std::vector<PublisherKey> keys{};
 };
 
-/// Reads publishers from JSON (docs/schemas/tenon-publishers.schema.json). `name` is that of the
-/// file, for messages.
+/// Reads publishers from JSON (docs/schemas/tenon-publishers.schema.json). `name` is the file's
+/// name, for messages.
 ///
 /// threads: any. errors: InvalidArgument, with the place in the file.
 [[nodiscard]] Result<Publishers> parse_publishers(std::string_view text, std::string_view name);

@@ -73,7 +73,7 @@ class SignaturePolicy final : public LibraryPolicy {
   /// A policy of the file that the variable TENON_PUBLISHERS names; null when it is not set, and in
   /// a privileged process. For applications without a policy of their own.
   ///
-  /// threads: as `environment_variable`. errors: those of `read_publishers`.
+  /// threads: as `environment_variable`. errors: as `read_publishers`.
   [[nodiscard]] static Result<std::shared_ptr<const SignaturePolicy>> from_environment();
 
   [[nodiscard]] const Publishers& publishers() const noexcept { return publishers_; }
@@ -92,7 +92,7 @@ class SignaturePolicy final : public LibraryPolicy {
                                                 std::string_view signature = {}) const;
 
   /// Who signed `bytes`, of which the whole text of the signature is given; empty: none. `name` is
-  /// that of the signature, for messages.
+  /// the signature's name, for messages.
   ///
   /// errors: NotSupported as above.
   [[nodiscard]] Result<SignatureReport> examine(std::span<const std::byte> bytes,
@@ -124,7 +124,7 @@ class SignaturePolicy final : public LibraryPolicy {
 /// The text of the signature in the file next to `file` (`.minisig`), which is opened with the same
 /// trust; empty when there is none.
 ///
-/// threads: any. errors: those of `open_file` but NotFound; AccessFailed for one that is larger
+/// threads: any. errors: as `open_file`, but never NotFound; AccessFailed for one that is larger
 /// than `max_signature_size`.
 [[nodiscard]] Result<std::string> read_signature_of(const OpenedFile& file);
 

@@ -71,7 +71,7 @@ class Sequence {
   /// A run that fails or is cancelled leaves the position, and with a journal also the state, as it
   /// was.
   ///
-  /// errors: those of `Method::execute`; OutOfResources beyond the capacity.
+  /// errors: as `Method::execute`; OutOfResources beyond the capacity.
   [[nodiscard]] Status execute(std::uint64_t tokens = 1);
 
   /// How many tokens the state is of.

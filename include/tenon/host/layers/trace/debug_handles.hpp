@@ -16,7 +16,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 ///     node HANDLE NAME                a node of the exported program
 ///     kernel INSTRUCTION HANDLE       the node whose kernel the instruction calls
 ///     event DELEGATE ID HANDLE...     the nodes of an event that the backend names by number
-///     named DELEGATE COUNT HANDLE... NAME     the same of one that it names by text
+///     named DELEGATE COUNT HANDLE... NAME     the nodes of an event that it names by text
 ///
 /// where INSTRUCTION counts through all chains of the method, from 0. A name ends with its line.
 inline constexpr std::string_view debug_handles_key = "tenon.debug_handles/";

@@ -6,3 +6,4 @@
 
 #include "tenon/host/layers/trace/impl/method_intermediates.hpp"
 #include "tenon/host/layers/trace/impl/trace.hpp"
+#include "tenon/host/layers/trace/impl/trace_part.hpp"

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,8 +13,9 @@
 #include <vector>
 
 #include "tenon/abi/host.h"
-#include "tenon/core/status.hpp"
+#include "tenon/core/result.hpp"
 #include "tenon/host/loader/files/limits.hpp"
+#include "tenon/host/loader/layer.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
@@ -32,7 +34,10 @@ void append_json_string(std::string& out, std::string_view text);
 /// call that they belong to. All functions may be called from any thread at any time. An
 /// event for which there is no memory, or that is one too many, is dropped and counted: tracing
 /// never makes a program fail.
-class Trace {
+///
+/// A method whose layers have it, `.layers = {trace}`, records its load and its runs there. Of
+/// several traces the first one also receives the events of backends.
+class Trace final : public MethodLayer {
  public:
   /// A name and a value that a viewer shows with an event.
   using Arg = std::pair<std::string_view, std::string_view>;
@@ -58,6 +63,9 @@ class Trace {
   /// not finite. Texts are copied.
   void add_counter(std::string_view name, std::string_view unit, std::uint64_t at_ns,
                    double value) noexcept;
+
+  [[nodiscard]] Result<std::unique_ptr<detail::MethodPart>> attach(
+      detail::LoadRequest& request) const override;
 
   /// The table to put into a delegate's contexts; valid as long as this trace. What is logged
   /// through it becomes an event, or a value of a counter, of category "backend".

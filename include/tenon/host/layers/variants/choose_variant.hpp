@@ -54,16 +54,16 @@ enum class AskVariants {
 ///
 /// The table is compared first, without loading anything: whether the CPU of the
 /// registry has the features, whether there is a plugin for each backend, whether it reads the
-/// version of the blobs, and whether `options.embedded_code` lets it run code of the program.
-/// Then operators and external tensors, and only then the plugins are loaded and asked:
-/// `is_available`, and `check_blob` for each delegate. No `init` is called.
+/// version of the blobs, and whether an `EmbeddedCodePolicy` in `options.layers` lets it run code
+/// of the program. Then operators and external tensors, and only then the plugins are loaded and
+/// asked: `is_available`, and `check_blob` for each delegate. No `init` is called.
 ///
 /// Uses of `options` the registry, the backends, their options, the kernels, the policy, and the
 /// layers `DataFiles`, `Variant` and `Isolation`; a variant that one names is the only one that is
 /// looked at.
 ///
-/// threads: any. errors: InvalidArgument when the program has no method or no variant of the
-/// name; those of MergedDataMap::create; MemoryAllocationFailed.
+/// threads: any. errors: InvalidArgument when the program has no method or no variant of the name;
+/// MemoryAllocationFailed; otherwise as MergedDataMap::create.
 [[nodiscard]] Result<VariantChoice> choose_variant(const std::shared_ptr<const Program>& program,
                                                    std::string_view method,
                                                    const MethodOptions& options,

@@ -10,7 +10,7 @@
 #include "tenon/host/schema/forward.hpp"
 
 /// The needs of a method besides its backends, and what of them is missing: all of it at once, so
-/// that it can be fixed at once. Plans are those of a program that was verified.
+/// that it can be fixed at once. Plans come from a program that was verified.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 class KernelTable;

@@ -15,7 +15,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// given name.
 ///
 /// errors of a load: InvalidArgument when the method has no variant of the name; NotFound when none
-/// can run here; those of `Variants::of` and `choose_variant`.
+/// can run here; otherwise as `Variants::of` and `choose_variant`.
 class Variant final : public MethodLayer {
  public:
   /// The best of those that can run here (`choose_variant`).

@@ -43,7 +43,7 @@ struct VariantNeed {
 /// One variant of a method. Its texts are in the program.
 struct ProgramVariant {
   std::string_view method;    ///< The name by which applications load it.
-  std::string_view name;      ///< Of the variant; differs among those of one method.
+  std::string_view name;      ///< Of the variant; differs among the variants of one method.
   std::uint32_t plan = 0;     ///< Number of its plan among the program's methods.
   std::int32_t priority = 0;  ///< Of those that run equally well the highest is taken.
   bool is_default = false;    ///< Its plan has the method's name.
@@ -68,7 +68,7 @@ class Variants {
   /// Opens the program at `path`, and reads its table of variants. Nothing of a variant is read
   /// with the flatbuffer, as `Program::open` may do.
   ///
-  /// errors: those of `Program::open` and of `of`.
+  /// errors: as `Program::open` and `of`.
   [[nodiscard]] static Result<std::shared_ptr<const Program>> open(
       const std::filesystem::path& path, const HostLimits& limits = {});
 
@@ -76,8 +76,8 @@ class Variants {
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   /// The variants of a method, by falling priority; none of one that has a single form.
   [[nodiscard]] std::span<const ProgramVariant> of_method(std::string_view method) const noexcept;
-  /// The variant whose plan has this name; null when it is none. A variant can be loaded by that
-  /// name as well.
+  /// The variant whose plan has this name; null when no variant has it. A variant can be loaded by
+  /// that name as well.
   [[nodiscard]] const ProgramVariant* find(std::string_view plan) const noexcept;
   /// Names of the methods, in the order of the file, without the plans that are a variant of one.
   [[nodiscard]] std::vector<std::string_view> visible_methods() const;
@@ -89,7 +89,7 @@ class Variants {
   static Result<Variants> read(const Program& program);
 
   const Program* program_;
-  /// By method, in the order of the plans; those of one method by falling priority.
+  /// By method, in the order of the plans; the variants of one method by falling priority.
   std::span<const ProgramVariant> all_;
 };
 

@@ -47,9 +47,9 @@ struct HostLimits {
   /// Bytes of condition tensors that jumps look at: each jump looks at a whole tensor, so the
   /// number of instructions alone does not bound the time.
   std::uint64_t condition_bytes = std::uint64_t{256} << 20;
-  /// Milliseconds, compared before each instruction. A delegate or a kernel that is running is
-  /// ended only when the method is cancellable (MethodOptions) and its backend looks at the flag,
-  /// or has a call, to be cancelled (abi/extensions/cancel.h).
+  /// Milliseconds, compared before each instruction by the layer `TimeLimit`. A delegate or a
+  /// kernel that is running is ended only when the method has the layer `Cancellation` and the
+  /// backend looks at the flag, or has a call, to be cancelled (abi/extensions/cancel.h).
   std::uint64_t run_milliseconds = none;
   /// Bytes of the tensors that a run copies for `Method::recorded_intermediates`.
   std::uint64_t intermediate_bytes = std::uint64_t{64} << 30;

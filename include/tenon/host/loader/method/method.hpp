@@ -61,8 +61,8 @@ class Method {
   ///         the reasons of the layers that were asked), InvalidExternalData, InvalidProgram (a
   ///         tensor whose planned buffer is on another device), NotFound also for memory planned on
   ///         a device that none of the method's backends serves (find_device_memory: the text has
-  ///         the reason of each), AccessFailed (code in the program that `embedded_code` does not
-  ///         permit), OutOfResources (planned memory above `options.limits`),
+  ///         the reason of each), AccessFailed (code in the program that an EmbeddedCodePolicy does
+  ///         not permit), OutOfResources (planned memory above `options.limits`),
   ///         MemoryAllocationFailed, whatever a layer of `options.layers` fails with, and whatever
   ///         a backend's `init` or `create_kernel` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
@@ -114,8 +114,8 @@ class Method {
   [[nodiscard]] Status read_output(std::size_t index, std::span<std::byte> to) const;
 
   /// Output `index` as a tensor of `T` in the memory of the CPU: `output<float>(0)`. Its bytes are
-  /// those of the method, not a copy, and valid until the next `execute`. For an output on a device
-  /// see `read_output`.
+  /// the method's, not a copy, and valid until the next `execute`. For an output on a device see
+  /// `read_output`.
   ///
   /// errors: InvalidArgument (no such output, not a tensor, no data), InvalidType (another dtype),
   ///         NotSupported (on a device; dimensions in another order in memory, unless `layout` is
@@ -128,7 +128,7 @@ class Method {
     return Tensor<const T>(tensor.raw());
   }
 
-  /// The same for a dtype that is known at run time alone.
+  /// Output `index` as a tensor of a dtype that is known at run time alone.
   [[nodiscard]] Result<TensorView> output(std::size_t index, ScalarType dtype,
                                           Layout layout = Layout::Contiguous) const;
 
@@ -153,11 +153,11 @@ class Method {
   ///
   /// From any thread, at any time until the method is destroyed; not in a signal handler.
   ///
-  /// errors: InvalidState (the method was loaded without `MethodOptions::cancellable`).
+  /// errors: InvalidState (the method was loaded without the layer `Cancellation`).
   [[nodiscard]] Status cancel();
 
   /// The tensors that the method computes on the way to its outputs and can give, in the order of
-  /// its instructions: the results of kernels, and those of delegates whose backends have
+  /// its instructions: the results of kernels, and the results of delegates whose backends have
   /// "tenon.intermediates/1". The same in each call. Copied; not while the method runs.
   ///
   /// errors: InvalidState (a run is pending), MemoryAllocationFailed, InvalidExternalData (the
@@ -177,7 +177,7 @@ class Method {
   /// `record_intermediates`; not while the method runs.
   [[nodiscard]] std::span<const IntermediateTensor> recorded_intermediates() const noexcept;
 
-  /// Starts one run and returns; `MethodOptions::executor` runs the rest. Defined in
+  /// Starts one run and returns; the executor of the layer `Async` runs the rest. Defined in
   /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends
   /// with "tenon.events/1" are started, here as far as nothing has to be waited for: calls that
   /// need no bytes of each other overlap, and one that does is given the event of the other, or
@@ -196,7 +196,7 @@ class Method {
   /// inputs and outputs keep their bytes; `execute`, `execute_async`, `set_input`, `set_output`,
   /// `set_stream` and `create_session` are refused with InvalidState.
   ///
-  /// errors: InvalidArgument (an input was not set; no executor or no completion), InvalidState
+  /// errors: InvalidArgument (an input was not set; no layer `Async`, no completion), InvalidState
   ///         (a run is pending), MemoryAllocationFailed, and what the executor refuses with.
   [[nodiscard]] Status execute_async(std::function<void(Status outcome)> completion);
 
@@ -243,7 +243,7 @@ class Method {
   /// not while `execute` runs.
   ///
   /// errors: InvalidState (a run is pending), InvalidArgument (no delegate uses that backend; a
-  ///         fence that is none), NotSupported (the backend has no extension
+  ///         fence that is not valid), NotSupported (the backend has no extension
   ///         "tenon.external_memory/1", or does not know that kind of fence), and the backend's.
   [[nodiscard]] Status wait_fence(std::string_view backend_id, const ExternalFence& fence);
 
@@ -251,9 +251,9 @@ class Method {
   /// otherwise.
   [[nodiscard]] Status signal_fence(std::string_view backend_id, const ExternalFence& fence);
 
-  /// Replaces `MethodOptions::scheduling` for later runs, of the session that is in use; not while
-  /// `execute` runs. Backends that follow no hints (without extension "tenon.scheduling/1") are not
-  /// changed.
+  /// Replaces the `SchedulingHints` of the load for later runs, of the session that is in use; not
+  /// while `execute` runs. Backends that follow no hints (without extension "tenon.scheduling/1")
+  /// are not changed.
   ///
   /// errors: InvalidState (a run is pending), NotSupported (a backend fixes its delegates'
   ///         scheduling when they are loaded), and whatever a backend fails with. The delegates

@@ -34,7 +34,7 @@ struct OptionDeclaration {
   [[nodiscard]] std::string range() const { return option_range(minimum, maximum, choices); }
 
   /// Judges the type and the place of a value before the backend gets it; limits are the backend's.
-  /// errors: those of `check_use`.
+  /// errors: as `check_use`.
   [[nodiscard]] Status check(OptionUse given) const {
     std::uint32_t places = 0;
     if (at_runtime) places |= TENON_OPTION_AT_RUNTIME;
@@ -43,7 +43,8 @@ struct OptionDeclaration {
   }
 };
 
-/// The declaration of `key` among those of a backend, or NotFound with the keys that there are.
+/// The declaration of `key` among a backend's declarations, or NotFound with the keys that there
+/// are.
 [[nodiscard]] Result<const OptionDeclaration*> find_option(
     std::span<const OptionDeclaration> declared, std::string_view key);
 

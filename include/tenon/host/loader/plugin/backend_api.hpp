@@ -14,7 +14,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// Bytes that a table of `stated` bytes shares with one of `known` bytes. A size that ends inside a
-/// pointer counts without it: half a pointer is none.
+/// pointer counts without it: half a pointer is not usable.
 [[nodiscard]] constexpr std::size_t shared_size(std::size_t stated, std::size_t known) noexcept {
   return (stated < known ? stated : known) / sizeof(void*) * sizeof(void*);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,17 @@ struct HostExtension {
   const char* id = nullptr;
   const void* table = nullptr;
 };
+
+/// The table `id` of `extensions`; null without one.
+///
+/// threads: any. errors: never.
+[[nodiscard]] inline const void* find_table(std::span<const HostExtension> extensions,
+                                            std::string_view id) noexcept {
+  for (const HostExtension& each : extensions) {
+    if (id == each.id) return each.table;
+  }
+  return nullptr;
+}
 
 class PluginGate;
 

@@ -14,8 +14,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 }
 
 /// Deadlock-detecting lock, held by the thread that loads one thing: a plugin, a backend, the
-/// result of a search. Meanwhile code of others runs (a factory, a search, `open`, a log callback),
-/// which may request the same thing. A mutex would then deadlock; `lock` returns false.
+/// result of a search. Meanwhile third-party code runs (a factory, a search, `open`, a log
+/// callback), which may request the same thing. A mutex would then deadlock; `lock` returns false.
 ///
 /// Any thread. All locks of a process share one mutex, which is held for a few instructions. In a
 /// process that was forked while another thread held a lock, that lock is held for ever, and `lock`

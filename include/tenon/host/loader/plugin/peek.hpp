@@ -27,7 +27,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// decides whether it may be loaded.
 ///
 /// threads: any. errors: InvalidArgument when the bytes are not a plugin for this platform, with a
-/// text that says what they are; and those of `read_record`.
+/// text that says what they are; otherwise as `read_record`.
 [[nodiscard]] Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name);
 
 /// Reads the record of the plugin at `path`.
@@ -37,7 +37,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// replace a plugin by renaming a new file over it.
 ///
 /// threads: any. errors: NotFound when there is no such file; InvalidArgument when it is empty or
-/// not a regular file; AccessFailed when it cannot be opened or mapped; and those of the other
+/// not a regular file; AccessFailed when it cannot be opened or mapped; otherwise as the other
 /// `peek`. The text begins with the path.
 [[nodiscard]] Result<PluginRecord> peek(const std::filesystem::path& path);
 

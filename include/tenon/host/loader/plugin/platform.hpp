@@ -29,7 +29,7 @@ inline constexpr CLibrary this_c_library = CLibrary::any;
 }  // namespace detail
 
 /// The platform that this host was compiled for, the only one whose files the loader reads:
-/// <tenon/host/inspect.hpp> reads those of the others.
+/// <tenon/host/inspect.hpp> reads files for the other platforms.
 #if defined(__APPLE__) && defined(__aarch64__)
 inline constexpr Platform this_platform{BinaryFormat::mach_o, 0x0100000c};
 #elif defined(__APPLE__) && defined(__x86_64__)

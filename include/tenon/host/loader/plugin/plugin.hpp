@@ -11,7 +11,7 @@
 #include "tenon/host/loader/plugin/backend.hpp"
 #include "tenon/host/loader/plugin/host_info.hpp"
 #include "tenon/host/loader/plugin/plugin_record.hpp"
-#include "tenon/host/platform/trusted_path.hpp"
+#include "tenon/host/platform/opened_file.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
@@ -41,7 +41,7 @@ class Plugin {
 
   /// Loads the plugin in an open file. The record is read from the file first and the versions are
   /// negotiated, so that a plugin that does not fit is never loaded; the record of the loaded
-  /// object must then equal that of the file. No code of the plugin runs before `backend`.
+  /// object must then equal the record in the file. No code of the plugin runs before `backend`.
   ///
   /// `expected`, when it is not null, is the record with which the plugin was chosen; InvalidState
   /// when the file has another one by now. `info.gates` admit the file before anything else, unless

@@ -59,8 +59,8 @@ class PluginGate {
     return file;
   }
 
-  /// Whether a plugin runs in a process of its own. `file_name` is that of its file, empty for what
-  /// is part of the application: a plugin that is linked in, an object. Such a plugin cannot run
+  /// Whether a plugin runs in a process of its own. `file_name` is the name of its file, empty for
+  /// a part of the application: a plugin that is linked in, an object. Such a plugin cannot run
   /// elsewhere, and is not loaded (NotSupported).
   [[nodiscard]] virtual Result<bool> isolates(const PluginRecord& record,
                                               std::string_view file_name) const {
@@ -95,13 +95,13 @@ class PluginGate {
 
 /// The file that all `gates` admit in place of `file`; `file` itself when it is admitted already.
 ///
-/// threads: any. errors: those of the gates.
+/// threads: any. errors: as the gates.
 [[nodiscard]] Result<OpenedFile> admit(OpenedFile file, std::string_view signature,
                                        const PluginGates& gates);
 
 /// The first of `gates` that isolates a plugin; null: none does.
 ///
-/// threads: any. errors: those of the gates.
+/// threads: any. errors: as the gates.
 [[nodiscard]] Result<const PluginGate*> find_isolation(const PluginRecord& record,
                                                        std::string_view file_name,
                                                        const PluginGates& gates);

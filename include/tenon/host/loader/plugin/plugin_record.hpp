@@ -30,8 +30,8 @@ struct BackendRecord {
 };
 
 /// A plugin's description of itself (`tenon_plugin_head` and its records). A copy: it refers to
-/// nothing in the file. A host that loads the library compares the record in the file with that of
-/// the loaded object.
+/// nothing in the file. A host that loads the library compares the record in the file with the
+/// record of the loaded object.
 struct PluginRecord {
   std::string name;         ///< Never empty: a plugin without one is named after its first backend.
   std::string version;      ///< Of the plugin; may be empty.
@@ -65,9 +65,9 @@ inline constexpr std::uint32_t max_backends_per_plugin = 1024;
 /// linked into. It may be longer than the object. The pointers in it are not read, and of the
 /// body only its bounds are checked: its contents are for the host that loads the library.
 ///
-/// Structs of a newer plugin may be longer than those of this host (the rest is skipped), those of
-/// an older one shorter (the missing fields are empty or 0). A record of another ABI is read when
-/// that is possible and checked by `check_abi`.
+/// Structs of a newer plugin may be longer than this host's (the rest is skipped), structs of an
+/// older one shorter (the missing fields are empty or 0). A record of another ABI is read when that
+/// is possible and checked by `check_abi`.
 ///
 /// `pointer_size` is the size in bytes, 4 or 8, of pointers in a plugin of the expected platform.
 ///

@@ -41,8 +41,8 @@ inline void fill_strides(std::span<const std::int64_t> sizes, const std::uint8_t
 
 /// Gives `tensor` new sizes as ExecuTorch does (TensorImpl::internal_resize_contiguous): the rank
 /// is fixed, a static shape may only be confirmed, a bounded one may take any sizes whose number of
-/// elements is within that of its bounds and whose bytes are within its capacity. NotSupported
-/// otherwise, InvalidArgument for negative or overflowing sizes; nothing changes then.
+/// elements is at most the product of its bounds and whose bytes are within its capacity.
+/// NotSupported otherwise, InvalidArgument for negative or overflowing sizes; nothing changes then.
 [[nodiscard]] inline Error resize_tensor(tenon_tensor& tensor,
                                          std::span<const std::int64_t> sizes) noexcept {
   const std::span<const std::int64_t> shape(tensor.dl.shape,

@@ -10,7 +10,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/schema/forward.hpp"
 
-/// Devices, and the memory on them that a method needs. Plans are those of a program that was
+/// Devices, and the memory on them that a method needs. Plans come from a program that was
 /// verified.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 

@@ -37,7 +37,7 @@ class KeptFacts {
 /// A program: the contents of one `.pte` file that ExecuTorch 1.x wrote ("ET12").
 ///
 /// Opening verifies all that a host reads of it (detail::verify_program lists it); a program that
-/// is open can be read without checks. The cost is that of the flatbuffer; the bytes of segments
+/// is open can be read without checks. The cost grows with the flatbuffer; the bytes of segments
 /// are not touched. Immutable: any thread may use it, and any number of methods share it.
 /// Everything that a program returns points into it and is valid while it lives.
 class Program : public NamedDataTable<Program> {

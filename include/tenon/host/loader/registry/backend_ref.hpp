@@ -97,7 +97,7 @@ class BackendSlot {
  private:
   std::atomic<std::uint32_t> users_ = 0;
   LoadLock load_lock_;
-  std::mutex mutex_;  // Guards backend_ while users_ is zero. No code of others runs under it.
+  std::mutex mutex_;  // Guards backend_ while users_ is zero. No third-party code runs under it.
   std::shared_ptr<const LoadedBackend> backend_;
   const bool detached_ = false;
 };

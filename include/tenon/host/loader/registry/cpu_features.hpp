@@ -13,11 +13,12 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// The features of a CPU, by name. Plugins name those that they need in their record
 /// (`cpu_features`).
 ///
-/// Names are those of the Linux kernel, spelt as in /proc/cpuinfo: on x86-64 "avx2", "fma",
+/// The Linux kernel gives the names, spelt as in /proc/cpuinfo: on x86-64 "avx2", "fma",
 /// "avx512_vnni", "amx_int8"; on arm64 "asimd", "asimddp", "sve", "i8mm"; on RISC-V the letters and
 /// names of the ISA string, "v", "zba". On x86-64 there are also the levels of the psABI,
 /// "x86-64-v2" to "x86-64-v4". On macOS they are the names under sysctl hw.optional.arm
-/// ("FEAT_DotProd") and, on Intel, those of machdep.cpu in lower case. Names compare exactly.
+/// ("FEAT_DotProd") and, on Intel, the names under machdep.cpu in lower case. Names compare
+/// exactly.
 class CpuFeatures {
  public:
   /// Of these names, in any order; a name may be there twice.
@@ -28,7 +29,7 @@ class CpuFeatures {
 
   [[nodiscard]] bool has(std::string_view name) const noexcept;
 
-  /// Those of `wanted` that are missing, in their order.
+  /// The features of `wanted` that are missing, in their order.
   [[nodiscard]] std::vector<std::string> missing(std::span<const std::string> wanted) const;
 
   /// All names, sorted, each once.

@@ -18,7 +18,7 @@ class PluginSlot {
   /// The backend `id` of the plugin, which `load()` returns unless it is loaded. `origin` names the
   /// plugin in errors.
   ///
-  /// threads: any; one loads and the others wait. errors: those of `load` and `Plugin::backend`;
+  /// threads: any; one loads and the others wait. errors: as `load` and `Plugin::backend`;
   /// InvalidState when what loads the plugin calls this.
   template <class Load>
   [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> backend(std::string_view origin,
@@ -54,8 +54,7 @@ struct PluginFile {
 
 /// Reads the plugin at `path`, for which the caller answers (`Trust::caller`). Loads nothing.
 ///
-/// threads: any. errors: those of `open_file` and `peek`; NotSupported for an ABI that does not
-/// fit.
+/// threads: any. errors: as `open_file` and `peek`; NotSupported for an ABI that does not fit.
 [[nodiscard]] Result<PluginFile> read_plugin_file(const std::filesystem::path& path);
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

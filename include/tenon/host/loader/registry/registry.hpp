@@ -30,7 +30,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// `BackendRegistry` of <tenon/host.hpp> derives, also searches, lists, and chooses among several
 /// backends of one id.
 ///
-/// Any thread. A look-up of a loaded backend takes no lock. No lock is held while code of others
+/// Any thread. A look-up of a loaded backend takes no lock. No lock is held while third-party code
 /// runs (a plugin, the log), which may use the registry. Only `std::bad_alloc` leaves these
 /// functions; the registry is then as it was.
 class Registry {
@@ -43,6 +43,11 @@ class Registry {
 
   /// Of each method that is loaded with it.
   [[nodiscard]] const Layers& layers() const noexcept { return info_.layers; }
+
+  /// For each plugin that it loads, and for kernels of methods that are loaded with it.
+  [[nodiscard]] std::span<const HostExtension> extensions() const noexcept {
+    return info_.extensions;
+  }
 
   /// Registers a backend that is open already, and holds it.
   ///
@@ -65,7 +70,7 @@ class Registry {
   /// The registry must outlive the reference.
   ///
   /// errors: NotFound, in the words of the registry's class, when there is none that can be used;
-  /// those of loading it; InvalidState when what loads the backend looks it up.
+  /// errors of loading it; InvalidState when what loads the backend looks it up.
   [[nodiscard]] Result<BackendRef> lookup_backend(std::string_view id) const {
     detail::RegistryEntry* entry = ids_.find(id);
     if (entry && entry->slot.try_acquire()) [[likely]]
@@ -85,7 +90,7 @@ class Registry {
  protected:
   /// Loads the backend of `entry` by `open()`, unless it is loaded. Of several threads one loads.
   ///
-  /// errors: those of `open`; InvalidState when what loads the backend calls this.
+  /// errors: as `open`; InvalidState when what loads the backend calls this.
   template <class Open>
   [[nodiscard]] static Result<BackendRef> open_slot(detail::RegistryEntry& entry,
                                                     const Open& open) {
@@ -117,9 +122,9 @@ class Registry {
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 
-/// The one of `named` with `id`, else that of `registry`, which may be null.
+/// The backend of `named` with `id`, else the backend of `registry`, which may be null.
 ///
-/// errors: those of Registry::lookup_backend; NotFound without a registry.
+/// errors: as Registry::lookup_backend; NotFound without a registry.
 [[nodiscard]] Result<BackendRef> find_backend(std::span<const BackendRef> named,
                                               const Registry* registry, std::string_view id);
 

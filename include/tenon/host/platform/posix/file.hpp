@@ -23,7 +23,7 @@ inline constexpr int read_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   return ::open(path.c_str(), read_flags);
 }
 
-/// The same, but waits for the writer of a FIFO.
+/// Opens anything for reading, and waits for the writer of a FIFO. Returns the descriptor.
 [[nodiscard]] inline int open_stream(const std::filesystem::path& path) noexcept {
   return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }

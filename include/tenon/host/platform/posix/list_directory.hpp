@@ -41,8 +41,9 @@ using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 }  // namespace detail
 
-/// The names in the directory `path`, sorted, without "." and "..". AccessFailed when it is none or
-/// cannot be read. libstdc++'s directory_iterator would abort the process where memory runs out.
+/// The names in the directory `path`, sorted, without "." and "..". AccessFailed when it is not a
+/// directory or cannot be read. libstdc++'s directory_iterator would abort the process where memory
+/// runs out.
 [[nodiscard]] inline Result<std::vector<std::string>> list_directory(
     const std::filesystem::path& path) {
   const detail::OpenDirectory directory(::opendir(path.c_str()));

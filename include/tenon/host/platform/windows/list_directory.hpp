@@ -13,7 +13,7 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The names in the directory `path` in UTF-8, sorted, without "." and "..". AccessFailed when it
-/// is none or cannot be read.
+/// is not a directory or cannot be read.
 [[nodiscard]] inline Result<std::vector<std::string>> list_directory(
     const std::filesystem::path& path) {
   std::vector<std::string> names;

@@ -15,6 +15,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
+#include "tenon/host/layers/cancel/cancel.hpp"
 
 /// Suite "cancel": runs that the application ends while they are going on
 /// (abi/extensions/cancel.h).
@@ -36,7 +37,7 @@ class CancellableCase {
       : kit_(kit),
         live_(kit),
         limit_(kit.backend().cancel_ms),
-        method_(live_.load({.cancellable = true})) {
+        method_(live_.load({.layers = {host::Cancellation()}})) {
     const Clock::time_point start = Clock::now();
     before_ = outputs();
     duration_ = std::chrono::ceil<microseconds>(Clock::now() - start);

@@ -111,6 +111,9 @@ class ProbeStore final : public host::PreparedStore {
   mutable std::map<Key, std::vector<std::byte>> kept_;
 };
 
+/// `store` must outlive the method.
+host::MethodOptions with(const ProbeStore& store) { return {.layers = {store}}; }
+
 /// The case of a backend that keeps what it prepares.
 class PreparingCase {
  public:
@@ -121,19 +124,18 @@ class PreparingCase {
   /// The outputs of the case with `store`, which may be null. What the backend stores in `destroy`
   /// is stored.
   [[nodiscard]] Outputs outputs(const ProbeStore* store) {
-    return live_.run(*live_.load({.prepared = store}));
+    return live_.run(*live_.load(store ? with(*store) : host::MethodOptions()));
   }
   /// Why the case does not load or run with `store`; empty when it does.
   [[nodiscard]] std::string failure_with(const ProbeStore& store) {
-    auto method =
-        CaseMethod::load(live_.program(), live_.backend(), kit_.backend(), {.prepared = &store});
+    auto method = CaseMethod::load(live_.program(), live_.backend(), kit_.backend(), with(store));
     if (!method.ok()) return describe(std::move(method).status());
     const Status outcome = (*method)->execute(*live_.runs().front());
     return outcome.ok() ? std::string() : describe(outcome);
   }
   /// The first output of a run with `store` that is not the expected one; empty without one.
   [[nodiscard]] std::string first_difference(const ProbeStore& store) {
-    return live_.first_difference(*live_.load({.prepared = &store}));
+    return live_.first_difference(*live_.load(with(store)));
   }
 
   /// Ends the test where the backend keeps nothing of the case.

@@ -12,6 +12,7 @@
 #include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/application/scheduling.hpp"
+#include "tenon/host/layers/scheduling/scheduling_hints.hpp"
 
 /// Suite "scheduling": hints of the application (abi/extensions/scheduling.h).
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
@@ -73,8 +74,8 @@ TENON_CONFORMANCE_TEST("scheduling/load", "methods are loaded with each hint, an
   ScheduledCase scheduled(kit);
   LiveCase& live = scheduled.live();
   for (const Scheduling& scheduling : schedulings()) {
-    auto method =
-        CaseMethod::load(live.program(), live.backend(), kit.backend(), {.scheduling = scheduling});
+    auto method = CaseMethod::load(live.program(), live.backend(), kit.backend(),
+                                   {.layers = {host::SchedulingHints(scheduling)}});
     if (!method.ok()) {
       kit.violated("TN-SCH-1", "init fails with ", text_of(scheduling), ": ", method.text());
       continue;

@@ -241,7 +241,7 @@ TEST_CASE("a run with a trace executes one delegate after the other", "[async]")
   Outcomes outcomes;
   host::Trace trace;
   host::MethodOptions options = async_options(queue.executor());
-  options.trace = &trace;
+  options.layers.add(trace);
   const auto method = load_ok(program.builder, std::move(options));
   REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
   static_cast<void>(later_record().take());

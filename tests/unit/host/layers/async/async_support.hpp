@@ -54,7 +54,7 @@ class TaskQueue {
 inline host::MethodOptions async_options(host::Executor executor) {
   host::MethodOptions options;
   options.registry = &later_registry();
-  options.executor = std::move(executor);
+  options.layers.add(host::Async(std::move(executor)));
   return options;
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("while a run is pending everything that would change the method is ref
   CHECK(outcomes.all.size() == 2);
 }
 
-TEST_CASE("a run without an input, an executor or a completion is refused", "[async]") {
+TEST_CASE("a run without an input, the layer Async or a completion is refused", "[async]") {
   TaskQueue queue;
   Outcomes outcomes;
   const auto empty = load_ok(chain_of({"scale"}), async_options(queue.executor()));
@@ -88,7 +88,7 @@ TEST_CASE("a run without an input, an executor or a completion is refused", "[as
   status = alone->execute_async(outcomes.completion());
   CHECK(status.error() == Error::InvalidArgument);
   CHECK(status.text() ==
-        "method forward: execute_async needs an executor (MethodOptions::executor)");
+        "method forward: it was loaded without the layer Async (MethodOptions::layers)");
   const auto method = scaling(queue.executor());
   status = method->execute_async({});
   CHECK(status.text() == "method forward: execute_async needs a completion");

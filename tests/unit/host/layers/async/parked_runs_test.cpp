@@ -103,7 +103,7 @@ struct HeldMethod {
     static_cast<void>(later_record().take());
     later_record().hold();
     options.registry = &later_registry();
-    options.executor = queue.executor();
+    options.layers.add(host::Async(queue.executor()));
     method = load_ok(program.builder, std::move(options));
     REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
   }
@@ -167,7 +167,7 @@ FourFloats program_of_two(const std::string& first, const std::string& second,
 
 host::MethodOptions cancellable() {
   host::MethodOptions options;
-  options.cancellable = true;
+  options.layers.add(host::Cancellation());
   return options;
 }
 
@@ -471,7 +471,7 @@ TEST_CASE("eight threads park runs on one executor and cancel them", "[async][ca
   std::vector<std::unique_ptr<host::Method>> methods;
   for (int i = 0; i < 8; ++i) {
     host::MethodOptions options = async_options((*executor)->executor());
-    options.cancellable = true;
+    options.layers.add(host::Cancellation());
     methods.push_back(
         load_ok(program_of_two("copy a", "copy b", "Other").builder, std::move(options)));
     REQUIRE(set_floats(*methods.back(), 0, one_to_four, four).ok());

@@ -13,6 +13,7 @@
 #include "tenon/abi/extensions/cancel.h"
 #include "tenon/backend/cancel_flag.hpp"
 #include "tenon/host/async.hpp"
+#include "tenon/host/layers/cancel/impl/run_control.hpp"
 #include "unit/host/layers/scheduling/control_support.hpp"
 
 using namespace tenon;
@@ -35,7 +36,7 @@ class Kernels {
   [[nodiscard]] host::MethodOptions options(bool cancellable = true) const {
     auto out = with_registry();
     out.kernels = &table;
-    out.cancellable = cancellable;
+    if (cancellable) out.layers.add(host::Cancellation());
     return out;
   }
 
@@ -86,7 +87,7 @@ std::unique_ptr<host::Method> kernels_of(const std::vector<std::int32_t>& ops,
 
 /// A method of one delegate that runs until it is cancelled.
 std::unique_ptr<host::Method> hanging(host::MethodOptions options) {
-  options.cancellable = true;
+  options.layers.add(host::Cancellation());
   return one_delegate("Later", "hang a", std::move(options));
 }
 
@@ -132,10 +133,10 @@ TEST_CASE("a run that begins while another one of its method goes on is refused,
   Kernels kernels;
   std::vector<std::function<void()>> tasks;
   auto options = kernels.options();
-  options.executor = [&](std::function<void()> task) {
+  options.layers.add(host::Async([&](std::function<void()> task) {
     tasks.push_back(std::move(task));
     return ok();
-  };
+  }));
   const auto method = kernels_of({call_op}, std::move(options));
   std::vector<Status> inner, completed;
   const auto start = [&] {
@@ -175,7 +176,7 @@ TEST_CASE("threads that run one cancellable method at the same time get InvalidS
   auto threads = host::ThreadExecutor::create(2);
   REQUIRE(threads.ok());
   auto options = kernels.options();
-  options.executor = (*threads)->executor();
+  options.layers.add(host::Async((*threads)->executor()));
   const auto method = kernels_of({call_op}, std::move(options));
   constexpr int each = 300;
   std::atomic<int> ran = 0, refused = 0, wrong = 0;
@@ -209,8 +210,18 @@ TEST_CASE("runs of a method that is not cancellable cannot be cancelled", "[meth
   const Status refused = method->cancel();
   CHECK(refused.error() == Error::InvalidState);
   CHECK(refused.text() ==
-        "method forward: it was loaded without MethodOptions::cancellable, so no run of it can be "
-        "cancelled");
+        "method forward: it was loaded without the layer Cancellation (MethodOptions::layers)");
+}
+
+TEST_CASE("the layer may be listed twice", "[method][cancel]") {
+  Kernels kernels;
+  auto options = kernels.options();
+  options.layers.add(host::Cancellation());
+  const auto method = kernels_of({call_op, call_op}, std::move(options));
+  kernels.function = [&] { REQUIRE(method->cancel().ok()); };
+  CHECK(method->execute().error() == Error::Cancelled);
+  CHECK(*kernels.flag != 0);
+  CHECK(kernels.calls == 1);
 }
 
 TEST_CASE("a kernel that looks at its flag is cancelled from another thread",
@@ -250,6 +261,37 @@ TEST_CASE("a cancel that comes at any time ends at most the run that is going on
   CHECK(method->execute().ok());
 }
 
+TEST_CASE("a run that ends while it is being cancelled waits until that has ended",
+          "[method][cancel][threads]") {
+  // The end comes at many points of the cancellation: what wakes it must reach it at each.
+  constexpr int num_runs = 20000;
+  std::atomic<int> asked = 0, notifying = 0, notified = 0;
+  host::detail::RunControl control(host::HostLimits::none, [&] {
+    const int run = ++notifying;
+    for (int delay = run % 64; delay != 0; --delay) {
+      for (int step = 0; step < 32; ++step) static_cast<void>(asked.load());
+    }
+    notified.store(run);
+  });
+  std::thread other([&] {
+    for (int run = 1; run <= num_runs; ++run) {
+      while (asked.load() < run) std::this_thread::yield();
+      control.cancel();
+    }
+  });
+  int not_waited_for = 0;
+  for (int run = 1; run <= num_runs; ++run) {
+    REQUIRE(control.begin());
+    asked = run;
+    while (notifying.load() < run) std::this_thread::yield();
+    CHECK_FALSE(control.end());
+    if (notified.load() != run) ++not_waited_for;
+    control.release();
+  }
+  other.join();
+  CHECK(not_waited_for == 0);
+}
+
 TEST_CASE("a delegate that waits is woken once in a run", "[method][cancel][threads]") {
   const auto method = hanging(async_options({}));
   for (int i = 0; i < 3; ++i) {
@@ -280,7 +322,7 @@ TEST_CASE("an asynchronous run is cancelled while it waits for the executor",
   TaskQueue queue;
   Outcomes outcomes;
   auto options = kernels.options();
-  options.executor = queue.executor();
+  options.layers.add(host::Async(queue.executor()));
   const auto method = kernels_of({call_op}, std::move(options));
   REQUIRE(method->execute_async(outcomes.completion()).ok());
   CHECK(method->cancel().ok());
@@ -311,9 +353,8 @@ TEST_CASE("an executor that refuses a run leaves a method that can be cancelled"
           "[method][cancel][async]") {
   Kernels kernels;
   auto options = kernels.options();
-  options.executor = [](const std::function<void()>&) {
-    return error(Error::OutOfResources, "no thread");
-  };
+  options.layers.add(host::Async(
+      [](const std::function<void()>&) { return error(Error::OutOfResources, "no thread"); }));
   const auto method = kernels_of({call_op}, std::move(options));
   Outcomes outcomes;
   CHECK(method->execute_async(outcomes.completion()).error() == Error::OutOfResources);

@@ -17,22 +17,33 @@ const std::string code = "code of four floats";
 const std::string hash_of_code = tenon::sha256_of(bytes_of(code)).to_hex();
 const std::string other_hash(64, '0');
 
+/// `layers` are of all methods that are loaded with it.
+std::unique_ptr<host::BackendRegistry> code_registry_with(host::Layers layers) {
+  auto out = std::make_unique<host::BackendRegistry>(
+      host::HostInfo{.gates = {host::environment_isolation()}, .layers = std::move(layers)});
+  REQUIRE(out->register_backend(std::filesystem::path(TENON_ZOO "/embedded_code.so")).ok());
+  return out;
+}
+
 const host::BackendRegistry& code_registry() {
-  static host::BackendRegistry registry(host::HostInfo{.gates = {host::environment_isolation()}});
-  static const Status added =
-      registry.register_backend(std::filesystem::path(TENON_ZOO "/embedded_code.so"));
-  REQUIRE(added.ok());
-  return registry;
+  static const auto registry = code_registry_with({});
+  return *registry;
+}
+
+EmbeddedCodePolicy policy_of(const std::string& text) {
+  auto parsed = EmbeddedCodePolicy::parse(text);
+  REQUIRE(parsed.ok());
+  return *std::move(parsed);
+}
+
+Result<std::unique_ptr<host::Method>> load_code(const std::string& backend, host::Layers layers,
+                                                const host::BackendRegistry& registry) {
+  return load(chain_of({code}, backend), {.registry = &registry, .layers = std::move(layers)});
 }
 
 Result<std::unique_ptr<host::Method>> load_code(const std::string& backend,
                                                 const std::string& policy) {
-  auto parsed = EmbeddedCodePolicy::parse(policy);
-  REQUIRE(parsed.ok());
-  host::MethodOptions options;
-  options.registry = &code_registry();
-  options.embedded_code = *std::move(parsed);
-  return load(chain_of({code}, backend), std::move(options));
+  return load_code(backend, {policy_of(policy)}, code_registry());
 }
 
 void check_runs(const std::string& backend, const std::string& policy) {
@@ -70,7 +81,6 @@ TEST_CASE("a policy is the same after it was read from text and written", "[code
   CHECK(*EmbeddedCodePolicy::parse("allow") == EmbeddedCodePolicy::allow());
   CHECK(*EmbeddedCodePolicy::parse(two) ==
         EmbeddedCodePolicy::allow_only({*host::parse_sha256(hash_of_code), tenon::Sha256{}}));
-  CHECK(host::MethodOptions{}.embedded_code == EmbeddedCodePolicy::allow());
 }
 
 TEST_CASE("an invalid policy is refused with what was found", "[code]") {
@@ -103,6 +113,46 @@ TEST_CASE("code runs when all code may, or when its hash is listed", "[code][TN-
     check_runs(backend, "sha256:" + hash_of_code);
     check_runs(backend, "sha256:" + other_hash + "," + hash_of_code);
   }
+}
+
+TEST_CASE("without a policy all code runs", "[code]") {
+  for (const char* backend : {"AsksBackend", "ForgetsBackend", "UnmarkedBackend"}) {
+    CHECK(load_code(backend, {}, code_registry()).ok());
+  }
+}
+
+TEST_CASE("of several policies each one counts", "[code][TN-COD-3]") {
+  const auto refusal = [](const char* first, const char* second) {
+    const auto method =
+        load_code("AsksBackend", {policy_of(first), policy_of(second)}, code_registry());
+    return method.ok() ? Error::Ok : method.error();
+  };
+  const std::string listed = "sha256:" + hash_of_code;
+  for (const char* other : {"deny", "sha256:"}) {
+    for (const char* one : {"allow", listed.c_str()}) {
+      CHECK(refusal(one, other) == Error::AccessFailed);
+      CHECK(refusal(other, one) == Error::AccessFailed);
+    }
+  }
+  CHECK(refusal("allow", listed.c_str()) == Error::Ok);
+  CHECK(refusal(listed.c_str(), listed.c_str()) == Error::Ok);
+}
+
+TEST_CASE("a policy of a registry holds for each of its methods", "[code]") {
+  const auto registry = code_registry_with({EmbeddedCodePolicy::deny()});
+  const auto method = load_code("AsksBackend", {EmbeddedCodePolicy::allow()}, *registry);
+  CHECK(method.error() == Error::AccessFailed);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("policy for embedded code is deny"));
+}
+
+TEST_CASE("deny refuses a backend before a budget asks it about the blob", "[code][memory]") {
+  const host::Budget budget({{{TENON_DL_CPU, 0}, std::uint64_t{1} << 30}});
+  const auto method =
+      load_code("AsksBackend", {EmbeddedCodePolicy::deny(), budget}, code_registry());
+  CHECK(method.error() == Error::AccessFailed);
+  CHECK_THAT(
+      std::string(method.text()),
+      ContainsSubstring("method forward: delegate 0 (AsksBackend): backend AsksBackend runs"));
 }
 
 TEST_CASE("deny refuses a backend that runs code before it gets the blob", "[code]") {
@@ -150,14 +200,14 @@ TEST_CASE("a backend that continues after a refusal is not executed", "[code][TN
 
 TEST_CASE("backends that run no code of the program are never asked about it", "[code]") {
   auto options = with_registry();
-  options.embedded_code = EmbeddedCodePolicy::deny();
+  options.layers.add(EmbeddedCodePolicy::deny());
   CHECK(load(chain_of({"a"}), std::move(options)).ok());
 }
 
 TEST_CASE("a reason other than the code's stays the backend's", "[code]") {
   host::MethodOptions options;
   options.registry = &code_registry();
-  options.embedded_code = EmbeddedCodePolicy::allow_only({});
+  options.layers.add(EmbeddedCodePolicy::allow_only({}));
   const auto method = load(chain_of({"text"}, "AsksBackend"), std::move(options));
   CHECK(method.error() == Error::DelegateInvalidCompatibility);
   CHECK_THAT(std::string(method.text()), ContainsSubstring("init: expected code"));

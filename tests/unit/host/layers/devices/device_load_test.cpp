@@ -196,12 +196,12 @@ TEST_CASE("a program of ExecuTorch's CUDA exporter loads up to init with a backe
   REQUIRE(program.ok());
   auto options = far.options();
   options.layers.add(host::DataFiles({*host::DataFile::open(directory + "/aoti_cuda_blob.ptd")}));
-  std::optional<std::size_t> failed;
-  options.failed_delegate = &failed;
+  const host::LoadProgress progress;
+  options.layers.add(progress);
   CHECK_THAT(refusal(host::Method::load(*program, "forward", options),
                      Error::DelegateInvalidCompatibility),
              ContainsSubstring("delegate 0 (CudaBackend): init: the stand-in runs no such blob"));
-  CHECK(failed == 0u);
+  CHECK(progress.failed_delegate() == 0u);
   CHECK(far_memory().allocations == 1);
   CHECK(far_memory().copies == 1);
 }

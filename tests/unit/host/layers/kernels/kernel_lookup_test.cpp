@@ -144,7 +144,7 @@ TEST_CASE("a kernel for a delegate has the cancel flag of the run, and so has it
   for (const bool cancellable : {true, false}) {
     calls().clear();
     host::MethodOptions options = plugins.options();
-    options.cancellable = cancellable;
+    if (cancellable) options.layers.add(host::Cancellation());
     auto method = tenon::test::load(chain_of({"test::flag"}, "Asking"), std::move(options));
     REQUIRE(method.ok());
     auto session = (*method)->create_session();

@@ -348,7 +348,7 @@ TEST_CASE("kernels of plugins are events with their operator and backend, and tr
   const KernelRegistry plugins;
   host::Trace trace;
   auto options = plugins.options();
-  options.trace = &trace;
+  options.layers.add(trace);
   const auto method = load_ok(program_calling({"test::count"}), options);
   REQUIRE(set_floats(*method, 0, ramp, {4}).ok());
   REQUIRE(method->execute().ok());

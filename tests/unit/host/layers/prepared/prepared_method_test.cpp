@@ -37,7 +37,7 @@ struct Fixture {
 
   Fixture() {
     std::filesystem::copy_file(TENON_PREPARES_PLUGIN, plugin);
-    options.prepared = &cache;
+    options.layers = {cache};
   }
 
   /// Loads the plugin anew and a program of one delegate, runs it on 1, and gives the output; the
@@ -133,7 +133,7 @@ TEST_CASE("bytes are found for the same blob, specs, identity and plugin alone",
 
 TEST_CASE("nothing is kept where the application gave no place", "[prepared]") {
   Fixture fixture;
-  fixture.options.prepared = nullptr;
+  fixture.options.layers = {};
   fixture.run();
   fixture.run();
   CHECK(fixture.lines == prepared);
@@ -219,7 +219,7 @@ TEST_CASE("a load does not fail because its bytes cannot be kept", "[prepared]")
   Fixture fixture;
   SECTION("there are more than the cache may take") {
     const host::PreparedCache small = open_cache(fixture.directory / "small", 4000);
-    fixture.options.prepared = &small;
+    fixture.options.layers = {small};
     fixture.run();
     CHECK(fixture.lines == Lines{"prepared",
                                  "prepared bytes of Prepares are not kept: OutOfResources (0x25): "

@@ -30,7 +30,7 @@ std::unique_ptr<host::Method> method_of(const std::string& backend, const std::s
                                         const Scheduling& scheduling) {
   host::MethodOptions options;
   options.registry = &registry();
-  options.scheduling = scheduling;
+  options.layers.add(host::SchedulingHints(scheduling));
   return one_delegate(backend, blob, std::move(options));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/host/async.hpp"
+#include "tenon/host/loader/impl/method/method_state.hpp"
 #include "unit/host/loader/method/method_support.hpp"
 
 using namespace tenon;
@@ -180,7 +181,9 @@ TEST_CASE("a run copies no more bytes than the limit", "[method][intermediates]"
                                  "tensors: found 32, the limit intermediate_bytes is 24"));
     CHECK(method->recorded_intermediates().size() == 2);
   }
+  CHECK(host::detail::state_of(*method).run != nullptr);
   REQUIRE(method->record_intermediates({}).ok());
+  CHECK(host::detail::state_of(*method).run == nullptr);
   CHECK(method->execute().ok());
 }
 
@@ -191,9 +194,9 @@ TEST_CASE("runs are recorded with a trace, when they can be cancelled, and async
   const auto executor = host::ThreadExecutor::create(1);
   REQUIRE(executor.ok());
   auto options = kernels.options();
-  options.trace = &trace;
-  options.cancellable = true;
-  options.executor = (*executor)->executor();
+  options.layers.add(trace);
+  options.layers.add(host::Cancellation());
+  options.layers.add(host::Async((*executor)->executor()));
   const auto method = load_ok(two_calls(), std::move(options));
   REQUIRE(method->record_intermediates(std::vector<std::size_t>{1}).ok());
   REQUIRE(method->execute().ok());

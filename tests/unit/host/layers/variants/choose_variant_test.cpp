@@ -52,7 +52,7 @@ TEST_CASE("a variant whose backend does not judge is as good as one that is usab
 TEST_CASE("what the table states refuses a variant before its plugin is loaded", "[variants]") {
   const JudgingRegistry backends;
   auto options = backends.options();
-  options.embedded_code = host::EmbeddedCodePolicy::deny();
+  options.layers.add(host::EmbeddedCodePolicy::deny());
   const auto program = open_program(program_of({{"First", "optimal a"},
                                                 {"First", "optimal b", 9, "avx2,sve"},
                                                 {"Nowhere", "optimal c", 8},

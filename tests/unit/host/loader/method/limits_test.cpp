@@ -180,6 +180,23 @@ TEST_CASE("a run that takes longer than its time is ended between two instructio
   CHECK(num_calls == 2);
 }
 
+TEST_CASE("a limit in time without the layer that keeps it is refused", "[method][limits]") {
+  HostLimits limits;
+  limits.run_milliseconds = 1'000'000'000;
+  host::MethodOptions options = with(limits);
+  options.registry = nullptr;
+  const auto refused = load(looping(1), options);
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK(refused.text() ==
+        "test.pte: method forward: limits.run_milliseconds needs the layer TimeLimit "
+        "(MethodOptions::layers)");
+  options.layers.add(host::TimeLimit());
+  CHECK(load(looping(1), options).ok());
+  // A registry has the layer as well.
+  options.registry = &test_registry();
+  CHECK(load(looping(1), options).ok());
+}
+
 TEST_CASE("a run within its time is not disturbed", "[method][limits]") {
   HostLimits limits;
   limits.run_milliseconds = 1'000'000'000;
@@ -225,7 +242,7 @@ TEST_CASE("a trace keeps as many events as the application permits, and counts t
   HostLimits limits;
   limits.instructions = 100;
   auto options = with(limits);
-  options.trace = &trace;
+  options.layers.add(trace);
   CHECK_FALSE(load_ok(looping(1), options)->execute().ok());
   CHECK(trace.size() == 10);
   CHECK(trace.dropped() == 91);  // 100 instructions and the run itself.

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "method_support.hpp"
@@ -11,6 +16,44 @@
 using namespace tenon;
 using namespace tenon::test;
 using host::Method;
+
+namespace {
+
+/// Calls a function in one hook of each load.
+class Hook final : public host::MethodLayer {
+ public:
+  using Admit = std::function<Status(const host::LoadedBackend&)>;
+  using AfterInit = std::function<Status(Status)>;
+  explicit Hook(Admit admit) : admit_(std::move(admit)) {}
+  explicit Hook(AfterInit after_init) : after_init_(std::move(after_init)) {}
+
+  Result<std::unique_ptr<host::detail::MethodPart>> attach(
+      host::detail::LoadRequest&) const override {
+    return std::make_unique<Part>(admit_, after_init_);
+  }
+
+ private:
+  struct Part final : host::detail::MethodPart {
+    static constexpr char key = 0;
+    Part(Admit its_admit, AfterInit its_after_init)
+        : admits(std::move(its_admit)), ends(std::move(its_after_init)) {}
+    const void* kind() const noexcept override { return &key; }
+    Status admit(host::detail::Loading&, const host::LoadedBackend& backend) override {
+      return admits ? admits(backend) : ok();
+    }
+    Status after_init(host::detail::Loading&, host::detail::DelegateLoad&,
+                      Status outcome) override {
+      return ends ? ends(std::move(outcome)) : std::move(outcome);
+    }
+    Admit admits;
+    AfterInit ends;
+  };
+
+  Admit admit_;
+  AfterInit after_init_;
+};
+
+}  // namespace
 
 TEST_CASE("delegates are initialised and destroyed in their order", "[method]") {
   calls().clear();
@@ -24,11 +67,7 @@ TEST_CASE("delegates are initialised and destroyed in their order", "[method]") 
 TEST_CASE("after a failed init the earlier delegates are destroyed and its error returns",
           "[method][TN-INI-1]") {
   calls().clear();
-  std::optional<std::size_t> failed_delegate;
-  auto options = with_registry();
-  options.failed_delegate = &failed_delegate;
-  const auto method = load(chain_of({"a", "b", "fail-init", "d"}), std::move(options));
-  CHECK(failed_delegate == 2);
+  const auto method = load(chain_of({"a", "b", "fail-init", "d"}));
   REQUIRE(method.error() == Error::DelegateInvalidCompatibility);
   CHECK_THAT(std::string(method.text()), ContainsSubstring("method forward") &&
                                              ContainsSubstring("delegate 2 (Test): init") &&
@@ -65,6 +104,41 @@ TEST_CASE("a backend that is not available is NotFound with its reason and no in
   REQUIRE(method.error() == Error::NotFound);
   CHECK_THAT(std::string(method.text()), ContainsSubstring("libacme.so.1 not found"));
   CHECK(calls().empty());
+}
+
+TEST_CASE("a layer refuses a backend before the backend is asked anything", "[method]") {
+  calls().clear();
+  std::vector<std::string> asked;
+  const Hook hook(Hook::Admit([&](const host::LoadedBackend& backend) {
+    asked.emplace_back(backend.id());
+    return error(Error::AccessFailed, "not this one");
+  }));
+  for (const char* id : {"Test", "Unavailable"}) {
+    auto options = with_registry();
+    options.layers.add(hook);
+    const auto method = load(chain_of({"a", "b"}, id), std::move(options));
+    CHECK(method.error() == Error::AccessFailed);
+    CHECK(method.text() == concat("test.pte: method forward: delegate 0 (", id, "): not this one"));
+  }
+  CHECK(asked == std::vector<std::string>{"Test", "Unavailable"});
+  CHECK(calls().empty());
+}
+
+TEST_CASE("a delegate is destroyed when a layer refuses it, and when a layer lacks memory for that",
+          "[method]") {
+  for (const bool throws : {false, true}) {
+    calls().clear();
+    auto options = with_registry();
+    options.layers.add(Hook(Hook::AfterInit([&](Status outcome) -> Status {
+      if (calls().back() != "init b") return outcome;
+      if (throws) throw std::bad_alloc();
+      return error(Error::AccessFailed, "not this one");
+    })));
+    const auto method = load(chain_of({"a", "b", "c"}), std::move(options));
+    CHECK(method.error() == (throws ? Error::MemoryAllocationFailed : Error::AccessFailed));
+    std::ranges::sort(calls());
+    CHECK(calls() == std::vector<std::string>{"destroy a", "destroy b", "init a", "init b"});
+  }
 }
 
 TEST_CASE("an unknown method is InvalidArgument and names those there are", "[method]") {

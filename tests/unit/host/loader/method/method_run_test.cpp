@@ -557,7 +557,7 @@ TEST_CASE("different methods of one program run at the same time", "[method][thr
 TEST_CASE("a trace records the init and the call of each delegate", "[method]") {
   host::Trace trace;
   auto options = with_registry();
-  options.trace = &trace;
+  options.layers.add(trace);
   auto method = load_ok(chain_of({"quiet", "quiet"}), std::move(options));
   const std::array<float, 4> x{};
   REQUIRE(set_floats(*method, 0, x, {4}).ok());

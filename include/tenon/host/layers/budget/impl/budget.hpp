@@ -13,6 +13,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/budget/impl/budget_part.hpp"
 #include "tenon/host/layers/budget/memory.hpp"
+#include "tenon/host/layers/observed/impl/run_observers.hpp"
 #include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
@@ -26,6 +27,11 @@ Result<std::unique_ptr<detail::MethodPart>> Budget::attach(detail::LoadRequest&)
 }
 
 namespace detail {
+
+Status BudgetPart::before_load(Loading& loading) {
+  observe(loading.method, *this, {});
+  return ok();
+}
 
 Status BudgetPart::limit_memory(Loading& loading) {
   MethodState& method = loading.method;
@@ -43,11 +49,13 @@ Status BudgetPart::limit_memory(Loading& loading) {
   for (flatbuffers::uoffset_t i = 0; i < method.plan.delegates()->size(); ++i) {
     const schema::BackendDelegate& delegate = *method.plan.delegates()->Get(i);
     const std::string_view id = delegate.id()->string_view();
-    TENON_TRY(const BackendUse* use, loading.use_backend(id));
-    auto estimate = estimate_delegate(*use->backend, *method.program, method.name.data(), delegate,
-                                      method.named_data, use->runtime_specs);
+    auto estimate = [&]() -> Result<DelegateEstimate> {
+      TENON_TRY(const BackendUse* const use, loading.backend_of(delegate));
+      return estimate_delegate(*use->backend, *method.program, method.name.data(), delegate,
+                               method.named_data, use->runtime_specs);
+    }();
     if (!estimate.ok()) {
-      if (method.options.failed_delegate) *method.options.failed_delegate = i;
+      loading.failed_delegate = i;
       return std::move(estimate).status().with_context(concat("delegate ", i, " (", id, ")"));
     }
     delegates.push_back(*std::move(estimate));
@@ -66,6 +74,10 @@ Status BudgetPart::after_init(Loading&, DelegateLoad&, Status outcome) {
 }
 
 Status BudgetPart::after_load(Loading&, Status outcome) {
+  return budget.explain(std::move(outcome));
+}
+
+Status BudgetPart::end_run(MethodState&, Status outcome) {
   return budget.explain(std::move(outcome));
 }
 

@@ -11,9 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "tenon/host/layers/cancel/cancel_flag_table.hpp"
+#include "tenon/abi/version.h"
 #include "tenon/host/loader/files/limits.hpp"
-#include "tenon/host/loader/plugin/calls.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -97,13 +96,13 @@ class RunControl {
 
   /// The flag for the calls of the method: 0, and not 0 in a run that was cancelled
   /// (tenon_cancel_flag_v1).
-  [[nodiscard]] const Service* flag_service() const noexcept { return &flag_service_; }
+  [[nodiscard]] std::atomic<std::uint32_t>& flag() noexcept { return flag_; }
   [[nodiscard]] bool is_cancelled() const noexcept {
     return flag_.load(std::memory_order_relaxed) != 0;
   }
 
   /// A run begins, unless one is going on: then false, and nothing has changed. Who got true calls
-  /// `end`.
+  /// `end`, then `release`.
   [[nodiscard]] bool begin() {
     State expected = State::idle;
     if (!state_.compare_exchange_strong(expected, State::beginning, std::memory_order_acquire)) {
@@ -122,12 +121,12 @@ class RunControl {
     if (timer_) timer_->stop();
     State state = State::running;
     if (!state_.compare_exchange_strong(state, State::ending, std::memory_order_acquire)) {
-      state_.wait(State::cancelling, std::memory_order_acquire);
+      await_notified();
     }
-    const bool is_late = is_late_.load(std::memory_order_relaxed);
-    state_.store(State::idle, std::memory_order_release);
-    return is_late;
+    return is_late_.load(std::memory_order_relaxed);
   }
+  /// The next run may begin.
+  void release() noexcept { state_.store(State::idle, std::memory_order_release); }
 
   /// Has no effect without a run, or in one that was cancelled before.
   void cancel() {
@@ -138,8 +137,9 @@ class RunControl {
     // In this order with what `notify_` reaches: see tenon_cancel_v1.
     flag_.store(1, std::memory_order_seq_cst);
     notify_();
+    const std::lock_guard lock(mutex_);
     state_.store(State::cancelled, std::memory_order_release);
-    state_.notify_one();
+    notified_.notify_one();
   }
 
  private:
@@ -150,6 +150,16 @@ class RunControl {
     return milliseconds < count ? std::chrono::milliseconds(milliseconds) : most;
   }
 
+  /// A mutex, as `state_.wait` may miss a call of `notify_one` or `notify_all`: before GCC 16,
+  /// libstdc++ without futexes, as on Windows, looks whether the value has changed and only then
+  /// takes the lock to sleep, and who notifies takes no lock. GCC's commit "libstdc++: Move atomic
+  /// wait/notify entry points into the library" describes the race.
+  void await_notified() {
+    std::unique_lock lock(mutex_);
+    notified_.wait(lock,
+                   [this] { return state_.load(std::memory_order_acquire) != State::cancelling; });
+  }
+
   enum class State : std::uint32_t { idle, beginning, running, cancelling, cancelled, ending };
 
   const std::function<void()> notify_;
@@ -158,8 +168,9 @@ class RunControl {
   std::atomic<std::uint32_t> flag_ = 0;
   static_assert(sizeof flag_ == sizeof(std::uint32_t) &&
                 std::atomic<std::uint32_t>::is_always_lock_free);
-  const Service flag_service_{&cancel_flag_key, &flag_};
   std::atomic<bool> is_late_ = false;
+  std::mutex mutex_;  // Of the step from `cancelling` to `cancelled`.
+  std::condition_variable notified_;
   std::unique_ptr<RunTimer> timer_;  // The last member: its thread uses the others.
 };
 

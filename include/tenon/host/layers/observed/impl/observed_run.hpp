@@ -2,85 +2,80 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/budget/impl/budget_part.hpp"
-#include "tenon/host/layers/cancel/impl/run_control.hpp"
-#include "tenon/host/layers/trace/impl/method_recorder.hpp"
-#include "tenon/host/layers/trace/impl/trace_instruction.hpp"
-#include "tenon/host/layers/trace/trace.hpp"
-#include "tenon/host/loader/impl/method/errors.hpp"
+#include "tenon/host/layers/observed/impl/observed_budget.hpp"
+#include "tenon/host/layers/observed/impl/run_observer.hpp"
+#include "tenon/host/layers/observed/impl/run_observers.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
 #include "tenon/host/loader/impl/method/interpret.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
-#include "tenon/host/loader/impl/method/run_budget.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-[[nodiscard]] inline bool is_recording(const MethodState& method) noexcept {
-  return method.recorder && method.recorder->is_recording();
-}
-
-/// The same in runs that have a limit in time or can be cancelled.
+/// The calls of a run whose instructions no observer sees.
 struct ObservedCalls : CompleteCalls {
-  [[nodiscard]] static RunBudget budget(const MethodState& of) noexcept {
-    return RunBudget(of.options.limits, of.control.get());
+  [[nodiscard]] static ObservedBudget budget(MethodState& of) noexcept {
+    return {of, observers_of(of)};
+  }
+  [[nodiscard]] static Status refuse(const ObservedBudget& budget, std::size_t chain,
+                                     std::size_t index) {
+    return budget.refusal(chain, index);
   }
 };
 
-/// The same with events, and results of kernels, that are recorded.
-struct TracedCalls : ObservedCalls {
-  [[nodiscard]] std::uint64_t begin_instruction() const {
-    return method.options.trace ? method.options.trace->now_ns() : 0;
+/// The calls of a run whose instructions observers see.
+struct WatchedCalls : ObservedCalls {
+  explicit WatchedCalls(MethodState& of)
+      : ObservedCalls{{of}}, watchers_(observers_of(of)->watchers()) {}
+
+  void begin_instruction(const Instruction& at) const {
+    for (RunObserver* const watcher : watchers_) watcher->begin(method, at);
   }
-  tenon_status kernel(const Instruction& at, std::size_t, std::size_t) {
-    const tenon_status status = run_kernel(method, at);
-    if (status != TENON_STATUS_OK || !is_recording(method)) return status;
-    return method.recorder->take_kernel(at);
+  tenon_status delegate(const Instruction& at, std::size_t chain, std::size_t index) {
+    return result(at, CompleteCalls::delegate(at, chain, index));
   }
-  void end_instruction(const Instruction& at, std::size_t chain, std::size_t index,
-                       std::uint64_t start) {
-    if (!method.options.trace) return;
-    trace_instruction(*method.options.trace, errors_of(method), at, chain, index, start);
+  tenon_status kernel(const Instruction& at, std::size_t chain, std::size_t index) {
+    return result(at, CompleteCalls::kernel(at, chain, index));
   }
+  void end_instruction(const Instruction& at, std::size_t chain, std::size_t index) const {
+    for (RunObserver* const watcher : watchers_) watcher->end(method, at, chain, index);
+  }
+
+ private:
+  [[nodiscard]] tenon_status result(const Instruction& at, tenon_status status) const noexcept {
+    for (RunObserver* const watcher : watchers_) status = watcher->result(method, at, status);
+    return status;
+  }
+
+  const std::span<RunObserver* const> watchers_;
 };
 
-/// Around each run that can be cancelled or has a budget, also an asynchronous one. False: the
-/// method can be cancelled, and another run of it is going on.
-[[nodiscard]] inline bool begin_run(MethodState& method) {
-  return !method.control || method.control->begin();
+Status RunObservers::run_instructions(MethodState& method) {
+  begin_instructions(method);
+  return end_instructions(
+      method, watchers_.empty() ? run_all<ObservedCalls>(method) : run_all<WatchedCalls>(method));
 }
 
-[[nodiscard]] inline Status end_run(MethodState& method, Status outcome) {
-  if (auto* const part = find_part<BudgetPart>(method)) {
-    outcome = part->budget.explain(std::move(outcome));
-  }
-  if (!method.control) return outcome;
-  const bool is_late = method.control->end();
-  if (outcome.error() != Error::Cancelled || !is_late) return outcome;
-  return errors_of(method).late(outcome, method.options.limits);
+/// In place of the plain run.
+[[gnu::cold]] inline Status run_observed(MethodState& method) {
+  RunObservers& observers = *observers_of(method);
+  if (!observers.begin_run(method)) return run_is_pending(method);
+  return observers.end_run(method, observers.run_instructions(method));
 }
 
-[[gnu::cold]] inline Status run_traced(MethodState& method) {
-  const std::uint64_t start = method.options.trace->now_ns();
-  Status outcome = run_all<TracedCalls>(method);
-  const std::uint64_t end = method.options.trace->now_ns();
-  method.options.trace->add("execute", "method", start, end, {{"method", method.name}});
-  return outcome;
+void observe(MethodState& method, RunObserver& observer, Observation what) {
+  late_part<RunObservers>(method).add(observer, what);
+  method.run = &run_observed;
 }
 
-[[gnu::cold]] inline Status run_recorded(MethodState& method) {
-  method.recorder->begin_run();
-  return method.recorder->end_run(method.options.trace ? run_traced(method)
-                                                       : run_all<TracedCalls>(method));
-}
-
-/// All instructions of a run that has begun.
-[[gnu::cold]] inline Status run_begun(MethodState& method) {
-  if (is_recording(method)) return run_recorded(method);
-  return method.options.trace ? run_traced(method) : run_all<ObservedCalls>(method);
+void unobserve(MethodState& method, const RunObserver& observer) noexcept {
+  RunObservers* const observers = observers_of(method);
+  if (!observers) return;
+  observers->remove(observer);
+  if (observers->empty()) method.run = nullptr;
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host::detail

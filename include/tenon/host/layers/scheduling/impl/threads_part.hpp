@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
+#include "tenon/abi/extensions/threads.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/scheduling/thread_pool.hpp"
 #include "tenon/host/layers/scheduling/threads_table.hpp"
@@ -29,6 +31,10 @@ class ThreadsPart final : public MethodPart {
     loading.init_services = &for_init_;
     loading.call_services = &for_calls_;
     return ok();
+  }
+
+  [[nodiscard]] const void* find_table(std::string_view id) const noexcept override {
+    return id == TENON_EXTENSION_THREADS ? &threads_table() : nullptr;
   }
 
  private:

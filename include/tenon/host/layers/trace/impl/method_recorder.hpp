@@ -98,6 +98,7 @@ class MethodRecorder {
 
   [[nodiscard]] const std::vector<Intermediate>& all() const noexcept { return all_; }
   [[nodiscard]] std::span<const IntermediateTensor> recorded() const noexcept { return recorded_; }
+  /// Whether something is asked for.
   [[nodiscard]] bool is_recording() const noexcept { return is_recording_; }
 
   Status ask(std::span<const std::size_t> numbers) {

@@ -14,6 +14,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/layers/code/embedded_code.hpp"
 #include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/discovery/provider_registry.hpp"
@@ -80,8 +81,7 @@ class VariantJudge {
                    ": its blobs have payload version ", version, ", the plugin reads ",
                    record->min_payload_version, " to ", record->max_payload_version);
     }
-    if (record->runs_embedded_code) return options_.embedded_code.check_backend(record->id);
-    return ok();
+    return check_backend(options_, *record);
   }
 
   /// The record of the backend that a look-up of `id` would give. Loads nothing, unless the

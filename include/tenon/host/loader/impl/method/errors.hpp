@@ -11,11 +11,9 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
-#include "tenon/host/loader/impl/method/run_budget.hpp"
 #include "tenon/host/loader/plugin/last_error.hpp"
 #include "tenon/host/loader/program/program_view.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -33,30 +31,12 @@ struct MethodErrors {
     return concat("method ", name(), ": instruction ", chain, ":", index);
   }
 
-  [[nodiscard]] Status no_memory_for_run() const {
-    return error(Error::MemoryAllocationFailed, "method ", name(),
-                 ": no memory for an asynchronous run");
-  }
-
-  /// Why a run may not go on: `budget` refused the instruction.
-  [[nodiscard]] Status limit_exceeded(std::size_t chain, std::size_t index,
-                                      const RunBudget& budget) const {
-    const HostLimits& limits = budget.limits();
-    if (budget.is_cancelled() && !budget.is_late()) {
-      return error(Error::Cancelled, where(chain, index), ": the run was cancelled before it");
-    }
-    if (!budget.is_late()) {
-      return error(Error::InvalidProgram, where(chain, index), ": more than ", limits.instructions,
-                   " instructions were run, the limit instructions; the program seems to loop for ",
-                   "ever");
-    }
-    return over_limit(concat(where(chain, index), ": milliseconds of the run"),
-                      budget.milliseconds(), "run_milliseconds", limits.run_milliseconds);
-  }
-  /// The failure of a run that the limit in time cancelled.
-  [[nodiscard]] Status late(const Status& cancelled, const HostLimits& limits) const {
-    return error(Error::OutOfResources, cancelled.text(), " (after the limit run_milliseconds, ",
-                 limits.run_milliseconds, ")");
+  /// The limit of instructions was reached before this one.
+  [[nodiscard]] Status too_many_instructions(std::size_t chain, std::size_t index,
+                                             const HostLimits& limits) const {
+    return error(Error::InvalidProgram, where(chain, index), ": more than ", limits.instructions,
+                 " instructions were run, the limit instructions; the program seems to loop for ",
+                 "ever");
   }
   /// `left` is how many bytes of conditions could still be looked at before the instruction.
   [[nodiscard]] Status conditions(std::size_t chain, std::size_t index, const tenon_value& found,

@@ -30,7 +30,11 @@ struct CompleteCalls {
   [[nodiscard]] static RunBudget budget(const MethodState& of) noexcept {
     return RunBudget(of.options.limits);
   }
-  [[nodiscard]] static std::uint64_t begin_instruction() noexcept { return 0; }
+  [[nodiscard, gnu::cold]] Status refuse(const RunBudget&, std::size_t chain,
+                                         std::size_t index) const {
+    return errors_of(method).too_many_instructions(chain, index, method.options.limits);
+  }
+  static void begin_instruction(const Instruction&) noexcept {}
   [[nodiscard]] static bool has_stopped() noexcept { return false; }
   [[gnu::always_inline]] tenon_status delegate(const Instruction& at, std::size_t, std::size_t) {
     const auto run = [&] { return at.delegate->execute(at.args, at.num_args); };
@@ -40,8 +44,7 @@ struct CompleteCalls {
     return run_kernel(method, at);
   }
   static void condition(const tenon_value&) noexcept {}
-  static void end_instruction(const Instruction&, std::size_t, std::size_t,
-                              std::uint64_t) noexcept {}
+  static void end_instruction(const Instruction&, std::size_t, std::size_t) noexcept {}
 };
 
 /// Runs instructions from `position` on: to the end, to a failure, or to one that `calls` stops
@@ -49,9 +52,10 @@ struct CompleteCalls {
 ///
 /// `calls` is how a run waits. Its `delegate` and `kernel` make a call and return its status, and
 /// `condition` waits for a value that is read; after each of them `has_stopped` says whether it
-/// stops. `begin_instruction` and `end_instruction` are around each instruction.
-template <class Calls>
-[[gnu::always_inline]] inline Status interpret(MethodState& method, RunBudget& budget,
+/// stops. `begin_instruction` and `end_instruction` are around each instruction. `refuse` says why
+/// `budget` has no further slice.
+template <class Calls, class Budget>
+[[gnu::always_inline]] inline Status interpret(MethodState& method, Budget& budget,
                                                RunPosition& position, Calls& calls) {
   std::uint64_t left = position.left;
   std::size_t i = position.index;
@@ -64,12 +68,12 @@ template <class Calls>
     while (i < chain.size()) {
       if (left-- == 0) [[unlikely]] {
         left = budget.next_slice();
-        if (left-- == 0) return errors_of(method).limit_exceeded(c, i, budget);
+        if (left-- == 0) return calls.refuse(budget, c, i);
       }
       const Instruction& at = chain[i];
       std::size_t next = i + 1;
       tenon_status status = TENON_STATUS_OK;
-      [[maybe_unused]] const std::uint64_t start = calls.begin_instruction();
+      calls.begin_instruction(at);
       switch (at.kind) {
         case schema::InstructionArguments::DelegateCall:
           status = calls.delegate(at, c, i);
@@ -102,7 +106,7 @@ template <class Calls>
           method.changes.free(*at.to->as.tensor);
           break;
       }
-      calls.end_instruction(at, c, i, start);
+      calls.end_instruction(at, c, i);
       method.temp_arena.reset();
       if (status != TENON_STATUS_OK) [[unlikely]]
         return errors_of(method).call(c, i, at, status, method.delegates,
@@ -117,7 +121,7 @@ template <class Calls>
 /// Once for each way to call, so that each is in one place: a compiler then has no call for it.
 template <class Calls>
 Status run_all(MethodState& method) {
-  RunBudget budget = Calls::budget(method);
+  auto budget = Calls::budget(method);
   RunPosition position{0, 0, budget.next_slice()};
   Calls calls{method};
   return interpret(method, budget, position, calls);

@@ -5,11 +5,9 @@
 #include <new>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "tenon/host/layers/trace/trace.hpp"
 #include "tenon/host/loader/files/shortened.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/arena_bytes.hpp"
@@ -17,7 +15,6 @@
 #include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/impl/method/errors.hpp"
 #include "tenon/host/loader/impl/method/instruction_builder.hpp"
-#include "tenon/host/loader/impl/method/kernel_host.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/impl/method/loading.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
@@ -37,33 +34,14 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
     const schema::BackendDelegate& from = *serialized.Get(i);
     new (&delegates[i]) Delegate();
-    const std::uint64_t start = method.options.trace ? method.options.trace->now_ns() : 0;
     if (Status loaded = loading.load(i, from, delegates[i]); !loaded.ok()) {
-      if (method.options.failed_delegate) *method.options.failed_delegate = i;
+      loading.failed_delegate = i;
       return std::move(loaded).with_context(
           concat("delegate ", i, " (", from.id()->string_view(), ")"));
     }
     method.delegates = {delegates, i + 1};
-    if (method.options.num_loaded_delegates) *method.options.num_loaded_delegates = i + 1;
-    if (method.options.trace) {
-      method.options.trace->add("init", "delegate", start, method.options.trace->now_ns(),
-                                {{"backend", from.id()->string_view()}, {"delegate", concat(i)}});
-    }
   }
   return ok();
-}
-
-[[nodiscard]] inline Result<std::unique_ptr<RunControl>> make_control(MethodState& method) {
-  try {
-    return std::make_unique<RunControl>(method.options.limits.run_milliseconds, [&method] {
-      for (const Delegate& delegate : method.delegates) delegate.cancel();
-      if (AsyncRuns* const runs = method.hurried_runs.load(std::memory_order_acquire))
-        runs->hurry();
-    });
-  } catch (const std::system_error& failure) {
-    return error(Error::OutOfResources,
-                 "no thread for the limit run_milliseconds: ", failure.what());
-  }
 }
 
 /// Values, delegates and instructions, in this order.
@@ -72,6 +50,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     TENON_RETURN_IF_ERROR(check_used(method, method.options.backend_options));
   }
   for (const auto& part : method.parts) TENON_RETURN_IF_ERROR(part->before_load(loading));
+  if (method.options.limits.run_milliseconds != HostLimits::none && !loading.keeps_time) {
+    return error(Error::InvalidArgument,
+                 "limits.run_milliseconds needs the layer TimeLimit (MethodOptions::layers)");
+  }
   for (const auto& part : method.parts) TENON_RETURN_IF_ERROR(part->limit_memory(loading));
   // Unless a part reserved what the method may take.
   if (method.arena.nbytes() == 0) method.arena.reserve(estimated_arena_bytes(method.plan));
@@ -92,23 +74,14 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   TENON_TRY(method.chains, InstructionBuilder(method.plan, method.values, method.delegates,
                                               method.options.kernels, loading)
                                .build());
-  method.kernel_context = {kernel_host(),  method.name.data(),     method.temp_arena.table(),
-                           loading.tracer, method.changes.table(), loading.call_services};
+  method.kernel_context = {&method.kernel_host, method.name.data(),     method.temp_arena.table(),
+                           loading.tracer,      method.changes.table(), loading.call_services};
   return ok();
 }
 
 /// Errors as those of `Method::load`.
 [[nodiscard]] inline Status load_into(MethodState& method) {
-  if (method.options.cancellable) {
-    TENON_TRY(method.control, make_control(method));
-  }
-  choose_run(method);
-  const tenon_scheduling scheduling = tenon::detail::to_abi(method.options.scheduling);
-  Loading loading{.method = method,
-                  .tracer = method.options.trace ? method.options.trace->table() : nullptr,
-                  .scheduling = method.options.scheduling == Scheduling() ? nullptr : &scheduling,
-                  .lent = &method.arena,
-                  .call_services = method.control ? method.control->flag_service() : nullptr};
+  Loading loading{.method = method, .lent = &method.arena};
   Status outcome = build(method, loading);
   for (const auto& part : method.parts) {
     outcome = part->after_load(loading, std::move(outcome));

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
-#include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/private/changes.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
@@ -31,8 +30,6 @@ struct BackendUse {
   BackendRef backend;
   CallContext context;
   std::vector<tenon_option> runtime_specs;
-  /// Null unless runs of the method can be cancelled and the backend has "tenon.cancel/1".
-  void (*cancel)(tenon_backend* backend, tenon_delegate* delegate) = nullptr;
   BackendUse* next = nullptr;  ///< See BackendUses.
 };
 
@@ -104,10 +101,6 @@ struct Delegate {
 
   [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
     return execute_function(backend, handle, context, args, num_args);
-  }
-  /// From any thread, while a run is going on.
-  void cancel() const {
-    if (use->cancel) use->cancel(backend, handle);
   }
 
   void destroy() const { use->backend->api().destroy(backend, handle); }

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/code/code_permission.hpp"
-#include "tenon/host/layers/prepared/impl/blob_preparation.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/impl/method/method_state.hpp"
 #include "tenon/host/loader/impl/method/page_source.hpp"
@@ -35,27 +33,25 @@ struct DelegateLoad {
 /// A load that is going on, and what its delegates have in common.
 struct Loading {
   MethodState& method;
-  const tenon_tracer* tracer = nullptr;          ///< Null where events are not recorded.
-  const tenon_scheduling* scheduling = nullptr;  ///< Null without hints.
-  Arena* lent = nullptr;                         ///< What delegates get from the runtime allocator.
+  const tenon_tracer* tracer = nullptr;    ///< Null where events are not recorded.
+  Arena* lent = nullptr;                   ///< What delegates get from the runtime allocator.
   const Service* init_services = nullptr;  ///< Of each `init`; parts add to them in `before_load`.
   const Service* call_services = nullptr;  ///< Of each call of a delegate or kernel; the same.
   PageSource* pages = nullptr;  ///< Of planned memory; null: the host's allocators alone.
+  bool keeps_time = false;      ///< A part ends runs at `limits.run_milliseconds`.
   MethodParts during{};         ///< Of this load alone, for what tables of layers are asked in it.
+  /// The delegate whose backend could not be found, asked or loaded, when that ended the load.
+  std::optional<std::size_t> failed_delegate{};
 
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
-  /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
-  /// precedes all that needs the blob.
+  /// look-up, availability, blob, compile specs, `init`.
   [[nodiscard]] Status load(std::size_t index, const schema::BackendDelegate& serialized,
                             Delegate& out) {
     const BackendUse* use = method.uses.find(serialized.id()->string_view());
-    if (!use) {
-      TENON_TRY(use, open_backend(serialized.id()->string_view()));
+    if (!use || !method.parts.empty()) [[unlikely]] {
+      TENON_TRY(use, backend_of(serialized));
     }
     const LoadedBackend& backend = *use->backend;
-    const BackendRecord& record = backend.record();
-    if (record.runs_embedded_code)
-      TENON_RETURN_IF_ERROR(method.options.embedded_code.check_backend(record.id));
     TENON_RETURN_IF_ERROR(backend.is_available());
 
     const std::span<const std::byte> blob = method.program->view().delegate_data(serialized);
@@ -69,8 +65,6 @@ struct Loading {
     InitCall context;
     const Service itself{&loading_key, this, init_services};
     context.services = &itself;
-    CodePermission permission(method.options.embedded_code);
-    permission.answer(context);
     context.host = backend.host();
     context.method_name = method.name.data();
     context.processed = &out.processed;
@@ -80,14 +74,6 @@ struct Loading {
     context.tracer = tracer;
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
-    context.scheduling = scheduling;
-    std::optional<BlobPreparation> preparation;
-    Service opener;
-    if (const PreparedStore* const prepared = method.options.prepared) [[unlikely]] {
-      PreparedOpener& opens = preparation.emplace(*prepared, backend);
-      opener = {&PreparedOpener::key, &opens, context.services};
-      context.services = &opener;
-    }
 
     out.use = use;
     if (!method.parts.empty()) [[unlikely]] {
@@ -102,10 +88,18 @@ struct Loading {
     out.execute_function = backend.api().execute;
     out.backend = backend.raw();
     out.context = &use->context;
-    if (method.parts.empty() && status == TENON_STATUS_OK &&
-        permission.respects_policy(record.runs_embedded_code)) [[likely]]
+    if (method.parts.empty() && status == TENON_STATUS_OK) [[likely]]
       return ok();
-    return end_init(status, {index, serialized, *use, context, out}, permission);
+    return end_init(status, {index, serialized, *use, context, out});
+  }
+
+  /// The backend of `delegate`, which all parts admit. It stays in `uses`.
+  [[gnu::noinline]] Result<const BackendUse*> backend_of(const schema::BackendDelegate& delegate) {
+    TENON_TRY(const BackendUse* const use, use_backend(delegate.id()->string_view()));
+    for (const auto& part : method.parts) {
+      TENON_RETURN_IF_ERROR(part->admit(*this, *use->backend));
+    }
+    return use;
   }
 
   /// The backend with `id`, which stays in `uses`.
@@ -115,30 +109,30 @@ struct Loading {
   }
 
  private:
-  /// The outcome of `init`, which returned `status`, after the policy and the parts. Without
-  /// success there is no delegate.
-  [[gnu::cold]] Status end_init(tenon_status status, DelegateLoad delegate,
-                                CodePermission& permission) {
-    const LoadedBackend& backend = *delegate.use.backend;
-    bool is_there = status == TENON_STATUS_OK;
-    const auto destroy = [&] {
-      if (std::exchange(is_there, false)) delegate.out.destroy();
-    };
+  /// A delegate that is destroyed unless its load succeeds.
+  struct Loaded {
+    ~Loaded() { destroy(); }
+    void destroy() {
+      if (const Delegate* const there = std::exchange(delegate, nullptr)) there->destroy();
+    }
+    const Delegate* delegate;
+  };
+
+  /// The outcome of `init`, which returned `status`, after the parts. Without success there is no
+  /// delegate, also where there is no memory for a part's text.
+  [[gnu::cold]] Status end_init(tenon_status status, DelegateLoad load) {
+    Loaded loaded{status == TENON_STATUS_OK ? &load.out : nullptr};
     Status outcome;
-    if (!is_there) {
-      outcome = take_last_error(backend.host(), status);
-      if (Status refusal = permission.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
-    } else if (const BackendRecord& record = backend.record();
-               !permission.respects_policy(record.runs_embedded_code)) {
-      destroy();  // Before a text, for which there may be no memory.
-      outcome = permission.check_policy(record.id, record.runs_embedded_code);
-    }
+    if (!loaded.delegate) outcome = take_last_error(load.use.backend->host(), status);
     for (const auto& part : method.parts) {
-      outcome = part->after_init(*this, delegate, std::move(outcome));
-      if (!outcome.ok()) destroy();
+      outcome = part->after_init(*this, load, std::move(outcome));
+      if (!outcome.ok()) loaded.destroy();
     }
-    if (outcome.ok()) return ok();
-    release_processed(&delegate.out.processed);
+    if (outcome.ok()) {
+      loaded.delegate = nullptr;
+      return ok();
+    }
+    release_processed(&load.out.processed);
     return std::move(outcome).with_context("init");
   }
 
@@ -150,10 +144,6 @@ struct Loading {
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {backend->host(), method.name.data(),     method.temp_arena.table(),
                     tracer,          method.changes.table(), call_services};
-    if (method.control) {
-      const auto table = backend->extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL);
-      if (table) use->cancel = table->cancel;
-    }
     use->backend = std::move(backend);
     const std::vector<BackendOption>& options = method.options.backend_options;
     if (!options.empty()) use->runtime_specs = runtime_specs_of(options, id);

@@ -155,8 +155,10 @@ Status Method::execute() {
   detail::MethodState& method = detail::state_of(*this);
   if (method.blocked.load(std::memory_order_acquire) != 0) [[unlikely]]
     return detail::refuse_run(method);
-  return shortened(method.run ? method.run(method)
-                              : detail::run_all<detail::CompleteCalls>(method));
+  Status outcome = method.run ? method.run(method) : detail::run_all<detail::CompleteCalls>(method);
+  if (!outcome.ok()) [[unlikely]]
+    return shortened(std::move(outcome));
+  return outcome;
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -10,17 +10,17 @@
 #include <utility>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/layers/async/impl/async_runs.hpp"
-#include "tenon/host/layers/cancel/impl/run_control.hpp"
-#include "tenon/host/layers/trace/impl/method_recorder.hpp"
 #include "tenon/host/loader/impl/method/arena.hpp"
 #include "tenon/host/loader/impl/method/bind_inputs.hpp"
 #include "tenon/host/loader/impl/method/device_space.hpp"
 #include "tenon/host/loader/impl/method/errors.hpp"
 #include "tenon/host/loader/impl/method/instructions.hpp"
+#include "tenon/host/loader/impl/method/kernel_host.hpp"
 #include "tenon/host/loader/impl/method/loaded_delegate.hpp"
 #include "tenon/host/loader/impl/method/planned_buffers.hpp"
 #include "tenon/host/loader/method/method.hpp"
+#include "tenon/host/loader/plugin/host_info.hpp"
+#include "tenon/host/loader/registry/registry.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
@@ -41,9 +41,7 @@ struct MethodState final : Method {
         parts(std::move(its_parts)) {}
 
   ~MethodState() override {
-    // Not only by destroying it: until then a completion may start the next run.
-    if (async_runs) async_runs->wait();
-    async_runs.reset();
+    for (const auto& part : parts) part->finish_runs(*this);
     for (const MethodParts* const each : {&late_parts, &parts}) {
       for (auto part = each->rbegin(); part != each->rend(); ++part) (*part)->before_destroy(*this);
     }
@@ -58,6 +56,8 @@ struct MethodState final : Method {
   MethodOptions options;
   MethodParts parts;       ///< Fixed when `load` begins.
   MethodParts late_parts;  ///< See `late_part`.
+  KernelHost kernel_host{
+      parts, options.registry ? options.registry->extensions() : std::span<const HostExtension>()};
   /// That delegates see: of the program, or of a layer; null when there is none.
   const tenon_named_data_map* named_data = program->named_data();
   Arena arena;
@@ -70,15 +70,11 @@ struct MethodState final : Method {
   std::span<MethodInput> inputs;
   /// Not 0: `execute` is refused. See `running`.
   std::atomic<std::uint32_t> blocked = 0;
-  /// Runs the method where runs are observed; null: `run_all<CompleteCalls>` does.
+  /// A layer's way to run the method; null: `run_all<CompleteCalls>`.
   Status (*run)(MethodState&) = nullptr;
   std::span<Delegate> delegates;
   std::span<const Chain> chains;
   CallContext kernel_context;
-  std::unique_ptr<RunControl> control;       ///< Null when runs cannot be cancelled.
-  std::unique_ptr<MethodRecorder> recorder;  ///< Null until intermediates are asked for.
-  std::unique_ptr<AsyncRuns> async_runs;
-  std::atomic<AsyncRuns*> hurried_runs = nullptr;  ///< The same, for a thread that cancels.
 };
 
 [[nodiscard]] inline MethodState& state_of(Method& method) noexcept {
@@ -102,14 +98,14 @@ template <std::derived_from<MethodPart> Part>
   return find_part<Part>(method.parts);
 }
 
-/// The part of class `Part` that was added to `method` after its load, or null. Not while another
+/// The part of class `Part` that `late_part` added to `method`, or null. Not while another
 /// thread adds one.
 template <std::derived_from<MethodPart> Part>
 [[nodiscard]] Part* find_late_part(const MethodState& method) noexcept {
   return find_part<Part>(method.late_parts);
 }
 
-/// The part of class `Part` that the first call adds to `method`, for a layer without options. It
+/// The part of class `Part` that the first call adds to `method`, in its load or later. It
 /// is apart from those that were attached, since any thread may look these up. Of the functions of
 /// a part, `before_destroy` alone is called.
 template <std::derived_from<MethodPart> Part>
@@ -120,10 +116,6 @@ template <std::derived_from<MethodPart> Part>
   method.late_parts.push_back(std::move(part));
   return out;
 }
-
-/// Sets `run` of a method whose options, control or recorder ask for it. The layer observed defines
-/// it.
-void choose_run(MethodState& method) noexcept;
 
 [[nodiscard]] inline MethodErrors errors_of(const MethodState& method) noexcept {
   return {method.plan};
@@ -138,6 +130,13 @@ void choose_run(MethodState& method) noexcept;
 [[nodiscard, gnu::cold]] inline Status run_is_pending(const MethodState& method) {
   return error(Error::InvalidState, "method ", method.name,
                ": a run is pending; it has ended when its completion is called");
+}
+
+/// The failure of a function that needs a layer which `method` lacks.
+[[nodiscard, gnu::cold]] inline Status missing_layer(Error code, const MethodState& method,
+                                                     std::string_view layer) {
+  return error(code, "method ", method.name, ": it was loaded without the layer ", layer,
+               " (MethodOptions::layers)");
 }
 
 /// Fails while an asynchronous run is pending.

@@ -24,6 +24,29 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
+namespace detail {
+
+/// `set_last_error` of each host table.
+inline void keep_last_error(const tenon_host* host, tenon_status status, const char* text,
+                            std::uint64_t size) noexcept {
+  LastError& last = last_error();
+  last.host = host;
+  last.status = status;
+  try {
+    last.text = shortened({text, static_cast<std::size_t>(size)});
+  } catch (const std::bad_alloc&) {
+    last.text.clear();
+  }
+}
+
+/// `resize_tensor` of each host table.
+inline tenon_status resize(const tenon_host*, tenon_tensor* tensor, const std::int64_t* sizes,
+                           std::uint32_t rank) noexcept {
+  return to_status(resize_tensor(*tensor, {sizes, rank}));
+}
+
+}  // namespace detail
+
 /// The services that one plugin gets (abi/host.h). Its address must not change: the plugin keeps
 /// it.
 class HostTable {
@@ -36,9 +59,9 @@ class HostTable {
                                         TENON_ABI_MINOR,
                                         info_.name.c_str(),
                                         plugin_path_.c_str(),
-                                        &set_last_error,
+                                        &detail::keep_last_error,
                                         &log,
-                                        &resize,
+                                        &detail::resize,
                                         &get_extension};
     table_.owner = this;
   }
@@ -67,18 +90,6 @@ class HostTable {
     return *static_cast<const Table*>(host)->owner;
   }
 
-  static void set_last_error(const tenon_host* host, tenon_status status, const char* text,
-                             std::uint64_t size) noexcept {
-    detail::LastError& last = detail::last_error();
-    last.host = host;
-    last.status = status;
-    try {
-      last.text = shortened({text, static_cast<std::size_t>(size)});
-    } catch (const std::bad_alloc&) {
-      last.text.clear();
-    }
-  }
-
   static void log(const tenon_host* host, std::int32_t level, const char* text,
                   std::uint64_t size) noexcept {
     const HostTable& table = self(host);
@@ -92,20 +103,12 @@ class HostTable {
     }
   }
 
-  static tenon_status resize(const tenon_host*, tenon_tensor* tensor, const std::int64_t* sizes,
-                             std::uint32_t rank) noexcept {
-    return to_status(resize_tensor(*tensor, {sizes, rank}));
-  }
-
   static const void* get_extension(const tenon_host* host, const char* id) noexcept {
     const std::string_view asked = id ? id : "";
     const HostInfo& info = self(host).info_;
     if (asked == library_policy_id) return has_policy(info.gates) ? &info.gates : nullptr;
     if (asked == TENON_EXTENSION_CHANGES) return &detail::changes_table();
-    for (const HostExtension& each : info.extensions) {
-      if (asked == each.id) return each.table;
-    }
-    return nullptr;
+    return find_table(info.extensions, asked);
   }
 
   struct Table : tenon_host {

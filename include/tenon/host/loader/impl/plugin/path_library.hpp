@@ -7,8 +7,8 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/loader/plugin/plugin_gate.hpp"
 #include "tenon/host/platform/environment.hpp"
+#include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/platform/trusted_path.hpp"
 #if defined(_WIN32)
 #include "tenon/host/platform/impl/windows/shared_library.hpp"
 #else
@@ -30,7 +30,7 @@ class PathLibrary final : public LoadedLibraries {
   /// errors: AccessFailed with the words of the system's loader; NotSupported for a file that is
   /// not loaded by its path; those of `open_file`.
   [[nodiscard]] static Result<std::unique_ptr<LoadedLibraries>> load(const OpenedFile& file) {
-    TENON_TRY(const OpenedFile there, open_file(file.path, Trust::caller));
+    TENON_TRY(const OpenedFile there, open_named_file(file.path));
     if (file.is_admitted || there.identity != file.identity) {
       return error(Error::NotSupported, path_text(file.path),
                    ": what was checked is not loaded by its path; expected the gate of trust, "

@@ -175,7 +175,7 @@ Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::path& path, 
   if (failed) {
     return error(Error::AccessFailed, "cannot resolve ", path_text(path), ": ", failed.message());
   }
-  TENON_TRY(OpenedFile file, open_file(absolute, Trust::caller));
+  TENON_TRY(OpenedFile file, open_named_file(absolute));
   return load(std::move(file), nullptr, std::move(info));
 }
 

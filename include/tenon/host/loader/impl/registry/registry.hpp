@@ -57,7 +57,7 @@ Result<PluginFile> read_plugin_file(const std::filesystem::path& path) {
   if (failed) {
     return error(Error::AccessFailed, "cannot resolve ", path_text(path), ": ", failed.message());
   }
-  TENON_TRY(const OpenedFile file, open_file(out.path, Trust::caller));
+  TENON_TRY(const OpenedFile file, open_named_file(out.path));
   TENON_TRY(out.record, peek(file));
   TENON_RETURN_IF_ERROR(check_abi(out.record).with_context(path_text(out.path)));
   return out;
@@ -89,7 +89,7 @@ Status Registry::register_backend(const std::filesystem::path& plugin) {
   TENON_TRY(detail::PluginFile found, detail::read_plugin_file(plugin));
   const auto file = std::make_shared<const detail::PluginFile>(std::move(found));
   const auto load = [this, file]() -> Result<std::shared_ptr<Plugin>> {
-    TENON_TRY(OpenedFile opened, open_file(file->path, Trust::caller));
+    TENON_TRY(OpenedFile opened, open_named_file(file->path));
     return Plugin::load(std::move(opened), &file->record, info_);
   };
   const std::string origin = path_text(file->path);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/impl/posix/regular_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/posix/list_directory.hpp"
 
@@ -38,25 +39,6 @@ inline std::string mode_text(unsigned mode) {
     if (out.size() > 1 || digit != '0' || shift < 9) out.push_back(digit);
   }
   return out;
-}
-
-/// The system's refusal of `at`, which is `asked` or on the way to it.
-inline Status system_refusal(const std::filesystem::path& asked, std::string_view at, int number,
-                             std::string_view wanted = "file") {
-  const bool missing = number == ENOENT || number == ENOTDIR;
-  const bool on_the_way = at != asked.native();
-  if (missing) {
-    return error(Error::NotFound, asked.native(), ": there is no ",
-                 on_the_way ? at : concat("such ", wanted));
-  }
-  return error(Error::AccessFailed, asked.native(), ": ",
-               on_the_way ? concat(at, ": ") : std::string(), std::strerror(number));
-}
-
-inline Status check_kind(const struct stat& status, const std::filesystem::path& asked) {
-  if (S_ISREG(status.st_mode)) return ok();
-  return error(Error::InvalidArgument, asked.native(), ": is ",
-               platform::describe(platform::kind_of(status.st_mode)), ", expected a regular file");
 }
 
 /// Walks along an absolute path, component by component, and checks which users can change each.
@@ -251,27 +233,10 @@ class TrustedWalk {
   std::string_view wanted_ = "file";
 };
 
-inline Result<OpenedFile> open_for_caller(const std::filesystem::path& path) {
-  TENON_RETURN_IF_ERROR(check_absolute(path));
-  FileDescriptor file(::open(path.c_str(), platform::read_flags));
-  struct stat status{};
-  if (!file.valid()) {
-    const int number = errno;
-    if (number == ENXIO && ::stat(path.c_str(), &status) == 0) {
-      TENON_RETURN_IF_ERROR(check_kind(status, path));
-    }
-    return system_refusal(path, path.native(), number);
-  }
-  if (::fstat(file.get(), &status) != 0) return system_refusal(path, path.native(), errno);
-  TENON_RETURN_IF_ERROR(check_kind(status, path));
-  return OpenedFile{std::move(file), path, platform::identity_of(status), Trust::caller};
-}
-
 }  // namespace detail
 
 Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
-  return trust == Trust::checked ? detail::TrustedWalk(path).open_file()
-                                 : detail::open_for_caller(path);
+  return trust == Trust::checked ? detail::TrustedWalk(path).open_file() : open_named_file(path);
 }
 
 Result<Directory> Directory::open(const std::filesystem::path& path) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/impl/windows/regular_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/list_directory.hpp"
 
@@ -118,35 +119,11 @@ class TrustedWalk {
     TENON_RETURN_IF_ERROR(check_link(handle, asked_));
     TENON_RETURN_IF_ERROR(
         check_rights(handle, asked_, "file", changes | FILE_WRITE_DATA | FILE_APPEND_DATA));
-    return take(std::move(handle), asked_, Trust::checked);
+    return take_file(std::move(handle), asked_, Trust::checked);
   }
 
-  /// The regular file behind `handle`.
-  static Result<OpenedFile> take(Handle handle, const std::filesystem::path& path, Trust trust) {
-    FileStatus status;
-    if (!get_status(handle.get(), status)) {
-      return error(Error::AccessFailed, path_text(path), ": ", std::strerror(errno));
-    }
-    if (status.kind != FileKind::regular) {
-      return error(Error::InvalidArgument, path_text(path), ": is ", describe(status.kind),
-                   ", expected a regular file");
-    }
-    FileDescriptor descriptor(descriptor_of(std::move(handle)));
-    if (!descriptor.valid()) {
-      return error(Error::AccessFailed, path_text(path), ": ", std::strerror(errno));
-    }
-    return OpenedFile{std::move(descriptor), path, status.identity, trust};
-  }
-
-  /// The system's refusal of `at`, which is `asked` or on the way to it.
   [[nodiscard]] Status refused(const std::filesystem::path& at, int number) const {
-    const bool on_the_way = at != asked_;
-    if (number == ENOENT || number == ENOTDIR) {
-      return error(Error::NotFound, path_text(asked_), ": there is no ",
-                   on_the_way ? path_text(at) : std::string("such file"));
-    }
-    return error(Error::AccessFailed, path_text(asked_), ": ",
-                 on_the_way ? concat(path_text(at), ": ") : std::string(), std::strerror(number));
+    return system_refusal(asked_, at, number);
   }
 
  private:
@@ -245,17 +222,10 @@ inline Result<OpenedFile> open_checked(const std::filesystem::path& path) {
   return walk.open_last();
 }
 
-inline Result<OpenedFile> open_for_caller(const std::filesystem::path& path) {
-  TENON_RETURN_IF_ERROR(check_absolute(path));
-  platform::Handle handle = platform::open_handle(path, FILE_SHARE_READ);
-  if (!handle.valid()) return platform::TrustedWalk(path).refused(path, errno);
-  return platform::TrustedWalk::take(std::move(handle), path, Trust::caller);
-}
-
 }  // namespace detail
 
 Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
-  return trust == Trust::checked ? detail::open_checked(path) : detail::open_for_caller(path);
+  return trust == Trust::checked ? detail::open_checked(path) : open_named_file(path);
 }
 
 Result<Directory> Directory::open(const std::filesystem::path& path) {
