@@ -52,11 +52,10 @@ def page_of(source):
 
 
 class Stage:
-    """Writes what MkDocs reads to `pages`, from the repository at `root` and `generated`: the texts of pages
-    that are not files of the repository, by their places in it."""
+    """Writes what MkDocs reads to `pages`, from the repository at `root`."""
 
-    def __init__(self, root, pages, generated):
-        self.root, self.pages, self.generated = root, pages, generated
+    def __init__(self, root, pages):
+        self.root, self.pages = root, pages
         self.sources = set()
 
     def link(self, source, page, target, fragment):
@@ -78,7 +77,7 @@ class Stage:
 
     def add_page(self, source):
         page = page_of(source) or self.place_of_source(source)
-        text = self.generated.get(source) or (self.root / source).read_text(encoding="utf-8")
+        text = (self.root / source).read_text(encoding="utf-8")
         parts, at = [], 0
 
         def links(chunk):
@@ -137,7 +136,7 @@ class Stage:
                 target = self.pages / page_of(name.as_posix())
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for name in ("README.md", "CHANGELOG.md", "docs/site/home.md", *self.generated):
+        for name in ("README.md", "CHANGELOG.md", "docs/site/home.md"):
             self.add_page(name)
         self.add_sources()
         for name in ASSETS:
@@ -158,6 +157,7 @@ class Stage:
 
 
 def generated_pages(root):
+    """The pages that are made from sources and committed, by their places."""
     return {rules.PAGE: rules.page(root), operator_table.PAGE: operator_table.page(root)}
 
 
@@ -172,7 +172,7 @@ def main():
     subprocess.run(
         [sys.executable, root / "tests/docs/reference_test.py", root, reference, version(root)], check=True
     )
-    Stage(root, pages, generated_pages(root)).add_all()
+    Stage(root, pages).add_all()
     shutil.copytree(reference / "api", pages / "api")
     environment = dict(os.environ, TENON_PAGES=str(pages), NO_MKDOCS_2_WARNING="1")
     command = [

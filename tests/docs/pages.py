@@ -140,6 +140,6 @@ class Reader:
         self.page.anchors.add(name)
 
 
-def read_page(path, text=None):
-    """The page at `path`, or one with `text` that is generated for that place."""
-    return Reader(path, path.read_text(encoding="utf-8") if text is None else text).read()
+def read_page(path):
+    """The page at `path`."""
+    return Reader(path, path.read_text(encoding="utf-8")).read()

@@ -47,9 +47,13 @@ struct Loading {
   /// look-up, availability, blob, compile specs, `init`.
   [[nodiscard]] Status load(std::size_t index, const schema::BackendDelegate& serialized,
                             Delegate& out) {
-    const BackendUse* use = method.uses.find(serialized.id()->string_view());
-    if (!use || !method.parts.empty()) [[unlikely]] {
-      TENON_TRY(use, backend_of(serialized));
+    const std::string_view id = serialized.id()->string_view();
+    const BackendUse* use = method.uses.find(id);
+    if (!use) [[unlikely]] {
+      TENON_TRY(use, open_backend(id));
+    }
+    if (!method.parts.empty()) [[unlikely]] {
+      TENON_RETURN_IF_ERROR(admit(*use->backend));
     }
     const LoadedBackend& backend = *use->backend;
     TENON_RETURN_IF_ERROR(backend.is_available());
@@ -94,11 +98,9 @@ struct Loading {
   }
 
   /// The backend of `delegate`, which all parts admit. It stays in `uses`.
-  [[gnu::noinline]] Result<const BackendUse*> backend_of(const schema::BackendDelegate& delegate) {
+  Result<const BackendUse*> backend_of(const schema::BackendDelegate& delegate) {
     TENON_TRY(const BackendUse* const use, use_backend(delegate.id()->string_view()));
-    for (const auto& part : method.parts) {
-      TENON_RETURN_IF_ERROR(part->admit(*this, *use->backend));
-    }
+    TENON_RETURN_IF_ERROR(admit(*use->backend));
     return use;
   }
 
@@ -136,7 +138,15 @@ struct Loading {
     return std::move(outcome).with_context("init");
   }
 
-  /// The same of a backend that is not in `uses` yet.
+  /// Whether all parts let the method have `backend`.
+  Status admit(const LoadedBackend& backend) {
+    for (const auto& part : method.parts) {
+      TENON_RETURN_IF_ERROR(part->admit(*this, backend));
+    }
+    return ok();
+  }
+
+  /// Puts the backend with `id` into `uses`, which lack it.
   Result<const BackendUse*> open_backend(std::string_view id) {
     TENON_TRY(BackendRef backend,
               find_backend(method.options.backends, method.options.registry, id));
