@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 EXPECTED = "1.1\n2.2\n3.3\n4.4\n"
-# What a linker says first of two, and somewhere of none.
+# What a linker says of two and of none. The order of its messages is the compiler's: gcc 12 puts it first of two, gcc 14 does not.
 SENTENCE = re.compile("include_tenon_host_([a-z]+_)?implementation_hpp_in_exactly_one_source")
 
 
@@ -59,11 +59,8 @@ def main():
         check(problems, none.returncode != 0 and SENTENCE.search(none.stderr), "no source", none)
 
         two = run(args.cxx, "embed.o", "definitions.o", "other.o", "-o", "two")
-        first = next(
-            (line for line in two.stderr.splitlines() if "multiple definition" in line or "duplicate" in line),
-            "",
-        )
-        check(problems, two.returncode != 0 and SENTENCE.search(first), "two sources", two)
+        twice = [line for line in two.stderr.splitlines() if "multiple definition" in line or "duplicate" in line]
+        check(problems, two.returncode != 0 and any(map(SENTENCE.search, twice)), "two sources", two)
 
         one = run(args.cxx, "embed.o", "definitions.o", "-ldl", "-pthread", "-o", "one")
         check(problems, one.returncode == 0, "one source", one)

@@ -90,7 +90,7 @@ TEST_CASE("options of a plugin with a longer struct are found by the size of the
 TEST_CASE("a host shows the limits of options, and ignores those of another type") {
   using Specs = std::array<tenon_option_spec, 4>;
   static const tenon_option one = write_option("threads", 1), most = write_option(nullptr, 16),
-                            half = write_option("scale", 0.5), cpu = write_option("device", "cpu");
+                            half = write_option("scale", 0.5), on = write_option("device", "cpu");
   static const char* const choices[] = {"cpu", "gpu"};
   static const Specs specs = [] {
     Specs out{};
@@ -107,7 +107,7 @@ TEST_CASE("a host shows the limits of options, and ignores those of another type
     out[1].choices = choices;  // and a number has no texts to choose from.
     out[1].num_choices = 2;
     out[1].flags |= TENON_OPTION_DEPRECATED;
-    out[2].initial = &cpu;
+    out[2].initial = &on;
     out[2].choices = choices;
     out[2].num_choices = 2;
     return out;  // The last one lacks `initial`.
