@@ -25,10 +25,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ["nlohmann/json.hpp", "flatbuffers/flatbuffers.h", "fmt/format.h"]
 YARDSTICK = LIBRARIES[:2]
-# The other umbrella headers of applications, each with definitions of its own.
-OTHER_UMBRELLAS = (
-    "arrays", "async", "discovery", "inspect", "isolation", "prepared", "sequence", "signatures",
-)
 # Headers of one subject; the later ones are where older versions have them.
 UMBRELLAS = {
     "tenon/tenon.hpp": [["tenon/tenon.hpp"]],
@@ -39,20 +35,6 @@ UMBRELLAS = {
     "tenon/host/inspect.hpp, arrays.hpp": [["tenon/host/inspect.hpp", "tenon/host/arrays.hpp"]],
     "tenon/conformance/suites.hpp": [["tenon/conformance/suites.hpp"]],
     "tenon/host/implementation.hpp": [["tenon/host/implementation.hpp"]],
-    **{
-        f"  its part {part}/implementation.hpp": [[f"tenon/host/{part}/implementation.hpp"]]
-        for part in ("registry", "program", "method")
-    },
-    **{
-        f"tenon/host/{umbrella}/implementation.hpp": [[f"tenon/host/{umbrella}/implementation.hpp"]]
-        for umbrella in OTHER_UMBRELLAS
-    },
-    "all of tenon-host": [
-        [
-            "tenon/host/implementation.hpp",
-            *(f"tenon/host/{umbrella}/implementation.hpp" for umbrella in OTHER_UMBRELLAS),
-        ]
-    ],
 }
 # Plugins, next to the headers: the source, and the directories that it includes from.
 PLUGINS = {
@@ -72,7 +54,10 @@ def subjects_of(include, scratch, embed):
         for name, (source, _) in PLUGINS.items()
         if (include.parent / source).exists()
     }
-    for name, alternatives in {**{one: [[one]] for one in LIBRARIES}, **UMBRELLAS}.items():
+    parts = sorted(str(one.relative_to(include)) for one in (include / "tenon/host").glob("*/**/implementation.hpp"))
+    parts_of_host = {**{f"  its part {one}": [[one]] for one in parts}, "all of tenon-host": [parts]}
+    headers_of = {**{one: [[one]] for one in LIBRARIES}, **UMBRELLAS, **parts_of_host}
+    for name, alternatives in headers_of.items():
         for headers in alternatives:
             if name not in LIBRARIES and not all((include / one).exists() for one in headers):
                 continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counts the instructions of the paths that must stay short, and fails when one has grown.
 
-hot_paths_test.py [--write] [--without PREFIX] KEY RECORD HOT_PATHS ARGUMENT...
+hot_paths_test.py [--write] [--without PREFIX] KEY RECORD HOT_PATHS FIXTURES PLUGIN...
 
 Callgrind counts the same number on a busy machine. RECORD has one table for each KEY, which says
 what the number depends on: compiler, level of optimisation, C library. Without a table for KEY the
@@ -33,14 +33,16 @@ def parse(text):
     return (mark[2], round(int(total[1]) / int(mark[1]), 1)) if mark and total else None
 
 
-def count(command):
-    """Instructions by path, in the order of the program."""
+def count(program, fixtures, plugins):
+    """Instructions by path, in the order of the program. It runs in the folder of fixtures: each folder of a file's path
+    is looked at when the file is opened, so a long path takes more instructions."""
+    command = [os.path.abspath(program), ".", *map(os.path.abspath, plugins)]
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
         valgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
         # Meson makes the C library fill memory with a pattern.
         env = {name: text for name, text in os.environ.items() if name != "MALLOC_PERTURB_"}
-        subprocess.run(valgrind + command, check=True, env=env)
+        subprocess.run(valgrind + command, check=True, env=env, cwd=fixtures)
         dumps = sorted(pathlib.Path(folder).glob("out.*"), key=lambda path: int(path.suffix[1:]))
         return dict(found for path in dumps if (found := parse(path.read_text())))
 
@@ -74,11 +76,13 @@ def main():
     parser.add_argument("--without", default="")
     parser.add_argument("key")
     parser.add_argument("record", type=pathlib.Path)
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("program")
+    parser.add_argument("fixtures")
+    parser.add_argument("plugins", nargs="+")
     given = parser.parse_args()
     key, record = given.key, given.record
     tables = json.loads(record.read_text())
-    counted = count(given.command)
+    counted = count(given.program, given.fixtures, given.plugins)
     if not counted:
         sys.exit("hot_paths_test.py: Callgrind counted nothing")
     lines, good = compare(without(tables.get(key, {}), given.without), counted)

@@ -2,7 +2,7 @@
 //
 // Extension "tenon.estimate/1" of a backend: how much memory a blob will take. Answered without the
 // device, so that an application knows whether a program fits before it loads one, and a host with
-// a budget (MethodOptions::budget) refuses what does not.
+// a budget (the layer `Budget`) refuses what does not.
 
 #ifndef TENON_ABI_EXTENSIONS_ESTIMATE_H
 #define TENON_ABI_EXTENSIONS_ESTIMATE_H
