@@ -24,28 +24,6 @@ import build  # noqa: E402
 MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
 SOURCES = {".c", ".cpp", ".cu", ".h", ".hpp", ".md", ".mm", ".py", ".json", ".fbs"}
 
-# What six readers ask first, and the page with the answer: one of the README and of the home page, or one link behind it.
-# Paths are from docs.
-ANSWERS = (
-    ("vendor: Which interface?", "getting-started/which-interface.md", None),
-    ("vendor: What can I rely on?", "reference/abi-policy.md", None),
-    ("vendor: How do I wrap my runtime?", "getting-started/which-interface.md", "backends/wrap-a-runtime.md"),
-    ("vendor: How do I move a delegate?", "getting-started/which-interface.md", "executorch/porting.md"),
-    ("C++: How do I use CMake?", "getting-started/cmake.md", None),
-    ("C++: Why is my plugin not found?", "getting-started/cmake.md", "hosts/discovery.md"),
-    ("C++: What does a call cost?", "project/performance.md", "project/footprint.md"),
-    ("Python: How do I run a program?", "python/programs.md", None),
-    ("Python: What do I install?", "getting-started/packages.md", "python/packages.md"),
-    ("NVIDIA: What do I need?", "aoti/cuda.md", None),
-    ("NVIDIA: Has it run on a GPU?", "platforms.md", "measurements/h100.md"),
-    ("contributor: How do I build and test?", "CONTRIBUTING.md", None),
-    ("contributor: Where is the test?", "CONTRIBUTING.md", "../tests/README.md"),
-    ("contributor: Why is it so?", "README.md", "project/decisions.md"),
-    ("security: What can run?", "SECURITY.md", "hosts/embedded-code.md"),
-    ("security: How was it attacked?", "SECURITY.md", "../tests/fuzz/README.md"),
-    ("security: Which licences?", "SECURITY.md", "../NOTICE"),
-)
-
 
 class Checker:
     def __init__(self, base):
@@ -104,38 +82,22 @@ class Repository(unittest.TestCase):
         there = {str(path) for path in pages if path.parts[0] not in ("README.md", "site")}
         self.assertEqual(there - listed, set(), "docs/README.md does not name them")
 
-    def test_the_site_has_the_sections_and_pages_of_the_index(self):
+    def test_the_site_has_the_sections_pages_and_titles_of_the_index(self):
         shown, sections = {}, (root / "docs/site/mkdocs.yml").read_text().split("\nnav:\n")[1]
         for line in sections.splitlines():
             if name := re.fullmatch(r"  - ([^:]+):", line):
                 pages = shown.setdefault(name[1], [])
-            elif page := re.search(r": (\S+\.md)$", line):
-                if page[1] not in ("index.md", "readme.md", "pages.md", "changelog.md") and not page[1].startswith("api/"):
-                    pages.append(page[1])
+            elif page := re.search(r'- "?(.+?)"?: (\S+\.md)$', line):
+                if page[2] not in ("index.md", "readme.md", "pages.md", "changelog.md") and not page[2].startswith("api/"):
+                    pages.append((page[1], page[2]))
         listed = {}
         for line in (root / "docs/README.md").read_text().splitlines():
             if line.startswith("## "):
                 pages = listed.setdefault(line[3:], [])
-            elif page := re.match(r"- \[[^]]+\]\(([^)#]+\.md)\)", line):
-                pages.append(page[1])
+            elif page := re.match(r"- \[([^]]+)\]\(([^)#]+\.md)\)", line):
+                pages.append((page[1], page[2]))
         self.assertEqual({name: pages for name, pages in listed.items() if pages},
                          {name: pages for name, pages in shown.items() if pages})
-
-    def test_answers_are_two_links_from_the_readme_and_from_the_home_page(self):
-        def linked(page):
-            """The pages that links of a page lead to."""
-            targets = (target.split("#")[0] for _, target in read_page(page).links)
-            return {(page.parent / target).resolve() for target in targets} | {page}
-
-        starts = {name: linked(root / name) for name in ("README.md", "docs/site/home.md")}
-        for question, first, second in ANSWERS:
-            goal = (root / "docs" / first).resolve()
-            for name, found in starts.items():
-                with self.subTest(f"{name}: {question}"):
-                    self.assertIn(goal, found)
-            if second:
-                with self.subTest(f"{first}: {question}"):
-                    self.assertIn((root / "docs" / second).resolve(), linked(goal))
 
     def test_pages_that_sources_speak_of_are_there(self):
         missing = []

@@ -17,13 +17,14 @@ import xml.etree.ElementTree as ElementTree
 
 root = pathlib.Path(sys.argv[1]).resolve()
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(root / "docs/site/pictures"))
+sys.path[:0] = [str(root / "docs/site/pictures"), str(root / "tests/conformance/kit/verdict")]
 
 import against_stock  # noqa: E402
 import architecture  # noqa: E402
 import draw  # noqa: E402
 import execution  # noqa: E402
 import record  # noqa: E402
+import rulebook  # noqa: E402
 import svg  # noqa: E402
 import tables  # noqa: E402
 import terminal  # noqa: E402
@@ -261,6 +262,16 @@ class Recordings(unittest.TestCase):
         moving = re.search(r"@media screen and \(prefers-reduced-motion:no-preference\)\{.*?\}\}\}", drawn)[0]
         self.assertIn("opacity:0", moving)
         self.assertNotIn("opacity", drawn.replace(moving, ""))
+
+    def test_the_kit_has_todays_rules_and_boundary(self):
+        """record.py compares words alone, because most numbers change with the machine."""
+        text = "\n".join(line for _, line in terminal.read(root / "docs/site/pictures/kit.cast")[1])
+        rules, _ = rulebook.read_boundary(root)
+        [(total, kept, left)] = re.findall(r"(\d+) rules: (\d+) kept, (\d+) not judged", text)
+        self.assertEqual((int(total), int(kept) + int(left)), (len(rules), len(rules)))
+        version = (root / "include/tenon/abi/version.h").read_text(encoding="utf-8")
+        major, minor = (re.search(rf"TENON_ABI_{part} (\d+)", version)[1] for part in ("MAJOR", "MINOR"))
+        self.assertEqual(set(re.findall(r"boundary ([\d.]+)", text)), {f"{major}.{minor}"})
 
     def test_numbers_may_differ_and_words_not(self):
         def stable(line):

@@ -370,7 +370,7 @@ class LoaderEffects {
 }  // namespace detail
 
 /// Makes sure that loading a library changes nothing in the process but what the library itself
-/// needs; docs/aoti/cpu.md has the table of what is removed, refused and harmless.
+/// needs; docs/aoti/loading.md has the table of what is removed, refused and harmless.
 ///
 /// Removed from the bytes: executable stacks, search paths, its name for others (DT_SONAME) and
 /// flags that give it precedence.
