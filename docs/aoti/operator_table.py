@@ -3,9 +3,9 @@
 """Makes docs/aoti/functions.md (`tests/docs/links_test.py . --write`): each function of PyTorch's C shim for the CPU, and
 whether the plugin has it.
 
-The names are those of torch's `c_shim_cpu.h`, listed in c_shim_cpu.txt so that a check needs no torch; the kernels, and the
-reasons for functions that have none, are read from reference_backends/cpu_kernels/kernels/kernel_list.hpp. A function
-without a kernel and without a reason is an error, and so is a reason for one that is served.
+The names come from torch's `c_shim_cpu.h`, listed in c_shim_cpu.txt so that a check needs no torch; the kernels, and
+the reasons for functions that have none, are read from reference_backends/cpu_kernels/kernels/kernel_list.hpp. A
+function without a kernel and without a reason is an error, and so is a reason for a served function.
 
 usage: operator_table.py ROOT check
        operator_table.py ROOT names HEADER    writes c_shim_cpu.txt from a c_shim_cpu.h

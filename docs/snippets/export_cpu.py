@@ -9,7 +9,7 @@ from executorch.backends.aoti.aoti_partitioner import AotiPartitioner
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.backend.backend_details import BackendDetails
 
-# Functions of PyTorch's C interface that the model may call: those of a linear layer.
+# Functions of PyTorch's C interface that the model may call, for a linear layer.
 KERNELS = {"aoti_torch_cpu_addmm_out": None, "aoti_torch_cpu_mm_out": None}
 
 

@@ -21,7 +21,7 @@ Queue queue_with(tenon::Priority priority) {
 class AcmeGpu final : public tenon::Backend<AcmeGpu>, public tenon::WithScheduling<AcmeGpu> {
  public:
   static constexpr std::string_view id = "AcmeGpu";
-  static constexpr tenon::SchedulingUse scheduling_use{.priority = "that of the queue"};
+  static constexpr tenon::SchedulingUse scheduling_use{.priority = "the queue's"};
   struct Delegate {
     Queue queue;
   };

@@ -15,13 +15,13 @@ LEVELS = range(1, 11)
 def pytest_addoption(parser):
     group = parser.getgroup("tenon", "conformance of Tenon plugins")
     group.addoption("--tenon-plugin", action="append", default=[], metavar="FILE", type=pathlib.Path,
-                    help="judge a plugin: the tests of tenon-conformance are added, an item each")
+                    help="test a plugin: adds the tests of tenon-conformance, an item each")
     group.addoption("--tenon-subject", action="append", default=[], metavar="FILE", type=pathlib.Path,
                     help="declarations of the plugin's author: cases, options, unsupported tests (JSON)")
     group.addoption("--tenon-cases", action="append", default=[], metavar="DIR", type=pathlib.Path,
                     help="a directory of cases, or one case")
     group.addoption("--tenon-level", default=None, metavar="N", type=int, choices=LEVELS,
-                    help="how much is tested, 1 to 10 (default: 5)")
+                    help="how much to test, 1 to 10 (default: 5)")
 
 
 def pytest_configure(config):

@@ -16,7 +16,7 @@
 namespace tenon::aoti_common {
 namespace {
 
-/// Zydis' structs and numbers change with its minor version, so its library is that of its headers.
+/// Zydis' structs and numbers change with its minor version, so the library must match the headers.
 /// Its soname has both numbers.
 class Zydis {
  public:

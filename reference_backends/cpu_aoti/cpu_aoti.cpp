@@ -38,7 +38,7 @@ tenon::Result<std::byte*> allocate(void*, std::size_t nbytes) {
           std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment))) {
     return block;
   }
-  return tenon::error(tenon::Error::MemoryAllocationFailed, "aligned_alloc failed");
+  return tenon::error(tenon::Error::MemoryAllocationFailed, "no memory for ", nbytes, " bytes");
 }
 
 /// Vector mathematics, which libtorch contains for its models. Loaded for the first model that

@@ -4,8 +4,8 @@
     kernel_list.py names OUTPUT    writes the names that an exporter lets through
     kernel_list.py sources         prints GROUP:PATH for each source of kernels/, for Meson
 
-A source of kernels/ is of the group of its name or its folder, or says "Of the group NAME." in its first lines. Those that
-say "Of every build." have no line.
+A source of kernels/ is of the group of its name or its folder, or says "Of the group NAME." in its first lines. Sources
+that say "Of every build." have no line.
 """
 
 import pathlib

@@ -31,8 +31,8 @@ class NumThreads {
   int count_;
 };
 
-/// Makes each parallel loop of this thread run on this thread alone, also one that was compiled for
-/// a certain number of threads, while it exists.
+/// Makes each parallel loop of this thread run on this thread alone, also a loop that was compiled
+/// for a certain number of threads, while it exists.
 class OneThread {
  public:
   OneThread() noexcept : levels_(::omp_get_max_active_levels()) {

@@ -18,7 +18,7 @@ class CallPool {
   CallPool& operator=(const CallPool&) = delete;
   ~CallPool() { now() = outer_; }
 
-  /// That of the calling thread, or null.
+  /// The calling thread's pool, or null.
   [[nodiscard]] static CallPool* current() noexcept { return now(); }
 
   [[nodiscard]] const ThreadPool& pool() const noexcept { return pool_; }

@@ -89,7 +89,7 @@ struct BroadcastPair {
 /// errors: InvalidArgument when the shapes do not broadcast, with both.
 Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b);
 
-// Conversions. Those to the narrow types round to nearest even.
+// Conversions. Conversions to the narrow types round to nearest even.
 [[nodiscard]] float half_to_float(std::uint16_t bits) noexcept;
 [[nodiscard]] std::uint16_t float_to_half(float value) noexcept;
 

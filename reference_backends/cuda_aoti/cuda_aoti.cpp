@@ -124,7 +124,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                         "library for large products: auto (if there is one), off, or its file"}};
 
   static constexpr tenon::SchedulingUse scheduling_use{
-      .priority = "that of the delegate's CUDA stream, unless it shares one"};
+      .priority = "the delegate's CUDA stream has it, unless it shares one"};
 
   /// Writes to the host's log how much memory a delegate had, when it is destroyed.
   struct MemoryReport {
@@ -316,7 +316,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::error(tenon::Error::InvalidState,
                         "the event has no handle before it is recorded");
   }
-  /// An event is asked in any context: that of a device which is open, or of the caller, as opening
+  /// An event can be asked in any context. An open device's or the caller's is taken, as opening
   /// another one would take memory there.
   tenon::Result<Event> import_event(void* handle) {
     TENON_TRY(const std::int32_t index, device_for_events());
@@ -341,7 +341,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   /// Opens the device, which stays open.
   tenon::Result<std::uint64_t> free_memory(tenon_dl_device device) {
     if (device.device_type != TENON_DL_CUDA) {
-      return tenon::error(tenon::Error::NotSupported, "not a device of CUDA");
+      return tenon::error(tenon::Error::NotSupported,
+                          "expected a CUDA device, found DLPack device type ", device.device_type);
     }
     TENON_TRY(const auto opened, keep_device(device.device_id));
     const cuda::ContextScope scope(*opened);
@@ -379,7 +380,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static constexpr std::array memory_kinds{tenon::MemoryKind::OpaqueFd};
   tenon::Result<ImportedMemory> import_memory(const tenon::ExternalMemory& memory) {
     if (memory.device.device_type != TENON_DL_CUDA) {
-      return tenon::error(tenon::Error::InvalidArgument, "expected memory for a device of CUDA");
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "expected memory for a device of CUDA, found DLPack device type ",
+                          memory.device.device_type);
     }
     TENON_TRY(auto device, keep_device(memory.device.device_id));
     return ImportedMemory::import(std::move(device), memory);
@@ -387,7 +390,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
  private:
   /// A run that the application captures on its stream, for a graph that it launches later. Nothing
-  /// is recorded of one that cannot be captured. From here on the delegate keeps its working
+  /// is recorded of a run that cannot be captured. From here on the delegate keeps its working
   /// memory, which the graph uses.
   static tenon::Status run_captured(const Delegate& delegate, aoti::Instance& instance,
                                     const tenon::Args& args) {
@@ -446,7 +449,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::error(tenon::Error::NotFound, "the program has no named data");
   }
 
-  /// How a library's kernels run on a device, and that those of this plugin which it needs do.
+  /// How a library's kernels run on a device. Fails where the plugin's own kernels, which the
+  /// library needs, do not run.
   static tenon::Result<KernelFit> check_device(tenon::Bytes library, std::int32_t index) {
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
     TENON_RETURN_IF_ERROR(cuda::check_device_index(*driver, index));
@@ -455,7 +459,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return cuda::check_kernels(cuda::KernelImages::find(library), *driver, index);
   }
 
-  /// An open device, else that of the context which is current on this thread, else the first.
+  /// An open device, else the device of this thread's current context, else the first.
   tenon::Result<std::int32_t> device_for_events() {
     {
       const std::lock_guard lock(mutex_);
@@ -517,7 +521,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return verdict;
   }
 
-  /// The same without a driver: of several libraries, one that could be loaded is enough.
+  /// Judges a blob without a driver: of several libraries, one usable library is enough.
   tenon::Result<tenon::BlobVerdict> judge_without_device(tenon::InitContext& context,
                                                          const tenon::Blob& processed,
                                                          const tenon::Status& available) {

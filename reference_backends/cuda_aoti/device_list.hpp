@@ -11,7 +11,8 @@ namespace tenon::cuda_aoti {
 /// Fails unless the driver starts and has a device.
 [[nodiscard]] Status check_available();
 
-/// The devices of this machine. errors: those of the driver.
+/// The devices of this machine.
+/// errors: the driver's.
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
 
 /// The number in "cuda" or "cuda:1", as ExecuTorch's exporter writes the spec `target_device`.

@@ -14,17 +14,18 @@ namespace tenon::cuda_aoti {
 ///
 /// The first runs are ordinary, so that the model's memory and constants exist; then one run is
 /// captured, and later runs launch the graph. Inputs on the device are part of the graph as long as
-/// their addresses stay the same; others, and those of the host, are copied to tensors that are.
-/// An input whose address changed once is copied from then on, so that no address of it invalidates
-/// a graph again. Its first change after the capture does, as does another shape, dtype or device
-/// of any input: one ordinary run follows, then the next is captured.
+/// their addresses stay the same; other inputs, and inputs in the host's memory, are copied to
+/// tensors that are part of it. An input whose address changed once is copied from then on, so that
+/// no address of it invalidates a graph again. Its first change after the capture does, as does
+/// another shape, dtype or device of any input: one ordinary run follows, then the next is
+/// captured.
 ///
 /// A model that cannot be captured (it waits for the device in its run, or a call of CUDA fails)
 /// always runs in the ordinary way from then on, and `failure` has the reason. The stream remains
 /// usable.
 ///
-/// The instance's stream must not be one that the legacy default stream waits for; each run waits
-/// for what the application enqueued there before.
+/// The legacy default stream must not wait for the instance's stream; each run waits for what the
+/// application enqueued there before.
 ///
 /// Threads: as `aoti::Instance`. The instance must outlive it and have its own stream.
 class CudaGraph {
@@ -55,7 +56,7 @@ class CudaGraph {
 
   Status run_model(const Args& args);
   Status wait_for_default_stream();
-  /// Finds the inputs on the device whose addresses are not those of the run before.
+  /// Finds the inputs on the device whose addresses have changed since the run before.
   void note_addresses(const Args& args);
   [[nodiscard]] bool fits(const Args& args) const;
   Status capture(const Args& args);

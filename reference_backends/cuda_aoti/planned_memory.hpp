@@ -25,7 +25,7 @@ class PlannedMemory {
   explicit PlannedMemory(Open open) noexcept : open_(open) {}
 
   /// `nbytes` bytes at a multiple of `alignment`.
-  /// errors: InvalidArgument for a device that is not of CUDA; those of the driver.
+  /// errors: InvalidArgument for a device that is not of CUDA; the driver's.
   [[nodiscard]] Result<void*> allocate(tenon_dl_device device, std::size_t nbytes,
                                        std::size_t alignment);
   /// Frees what `allocate` returned for the same device.

@@ -9,7 +9,7 @@
 namespace tenon::cuda_aoti {
 namespace {
 
-/// Alignment of working memory, for which cuBLASLt expects that of an allocation.
+/// Alignment of working memory, as cuBLASLt expects an allocation's.
 constexpr std::uintptr_t alignment = 256;
 
 bool is_aligned(const void* address) noexcept {

@@ -18,7 +18,7 @@ namespace tenon::cuda_aoti {
 
 /// A handle of cuBLASLt on a device, from the library in the file `path`; if that is empty, from
 /// where the system's loader finds one. It holds the device.
-/// errors: those of `kernels::load_cublaslt` and cublasLtCreate.
+/// errors: as `kernels::load_cublaslt` and cublasLtCreate.
 /// threads: any
 [[nodiscard]] Result<std::shared_ptr<const kernels::CublasLtHandle>> open_cublaslt(
     std::shared_ptr<CudaDevice> device, std::string_view path);
@@ -31,9 +31,9 @@ class ProductLibraries {
   using Handle = std::shared_ptr<const kernels::CublasLtHandle>;
 
   /// cuBLASLt for the large products of a model's library, as the option `cublaslt` says; null when
-  /// the plugin's own kernels compute them. A file that the caller names must be usable; one that
-  /// the system has may not be, which `host` logs once.
-  /// errors: InvalidArgument for an empty setting; those of reading the library, and of
+  /// the plugin's own kernels compute them. A file that the caller names must be usable. If the
+  /// system's file is not usable, `host` logs that once.
+  /// errors: InvalidArgument for an empty setting; the errors of reading the library, and of
   /// `open_cublaslt` for a file.
   [[nodiscard]] Result<Handle> find(Bytes library, const std::string& setting,
                                     const std::shared_ptr<CudaDevice>& device,

@@ -27,11 +27,11 @@ namespace tenon::cuda_aoti {
 
 /// Fails when a library needs a function of this plugin whose kernels (kernels::fatbin) cannot run
 /// on the device. Needs no context.
-/// errors: DelegateInvalidCompatibility; those of reading the library.
+/// errors: DelegateInvalidCompatibility; the errors of reading the library.
 [[nodiscard]] Status check_own_kernels(Bytes library, const Driver& driver, std::int32_t index);
 
 /// True when a library calls one of the matrix products of this plugin (kernels.hpp).
-/// errors: those of reading the library.
+/// errors: the errors of reading the library.
 [[nodiscard]] Result<bool> needs_products(Bytes library);
 
 /// The code of a module of this plugin's kernels for a device and this driver, for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The list of the extensions that a backend may have is that of the headers, and what each fault in it is called.
+"""The list of the extensions that a backend may have equals the headers'; each fault in it has its message.
 
     extensions_test.py ROOT
 """

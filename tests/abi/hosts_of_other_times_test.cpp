@@ -106,7 +106,7 @@ TEST_CASE("a plugin runs under a host of a later minor, whose every struct is lo
   const RawPlugin plugin(TENON_TEST_HELLO);
   Longer<tenon_host> host;
   static_cast<tenon_host&>(host) = FakeHost();
-  // Those of FakeHost take a FakeHost.
+  // The functions of FakeHost take a FakeHost.
   host.get_extension = [](const tenon_host*, const char*) -> const void* { return nullptr; };
   host.struct_size = sizeof host;
   host.abi_minor = TENON_ABI_MINOR + 1;

@@ -149,7 +149,7 @@ TEST_CASE("a plugin of a later minor, whose every struct is longer, runs",
   }
 }
 
-TEST_CASE("a plugin whose record is shorter than that of ABI 1.0 is refused", "[abi][TN-BIN-4]") {
+TEST_CASE("a plugin whose record is shorter than ABI 1.0's is refused", "[abi][TN-BIN-4]") {
   // Up to the last member that a record had in ABI 1.0.
   constexpr std::size_t whole = offsetof(tenon_backend_record, reserved) + sizeof(std::uint32_t);
   const auto api = make_api();
@@ -167,7 +167,7 @@ TEST_CASE("a plugin whose record is shorter than that of ABI 1.0 is refused", "[
   CHECK((*plugin)->record().backends[0].id == "First");
 }
 
-TEST_CASE("a plugin whose head is shorter than that of ABI 1.0 is refused", "[abi][TN-BIN-4]") {
+TEST_CASE("a plugin whose head is shorter than ABI 1.0's is refused", "[abi][TN-BIN-4]") {
   // Up to the last member that the head had in ABI 1.0.
   constexpr std::size_t whole = offsetof(tenon_plugin_head, sdk_version) + TENON_ID_SIZE;
   const auto api = make_api();

@@ -15,7 +15,7 @@ struct Setup {
   bool ours = true;
   std::string programs;      ///< Directory with noop_call_N.pte, noop_del_N.pte and noop_empty.pte.
   std::string plugin;        ///< The no-op plugin written in C.
-  std::string sdk_plugin;    ///< The same backend written with the C++ SDK.
+  std::string sdk_plugin;    ///< That backend, written with the C++ SDK.
   std::string open_all;      ///< The program that opens every library of a directory.
   std::string tenon_list;    ///< The program; empty when it was not built.
   std::string map_and_open;  ///< The program that maps a program and opens a plugin.

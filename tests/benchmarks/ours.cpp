@@ -116,8 +116,8 @@ struct LoadedRegistry {
   std::vector<host::BackendRef> backends;
 };
 
-/// Inputs begin on a line of the processor's cache, as those of the stock side do, which are in
-/// planned memory.
+/// Inputs begin on a line of the processor's cache, as the stock side's do, which are in planned
+/// memory.
 struct alignas(64) CacheLine {
   std::byte bytes[64];
 };

@@ -17,14 +17,14 @@ enum class Name { First, Last, Missing, EachInTurn, Kept };
 /// Runs "forward", loaded once and with its inputs set.
 [[nodiscard]] Work execute(const std::string& program, const std::string& plugin);
 
-/// The same for `count` methods of one program, each for a thread of its own.
+/// Runs `count` methods of one program, each for a thread of its own.
 [[nodiscard]] std::vector<Work> execute_methods(const std::string& program,
                                                 const std::string& plugin, std::size_t count);
 
-/// The same by `execute_async`, whose executor runs the task at once.
+/// Runs "forward" by `execute_async`, whose executor runs the task at once.
 [[nodiscard]] Work execute_async(const std::string& program, const std::string& plugin);
 
-/// The same with any plugins, which are loaded with the method.
+/// Runs "forward" with any plugins, which are loaded with the method.
 [[nodiscard]] Work execute(const std::string& program, const std::vector<std::string>& plugins);
 
 /// Loads "forward" of a program that is open already, and destroys it.

@@ -130,7 +130,7 @@ void use_plugin(const fs::path& plugin, host::WorkerProfile profile,
   }
   host::HostInfo info;
   info.log = [](std::int32_t, std::string_view, std::string_view) {};
-  // One that keeps all rules must return, however busy the machine is.
+  // A plugin that keeps all rules must return, however busy the machine is.
   const bool is_good = plugin.filename().string().starts_with("good");
   info.gates.push_back(std::make_shared<host::WorkerIsolation>(
       std::vector<host::IsolationRule>{

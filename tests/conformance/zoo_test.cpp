@@ -130,10 +130,10 @@ void judge(const Animal& animal, const std::string& selection, Verdict& verdict)
 }
 
 /// From level 4 on, all tests of the level at which the mistake must be caught take ten times as
-/// long as those of level 2 and those that judge the rule. All are run with TENON_ZOO_LEVEL, where
-/// a higher level must catch the mistakes too, and find nothing else; level 9 then is for each
-/// correct plugin, and otherwise for one, with level 3 for its variants, which the kit judges at
-/// their levels as subjects (hello, demo_backend, graph_backend).
+/// long as the tests of level 2 and the tests that judge the rule. All are run with
+/// TENON_ZOO_LEVEL, where a higher level must catch the mistakes too, and find nothing else; level
+/// 9 then is for each correct plugin, and otherwise for one, with level 3 for its variants, which
+/// the kit judges at their levels as subjects (hello, demo_backend, graph_backend).
 Verdict judge(const Animal& animal) {
   const auto at_level = [](int level) { return "--level " + std::to_string(level); };
   Verdict verdict;
@@ -443,8 +443,8 @@ TEST_CASE("the coverage of a backend shows what it takes and whether its results
     CHECK(text.find("cells not taken") != std::string::npos);
     CHECK(text.find(reason) != std::string::npos);
   }
-  // Without a compiler the matrix is that of cases, and these record nothing.
-  CHECK(coverage_of("good", "matrix.md").find("the matrix is that of its cases. 0 operators") !=
+  // Without a compiler the matrix comes from cases, and these record nothing.
+  CHECK(coverage_of("good", "matrix.md").find("the matrix comes from its cases. 0 operators") !=
         std::string::npos);
   const std::string page = coverage_of("good_compiler", "matrix.html");
   CHECK(page.starts_with("<!doctype html>"));
@@ -530,7 +530,7 @@ TEST_CASE("the shards of a run contain each test once", "[zoo]") {
   CHECK(run(subject + "--shard 4/3 2>/dev/null").code == 2);
 }
 
-TEST_CASE("reports of shards are merged into that of the whole run", "[zoo]") {
+TEST_CASE("reports of shards are merged into the report of the whole run", "[zoo]") {
   const TemporaryDirectory directory;
   const auto file = [&](const std::string& name) { return (directory.path() / name).string(); };
   const auto read = [&](const std::string& name) {

@@ -8,7 +8,7 @@ from dev import builds, packages, sources, suites, targets
 from dev.part import Failed
 
 # What slices of `./dev rest` run: tests of suite `rest` and of these others. Here is what shows within minutes that a
-# change broke something: tests of the library under the address and undefined-behaviour sanitizers, those of the host
+# change broke something: tests of the library under the address and undefined-behaviour sanitizers, tests of the host
 # with threads under the thread sanitizer as well, and in a build that is not optimised the programs, the compiler, the
 # conformance kit over plugins of the CPU, models of AOTInductor, headers and pages. The slices have the rest in gcc's
 # build, and all of it under the sanitizers and with each source compiled by itself: other devices, both bridges to

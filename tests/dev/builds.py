@@ -94,7 +94,7 @@ def regenerate(part, folder):
 
 
 def configure(part, build):
-    """Makes a build folder, or gives one that is there the options of today. Warnings are errors."""
+    """Makes a build folder, or gives an existing folder the current options. Warnings are errors."""
     if is_configured(build.folder):
         regenerate(part, build.folder)  # Options that are new since then must be known first.
         part.run(["meson", "configure", build.folder, *build.options, "-Dwerror=true"], stdout=subprocess.DEVNULL)

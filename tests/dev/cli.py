@@ -17,8 +17,19 @@ from dev.rest import command as rest
 from dev.totals import FAILED
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EPILOG = """Build folders are build/NAME. Missing packages are installed with apt when that is possible
-(root or sudo); otherwise the command says what to install."""
+ABOUT = "Builds, tests, measures and releases Tenon. Build folders are build/NAME."
+EPILOG = """Missing packages are installed with apt when that is possible (root or sudo); otherwise the command
+says what to install.
+
+examples:
+  ./dev demo
+  ./dev quick --suite lint
+  ./dev rest --slice auto
+
+exit codes:
+  0  success
+  1  something failed
+  2  wrong usage"""
 OF_MESON = "Takes arguments of `meson test`, and builds what suites of them need."
 
 
@@ -39,7 +50,7 @@ class Command:
 def _fuzz_arguments(parser):
     parser.add_argument("target", nargs="?", metavar="TARGET",
                         help="an archive of tests/fuzz/corpus/*; default: all in turn")
-    parser.add_argument("seconds", nargs="?", metavar="SECONDS", help="for each (default 60)")
+    parser.add_argument("seconds", nargs="?", metavar="SECONDS", help="for each target (default: 60)")
 
 
 def _gpu_arguments(parser):
@@ -49,65 +60,66 @@ def _gpu_arguments(parser):
 COMMANDS = {
     "demo": Command(demo.demo, "build, then classify a handwritten digit with a model that PyTorch compiled"),
     "test": Command(all_tests.test,
-                    "what CI checks with every change: warnings, tests, sanitizers, format; ends with totals"),
-    "rest": Command(rest.rest, "what `test` leaves out, in slices of minutes; `./dev rest --help`", rest.__doc__,
+                    "run what CI checks with every change: warnings, tests, sanitizers, format; end with totals"),
+    "rest": Command(rest.rest, "run what `test` leaves out, in slices of minutes", rest.__doc__,
                     arguments=rest.add_arguments),
     "quick": Command(suites.quick, "build with one compiler and run its tests", OF_MESON, words="[MESON_ARGUMENT]..."),
-    "slow": Command(suites.slow, "tests that take minutes, in gcc's optimised build; with arguments, those of the arguments",
+    "slow": Command(suites.slow, "run tests that take minutes, in gcc's optimised build",
                     OF_MESON, words="[MESON_ARGUMENT]..."),
     "sanitized": Command(
-        suites.sanitized, "the sanitizers over all tests that can run so",
-        "The address and undefined-behaviour sanitizers over all tests that can run so, also those of the programs and\n"
-        "the conformance kit, which `test` leaves out, and then the thread sanitizer over all tests with threads;\n"
-        "--threads: the latter alone. " + OF_MESON, words="[--threads] [MESON_ARGUMENT]..."),
+        suites.sanitized, "run the sanitizers over all tests that can run with them",
+        "Runs the address and undefined-behaviour sanitizers over all tests that can run with them, also tests of the\n"
+        "programs and the conformance kit, which `test` leaves out; then the thread sanitizer over all tests with\n"
+        "threads. --threads runs the latter alone. " + OF_MESON, words="[--threads] [MESON_ARGUMENT]..."),
     "live": Command(
-        live.live, "real models: installs PyTorch and ExecuTorch from PyPI into build/live (6 GB)",
+        live.live, "run real models; installs PyTorch and ExecuTorch from PyPI into build/live (6 GB)",
         "Installs PyTorch and ExecuTorch from PyPI into build/live (6 GB), exports twenty-one models, runs them without\n"
         "libtorch, with it in the same process, and with another plugin loaded; ExecuTorch reads and runs programs that\n"
         "Tenon wrote; kernels of programs for CUDA run in Triton's interpreter.\n\n"
         f"--part {'|'.join(live.PARTS)} does one of these; after models, or\n"
         "without a part, --only MODEL exports this one alone.\n"
-        "--operators [ARGUMENT]... runs ExecuTorch's suite of operators instead (minutes; the arguments are those of\n"
-        "tests/live/checks/operator_suite.py, such as --dtype int64).\n"
-        "--architectures [ARGUMENT]... runs small models of torchvision, timm, transformers and diffusers (those of\n"
-        "tests/live/checks/architectures.py, such as --speed).",
+        "--operators [ARGUMENT]... runs ExecuTorch's suite of operators instead (minutes), with arguments of\n"
+        "tests/live/checks/operator_suite.py, such as --dtype int64.\n"
+        "--architectures [ARGUMENT]... runs small models of torchvision, timm, transformers and diffusers, with\n"
+        "arguments of tests/live/checks/architectures.py, such as --speed.",
         words="[--part PART] [--only MODEL]... | --operators [ARGUMENT]... | --architectures [ARGUMENT]..."),
-    "wheel": Command(pages.wheel, "wheels for versions of Python, in build/wheel/dist, and their tests in fresh environments",
+    "wheel": Command(pages.wheel, "make wheels for versions of Python in build/wheel/dist, and test them in fresh environments",
                      pages.WHEEL_HELP, arguments=pages.wheel_arguments),
-    "release": Command(release.release, "the files of a release, each checked: archive, Debian packages, wheel, SBOM, digests",
+    "release": Command(release.release, "make and check the files of a release: archive, Debian packages, wheel, SBOM, digests",
                        release.__doc__, arguments=release.add_arguments),
     "bench": Command(
-        bench.bench, "benchmarks against the stock ExecuTorch wheel (fetches it from PyPI)",
-        "The arguments are those of tenon-bench: --only GROUP, --rounds N, --markdown, --json FILE, --case FOLDER, ...\n"
+        bench.bench, "run benchmarks against the stock ExecuTorch wheel (fetches it from PyPI)",
+        "Takes arguments of tenon-bench: --only GROUP, --rounds N, --markdown, --json FILE, --case FOLDER, ...\n"
         "--compare A.json B.json says which rows of two runs differ by more than noise.\n"
         "--chart RUN.json PICTURE.svg draws a run: bars against stock ExecuTorch, for light and dark pages.",
         words="[ARGUMENT]... | --compare A.json B.json | --chart RUN.json PICTURE.svg"),
-    "gpu": Command(gpu.gpu, "on a machine with an NVIDIA GPU: all that needs one, with a report",
-                   "Kernels, conformance kit, real programs, compute-sanitizer, figures; a report in a folder of DIR.",
+    "gpu": Command(gpu.gpu, "run all that needs an NVIDIA GPU, and write a report",
+                   "Runs kernels, the conformance kit, real programs and compute-sanitizer, takes figures, and writes a report\n"
+                   "to a folder in DIR.",
                    arguments=_gpu_arguments),
-    "gpu-pack": Command(gpu.pack, "builds what such a run needs into build/gpu-pack, for a machine without a network",
-                        "tests/gpu/run_suite --prebuilt runs it; less than 50 MB."),
-    "bench-aoti": Command(bench.bench_aoti, "real models against libtorch's own loader; --operators times single operators "
-                          "in both", "The arguments are those of tests/live/benchmarks/bench_aoti.py, or of bench-operators.",
+    "gpu-pack": Command(gpu.pack, "build what `gpu` needs into build/gpu-pack, for a machine without a network",
+                        "tests/gpu/run_suite --prebuilt runs the pack, which takes less than 50 MB."),
+    "bench-aoti": Command(bench.bench_aoti, "time real models against libtorch's own loader; --operators: single operators",
+                          "Takes arguments of tests/live/benchmarks/bench_aoti.py, or of bench-operators.",
                           words="[ARGUMENT]... | --operators [ARGUMENT]..."),
-    "fuzz": Command(fuzz.fuzz, "libFuzzer with both sanitizers on one target, or on all in turn",
+    "fuzz": Command(fuzz.fuzz, "run libFuzzer with both sanitizers on one target, or on all in turn",
                     arguments=_fuzz_arguments),
-    "cross": Command(cross.cross, "builds for another platform (arm64, armhf, musl, windows, macos, trixie) or by other "
-                     "compilers, and runs what runs here; `all` of them, `quick` a part (docs/platforms.md)", cross.__doc__,
+    "cross": Command(cross.cross, "build for another platform (arm64, armhf, musl, windows, macos, trixie) or by other "
+                     "compilers, and run what runs here; `all` of them, `quick` a part (docs/platforms.md)", cross.__doc__,
                      arguments=cross.add_arguments),
     "format": Command(sources.write, "rewrite the sources in the project's style"),
-    "docs": Command(pages.docs, "draw the pictures; build the site of the pages with the API reference, and check it",
-                    "With search, in build/docs/site; TENON_REPOSITORY is the address of its link to the repository."),
-    "tidy": Command(sources.tidy, "clang-tidy on the headers of include/tenon/core, or on FILE (.clang-tidy)",
+    "docs": Command(pages.docs, "draw the pictures; build and check the site of the pages with the API reference",
+                    "The site is in build/docs/site, with search. TENON_REPOSITORY is the address of its link to the repository."),
+    "tidy": Command(sources.tidy, "run clang-tidy on the headers of include/tenon/core, or on FILE (.clang-tidy)",
                     words="[FILE]..."),
-    "setup": Command(lambda part: packages.setup(part) or 0, "only install what is missing"),
+    "setup": Command(lambda part: packages.setup(part) or 0, "install missing packages, and do nothing else"),
 }
 
 
 def parser_of_commands():
     """Of all commands, and each with a parser of its own."""
     layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=17, width=112)
-    parser = argparse.ArgumentParser(prog="./dev", epilog=EPILOG, formatter_class=layout)
+    parser = argparse.ArgumentParser(prog="./dev", description=ABOUT, epilog=EPILOG, formatter_class=layout)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         usage = f"./dev {name} [-h] {command.words}" if command.words else None

@@ -81,7 +81,7 @@ def _exported_models(part):
     part.check("live: and with libtorch loaded first, and another plugin",
                _cases("--preload", libtorch(), "--beside", another))
     executorch, torch = _site_packages("executorch"), _site_packages("torch")
-    part.check("live: the facts that this project relies on are those of these packages",
+    part.check("live: these packages have the facts that this project relies on",
                ["python3", "tests/live/upstream/drift.py", executorch, torch])
     part.check("live: the ExecuTorch delegate in the pages compiles",
                ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DC10_USING_CUSTOM_GENERATED_MACROS",

@@ -154,7 +154,7 @@ def setup(part, more=None):
 
 def from_pypi(part):
     """The wheels that the bridges are compiled against and that the OpenVINO plugin is tested with, and what the Python
-    package is built with, 97 MB, before a build is configured. What needs one that is not there is left out."""
+    package is built with, 97 MB, before a build is configured. What needs a missing package is left out."""
     fetching = [part.aside(name, lambda own, script: own.call([script], stdout=subprocess.DEVNULL), f".ci/{name}")
                 for name in ("fetch-executorch-wheel", "fetch-openvino-wheel", "fetch-python-build")]
     for each in fetching:

@@ -36,7 +36,7 @@ class Part:
         self.out = out or sys.stdout
         self.progress = progress or Progress()
         self.nice = nice
-        # Environment of what it starts, in addition to that of this process.
+        # Environment of what it starts, in addition to this process's.
         self.variables = {}
         self.checks = []
 
@@ -57,7 +57,7 @@ class Part:
             return 127
 
     def run(self, words, **options):
-        """The same for one that has to succeed."""
+        """Runs a command that has to succeed."""
         status = self.call(words, **options)
         if status != 0:
             raise Failed(f"{words[0]}: exit status {status}")
@@ -110,7 +110,7 @@ class Part:
         self.add(text, SKIPPED)
 
     def totals(self):
-        """Those of what was counted."""
+        """The totals of what was counted."""
         return totals.of_checks(self.checks)
 
     def print_totals(self):

@@ -24,7 +24,7 @@ _ending = False
 
 
 def start(words, **options):
-    """Starts a program; the options are those of subprocess.Popen. `finish` it."""
+    """Starts a program with options of subprocess.Popen. `finish` it."""
     with _lock:
         if _ending:
             raise Ended()

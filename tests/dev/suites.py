@@ -11,7 +11,7 @@ from dev.totals import FAILED, PASSED, SKIPPED
 # What a sanitizer has nothing to say about.
 NEVER_SANITIZED = ["--no-suite", "lint", "--no-suite", "headers", "--no-suite", "macos", "--no-suite", "docs",
                    "--no-suite", "python"]
-# The time limits of a sanitizer's build are ten times those of others.
+# Time limits in a sanitizer's build are ten times longer.
 SANITIZED_TIMEOUTS = 10
 OUTCOMES = {"OK": PASSED, "EXPECTEDFAIL": PASSED, "SKIP": SKIPPED}
 
@@ -62,7 +62,7 @@ def quick(part, words):
 
 
 def slow(part, words):
-    """The tests of suite slow in gcc's optimised build, or those of the words."""
+    """The tests of suite slow in gcc's optimised build, or the tests that the words name."""
     packages.setup(part, packages.EMULATORS)
     packages.from_pypi(part)
     builds.configure(part, builds.GCC)

@@ -58,7 +58,7 @@ def select(tests, options, installed=frozenset()):
 
 
 def of_tests(words):
-    """The files that tests need, relative to the build folder; the words are those of the command."""
+    """The files that tests need, relative to the build folder; the words are the command's."""
     parser, options = _parsed(words)
     build = options.build.resolve()
     targets = {target["id"]: target for target in _introspect(build, "targets")}

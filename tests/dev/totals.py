@@ -56,7 +56,7 @@ def of_line(line):
 
 
 def of_log(path):
-    """Those of the last line with any in a file."""
+    """The totals of the last line of a file that has any."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     found = [totals for totals in map(of_line, text.splitlines()) if totals]
     if found:

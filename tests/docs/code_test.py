@@ -7,8 +7,8 @@ its text comes from,
     <!-- code: docs/snippets/smooth.cpp [init] -->     the text between two lines `// [init]`
     <!-- diff: docs/snippets/a.cpp docs/snippets/b.cpp -->  what makes the second of the first
 
-and is that text. Each block of C or C++ has one, and each source named is one that the build
-compiles; blocks of other languages may have one. Those of the language diff have one too.
+and is that text. Each block of C or C++ has one, and the build compiles each source that is named; blocks of other
+languages may have one. Blocks of the language diff have one too.
 
 usage: code_test.py ROOT COMPILED_SOURCE...
        code_test.py ROOT --write               puts the sources into the pages

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Links in all pages lead to an existing file of this repository, heading or line. Links to the network are not followed.
-The pages that are made from sources are those of today; --write makes them.
+"""Links in all pages lead to an existing file of this repository, heading or line. Links to the network are not
+followed. The pages that are made from sources are up to date; --write makes them.
 
 usage: links_test.py ROOT [--write]
 """

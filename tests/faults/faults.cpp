@@ -124,7 +124,7 @@ bool has_plan() {
   return true;
 }
 
-/// Counts a call of `group`; whether it is one that is to fail.
+/// Counts a call of `group`; true when this call is to fail.
 bool hit(Group group) {
   if (!has_plan()) return false;
   if (!plan.active || plan.group != group) return false;

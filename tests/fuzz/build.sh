@@ -1,10 +1,10 @@
 #!/bin/bash -eu
 # SPDX-License-Identifier: MIT
 #
-# Builds the fuzz targets as OSS-Fuzz does: $CXX and $CXXFLAGS compile, $LIB_FUZZING_ENGINE is linked,
-# and $OUT gets a program for each target with its seeds, its dictionary and the libraries that it
-# needs. The packages are those of `./dev setup`. The bridges to ExecuTorch are left out: their peer is
-# a library from PyPI that no sanitizer was compiled into.
+# Builds the fuzz targets as OSS-Fuzz does: $CXX and $CXXFLAGS compile, $LIB_FUZZING_ENGINE is
+# linked, and $OUT gets a program for each target with its seeds, its dictionary and the libraries
+# that it needs. `./dev setup` installs the packages. The bridges to ExecuTorch are left out: their
+# peer is a library from PyPI that no sanitizer was compiled into.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${WORK:-$OUT/work}/tenon
 export CC=${CC:-clang} CFLAGS=${CFLAGS:-} LDFLAGS="${LDFLAGS:-} -Wl,-rpath,\$ORIGIN/lib"

@@ -5,7 +5,7 @@
 usage: corpus.py unpack ARCHIVE FOLDER     FOLDER then holds the inputs of ARCHIVE, and nothing else
        corpus.py add ARCHIVE FILE...       adds inputs, each named by its content; makes ARCHIVE when it is not there
 
-The same inputs give the same bytes of the archive, whatever was added first.
+Equal inputs give equal bytes of the archive, in whatever order they were added.
 """
 
 import hashlib

@@ -15,8 +15,8 @@ namespace tenon::fuzz {
 struct Target {
   std::string_view name;
 
-  /// Uses the bytes, whatever they are. They begin at a multiple of 16, as those of a mapped file
-  /// do; with AddressSanitizer the byte behind them is an error to read.
+  /// Uses the bytes, whatever they are. They begin at a multiple of 16, as a mapped file does; with
+  /// AddressSanitizer the byte behind them is an error to read.
   void (*run)(std::span<std::byte> bytes);
 
   /// Changes the first `size` bytes of `input`, which may grow to `input.size()`, and returns their

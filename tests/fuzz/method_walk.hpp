@@ -32,8 +32,8 @@ class MethodWalk {
   /// Calls of kernels and backends in one `execute`, after which they fail: a program may loop.
   static constexpr std::uint64_t max_calls = 4096;
 
-  /// Returns how many methods ran to their end. Backends are those of touch_backends.hpp when
-  /// `registry` is null.
+  /// Returns how many methods ran to their end. touch_backends.hpp has the backends when `registry`
+  /// is null.
   static std::size_t program(const std::shared_ptr<const host::Program>& program,
                              const DataFiles& data_files = {},
                              const host::BackendRegistry* registry = nullptr) {
@@ -74,8 +74,8 @@ class MethodWalk {
     return total <= max_bytes;
   }
 
-  /// Whether a method may run an instruction twice. One that does so without a call, which ends
-  /// after `max_calls`, runs HostLimits::instructions of them.
+  /// Whether a method may run an instruction twice. A method that loops without a call, as calls
+  /// end after `max_calls`, runs HostLimits::instructions of them.
   enum class Loop { none, calls, spins };
   static Loop loop_in(const schema::ExecutionPlan& plan) {
     using schema::InstructionArguments;
@@ -106,7 +106,7 @@ class MethodWalk {
     host::KernelTable kernels;
     if (plan.operators()) {
       for (const auto* op : *plan.operators()) {
-        // The same operator may be listed twice; one kernel serves both. Some are left to plugins.
+        // An operator may be listed twice; one kernel serves both. Some are left to plugins.
         const std::string full = host::operator_name(*op);
         if (!full.starts_with("touch::")) {
           (void)kernels.add(full, host::Kernel{&touch_kernel, nullptr});

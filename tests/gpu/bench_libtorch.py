@@ -79,7 +79,7 @@ def by_events(body: Callable[[], Any], repeat: int) -> float:
 
 
 def captured(run: Callable[[list[Any]], Any], inputs: list[Any], repeat: int) -> float:
-    """The same for launches of a graph of one run, which has run before."""
+    """The least seconds of launches of a graph of one run, which has run before."""
     import torch
 
     graph = torch.cuda.CUDAGraph()
@@ -152,7 +152,7 @@ def same_library(args: argparse.Namespace, case: dict[str, Any]) -> float:
 
 
 def same_library_apart(args: argparse.Namespace) -> float:
-    """The same in another process. RuntimeError with its last line when it fails."""
+    """`same_library` in another process. RuntimeError with its last line when it fails."""
     command = [sys.executable, __file__, "--only-library", "--tenon-run", args.tenon_run, "--plugin", args.plugin,
                "--repeat", str(args.repeat), str(args.folder)]
     try:

@@ -38,7 +38,7 @@ def main():
     )
     option = parser.add_argument
     option("headers", nargs="+", metavar="HEADER")
-    option("--include", type=pathlib.Path, default=ROOT / "include", help="default: that of this checkout")
+    option("--include", type=pathlib.Path, default=ROOT / "include", help="default: this checkout's")
     option("--apart", nargs="*", default=["abi", "core"], metavar="PART", help="default: abi core")
     option("--without", action="append", default=[], metavar="TEXT", help="leave out paths with TEXT")
     option("--list", action="store_true", help="print each folder's files and lines as well")

@@ -163,7 +163,7 @@ def main():
         "--include",
         type=pathlib.Path,
         default=ROOT / "include",
-        help="headers to measure (default: those of this checkout)",
+        help="headers to measure (default: this checkout's)",
     )
     option(
         "--build",

@@ -152,7 +152,7 @@ for layer, uses in LAYERS.items():
         {"abi", "core", "host", "loader.hpp", *LOADER_IMPL, *used, *(part + "/impl" for part in used)},
         HOST,
     )
-# Umbrella headers and the directories of which they include everything; those of one directory together.
+# Umbrella headers and the directories of which they include everything; the headers of one directory count together.
 UMBRELLAS = {
     "abi/tenon.h": {"abi"},
     "tenon.hpp": {"core", "backend"},
@@ -169,8 +169,8 @@ UMBRELLAS = {
     "host/sequence.hpp": {"host", *LAYER_PARTS},
     "host/signatures.hpp": {"host", *LAYER_PARTS},
 }
-# What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and
-# the reader of JSON is that of both sides.
+# What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and both sides share
+# the reader of JSON.
 ADDITIONAL = {
     "core/json.hpp": re.compile(r"nlohmann/json\.hpp"),
     "core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h"),
@@ -243,7 +243,7 @@ LEFT_OUT = {
     "host/loader/program/file_header.hpp",
     "host/loader/registry/plugin_slot.hpp",
 }
-# Headers that open a directory of their own or of others; they are above it in the graph.
+# Headers that open their own or another directory; they are above it in the graph.
 ENTRIES = set(UMBRELLAS) | {
     "backend/mixins.hpp",
     "executorch_names.hpp",
@@ -291,7 +291,7 @@ def is_implementation(header):
 
 
 def part_of(header):
-    """The rule that applies to a header: its own, or that of the nearest directory above it.
+    """The rule that applies to a header: its own, or the rule of the nearest directory above it.
 
     The headers that put definitions into one source of a program are among the definitions.
     """
@@ -365,7 +365,7 @@ def check_definitions(includes, reached):
 
 
 def check_release(sources, reached):
-    """Every namespace of the SDK is that of its release, which is defined before it is first used."""
+    """Every namespace of the SDK is its release's, which is defined before it is first used."""
     problems = []
     for header, path in sources:
         text = path.read_text()

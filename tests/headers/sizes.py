@@ -3,11 +3,11 @@
 """Prints how large examples/applications/embed is with the loader, with two layers and with everything.
 
 Each program is two sources, one of them with the definitions, that are compiled with -DNDEBUG -ffunction-sections
--fdata-sections, linked with -Wl,--gc-sections and stripped. A table says how many bytes the linker took of each
-part: of a layer, of a room of the loader, of core. A function or an object counts for the file that it is
-written in, by the compiler's line information; what was inlined counts for its caller. Unwind tables, texts and
-relocations have no symbol. Where the definitions of a form do not link without those of layers that it does not
-use, it is linked with all, and the output says what was missing.
+-fdata-sections, linked with -Wl,--gc-sections and stripped. A table says how many bytes the linker took of each part:
+of a layer, of a room of the loader, of core. A function or an object counts for the file that it is written in, by the
+compiler's line information; what was inlined counts for its caller. Unwind tables, texts and relocations have no
+symbol. Where the definitions of a form do not link without the definitions of layers that it does not use, it is linked
+with all, and the output says what was missing.
 
     tests/headers/sizes.py --generated build/include
     tests/headers/sizes.py --generated build/include --level=-Os --form loader --json
@@ -71,7 +71,7 @@ FORMS = {
 
 
 def source_of(form):
-    """The program of a form, from that of the example."""
+    """The program of a form, made from the example's."""
     headers, changes, _ = FORMS[form]
     text = EMBED.read_text()
     changes = {"#include <tenon/host.hpp>": "\n".join(f"#include <{name}>" for name in headers), **changes}
@@ -147,7 +147,7 @@ class Builder:
 
 
 def sizes_of(builder, level, form):
-    """What is known of a form: its size, that of each part, and what it lacks."""
+    """What is known of a form: its size, the size of each part, and what it lacks."""
     program, missing = builder.build(level, form)
     parts = collections.Counter()
     addresses = set()
@@ -191,7 +191,7 @@ def main():
     )
     option = parser.add_argument
     option("--generated", required=True, help="the folder with the schemas' headers: BUILD/include")
-    option("--include", type=pathlib.Path, default=ROOT / "include", help="default: that of this checkout")
+    option("--include", type=pathlib.Path, default=ROOT / "include", help="default: this checkout's")
     option("--cxx", default="g++", help="the compiler; default: g++")
     option("--level", action="append", help="-O2 and -Os where none is given")
     option("--form", action="append", choices=list(FORMS), help="all where none is given")

@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     shutil.move(installed, prefix)
     [pkgconfig] = {path.parent for path in prefix.rglob("tenon.pc")}
 
-    # The installed headers are exactly those of the tree, and the generated ones.
+    # The installed headers are exactly the tree's and the generated ones.
     tree = pathlib.Path(source) / "include"
     ours = {p.relative_to(tree) for ext in ("*.h", "*.hpp") for p in tree.rglob(ext)}
     there = {

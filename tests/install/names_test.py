@@ -38,9 +38,8 @@ def read_list(text):
 
 
 def installed_names():
-    """Programs, libraries, files of pkg-config and CMake, and plugins, without where the build puts
-    them. Headers are compared with the tree by install_test.py; the names in the Python package are
-    those of its reference, docs/python/reference.md."""
+    """Programs, libraries, files of pkg-config and CMake, and plugins, without where the build puts them. Headers are
+    compared with the tree by install_test.py; docs/python/reference.md has the names in the Python package."""
     kinds = {"bin": "program", "pkgconfig": "pkg-config", "Tenon": "cmake-file", "tenon": "file",
              "plugins": "plugin"}
     out = set()

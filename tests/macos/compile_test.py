@@ -35,7 +35,7 @@ MESSAGES = {
     14: ["architecture 'applegpu_g14s'", FAST_MATH_OFF],
     15: ["architecture 'applegpu_g14s'", "setMathMode 0", "setMathFloatingPointFunctions 1"],
 }
-# The same in each: a queue with an event.
+# Calls of every version: a queue with an event.
 QUEUES = ["encodeWaitForEvent MTLSharedEvent 7", "encodeSignalEvent MTLSharedEvent 8", "commit",
           "waitUntilCompleted", "waitUntilSignaledValue 8", "waitUntilSignaledValue 8",
           "setSignaledValue 9"]

@@ -69,7 +69,7 @@ class Agreement(Project):
                            f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_INSTALL_LIBDIR={libdir}")
         values = dict(re.findall(r"^(Tenon_\w+)=(.*)$", shown, re.MULTILINE))
 
-        # The variables of TenonConfig.cmake, besides those of find_package itself.
+        # The variables of TenonConfig.cmake, besides find_package's own.
         config = (build / "include/packages/TenonConfig.cmake").read_text()
         installed = dict(re.findall(r'^set\((Tenon_\w+) "?([^")]*)"?\)$', config, re.MULTILINE))
         del installed["Tenon_FOUND"]
@@ -84,7 +84,7 @@ class Agreement(Project):
         for name in ("INCLUDE_DIR", "TEMPLATES_DIR", "SCHEMAS_DIR", "PLUGIN_MAP"):
             self.assertTrue(pathlib.Path(values[f"Tenon_{name}"]).exists(), name)
 
-        # The same sources, and the same headers from flatc.
+        # Both have the same sources, and the same headers from flatc.
         made, ours = self.folder / "build/_deps/tenon-build", build / "include/tenon/host"
         self.assertEqual({path.read_text() for path in made.glob("*.cpp")},
                          {path.read_text() for path in ours.glob("host_*.cpp")})

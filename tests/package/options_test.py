@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each set of options in the table of docs/getting-started/packages.md configures and would install what the table says. Those
-that compile nothing are installed and used: the smallest by a plugin, with pkg-config and with CMake.
+"""Each set of options in the table of docs/getting-started/packages.md configures and would install what the table
+says. Configurations that compile nothing are installed and used: the smallest by a plugin, with pkg-config and with
+CMake.
 
 usage: options_test.py BUILD SOURCE COMPILER...
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the recipe for Conan and the port for vcpkg say of Tenon is so. Neither program is run: Conan is not needed to read its
-recipe, and functions of the same names replace those of vcpkg's scripts.
+"""What the recipe for Conan and the port for vcpkg say of Tenon is so. Neither program is run: Conan is not needed to
+read its recipe, and functions of the same names replace vcpkg's scripts.
 
 usage: ports_test.py SOURCE
 """

@@ -111,7 +111,7 @@ class Tried:
               ("entry points", entry_points), ("`pytest --tenon-plugin`", pytest))
 
     def row(self):
-        """What each check gives, and whether all passed. After one that failed none is tried."""
+        """What each check gives, and whether all passed. After a failed check none is tried."""
         cells = []
         for name, check in self.CHECKS:
             try:

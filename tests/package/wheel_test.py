@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The wheel that `./dev wheel` made for the system's Python, as its users have it: wheel_test.py SOURCE [BUILD]
 
-In fresh environments, with nothing of this tree on any path: installs the wheel, runs its programs and
-a model, makes a vendor's package with `tenon-new --python`, builds that into a wheel, installs it
-too, finds its backend in Python, in C++ and in stock ExecuTorch, and uninstalls all of it. The
-tenon-run of the build directory BUILD is a host elsewhere; stock ExecuTorch is that of build/live/venv.
+In fresh environments, with nothing of this tree on any path: installs the wheel, runs its programs and a model, makes a
+vendor's package with `tenon-new --python`, builds that into a wheel, installs it too, finds its backend in Python, in
+C++ and in stock ExecuTorch, and uninstalls all of it. The tenon-run of the build directory BUILD is a host elsewhere;
+stock ExecuTorch comes from build/live/venv.
 
 Exit status 77: there is no wheel, or no PyPI for the tools that build a vendor's package.
 """
@@ -30,7 +30,7 @@ LIVE = SOURCE / "build/live/venv/bin/python"
 DIGITS = SOURCE / "examples/applications/digits"
 PROGRAMS = ["compile", "conformance", "doctor", "inspect", "list", "new", "run"]
 EMPTY_DIRECTORIES = {"share", "lib/cmake", "libexec"}
-DIGITS_MB = 45  # Resident after running examples/applications/digits: 41 with oneDNN 3.7, that of Debian 13.
+DIGITS_MB = 45  # Resident after running examples/applications/digits: 41 with Debian 13's oneDNN 3.7.
 SKIPPED = 77
 
 
@@ -83,7 +83,7 @@ def check_programs(there, version):
 
 
 def check_licences(there):
-    """The texts of what is in the wheel: those of this machine's libraries, not of another processor's."""
+    """The texts of what is in the wheel: of this machine's libraries, not of another processor's."""
     [folder] = (there.path / "lib").glob("python3*/site-packages/tenon_ml-*.dist-info/licenses")
     names = {path.name for path in folder.iterdir()}
     wanted = {"LICENSE", "NOTICE", "libgomp1.txt", "libflatbuffers-dev.txt", "nlohmann-json3-dev.txt",

@@ -68,7 +68,7 @@ inline ProgramBuilder device_program(std::string_view blob = "add", std::int8_t 
 enum class Chain {
   copied,   ///< On the CPU between two delegates: each has copies around it.
   kept,     ///< On the device from the first delegate to the last, as ExecuTorch 1.5 exports.
-  resident  ///< Those of the inputs and outputs, too.
+  resident  ///< Buffers of the inputs and outputs, too.
 };
 
 /// Three delegates "add" of which each adds an input to what the one before made. Inputs are [2,

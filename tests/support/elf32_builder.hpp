@@ -95,7 +95,7 @@ inline std::vector<std::byte> build(std::span<const std::byte> contents,
 
 }  // namespace elf32
 
-/// Replaces the System V hash table's entry of a file of either builder by one that needs
+/// Replaces the System V hash table's entry of a file of either builder by an entry that needs
 /// `library`.
 inline void need_library(std::vector<std::byte>& file, std::string_view library) {
   constexpr std::size_t offset = 17;  // Behind the name of the plugin's object.

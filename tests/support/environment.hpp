@@ -14,7 +14,7 @@ namespace test {
 using Variables = std::map<std::string, std::string>;
 
 /// While it lives, the environment has `variables` and no other that begins with TENON_, but for
-/// those of the tests (TENON_TEST_...).
+/// the tests' own (TENON_TEST_...).
 class ScopedEnvironment {
  public:
   explicit ScopedEnvironment(const Variables& variables) {

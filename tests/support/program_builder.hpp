@@ -86,10 +86,10 @@ inline schema::objects::OptionalTensorListT optional_tensor_list(std::vector<std
 
 /// A contiguous tensor without data: the caller sets it.
 schema::objects::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes);
-/// The same in planned memory.
+/// A tensor in planned memory.
 schema::objects::TensorT planned_tensor(ScalarType type, std::vector<std::int32_t> sizes,
                                         std::uint32_t memory_id, std::uint64_t offset);
-/// The same with the data of constant `buffer_index`.
+/// A tensor with the data of constant `buffer_index`.
 schema::objects::TensorT constant_tensor(ScalarType type, std::vector<std::int32_t> sizes,
                                          std::uint32_t buffer_index);
 

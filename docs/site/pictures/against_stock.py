@@ -50,7 +50,7 @@ def bars_of_run(run):
 
 
 def bars_of_table(rows):
-    """The same of the table that a run prints with --markdown, which has the ratios to stock alone."""
+    """Bars of the table that a run prints with --markdown, which has the ratios to stock alone."""
     for row in rows:
         is_time = " " in row["ours"]
         if is_time and row["ours / stock"] and is_drawn(row, float(row["ours / stock"])):

@@ -2,8 +2,8 @@
 """The parts of include/tenon and the conformance kit, the directories of each, and which part includes which, read from
 the `#include` lines.
 
-How high a part is, is decided below; what is in it and what it includes come from the sources. What follows from others
-is left out. A directory without a place, and a part that includes one which is not below it, are errors.
+How high a part is, is decided below; what is in it and what it includes come from the sources. Implied includes are
+not drawn. A directory without a place, and a part that includes a part that is not below it, are errors.
 """
 
 import dataclasses
@@ -69,7 +69,7 @@ def files_of(root):
     out = {}
     for base, folder in ((root / "include/tenon", "."), (root / "tests/conformance", "kit")):
         for path in sorted((base / folder).rglob("*")):
-            # Those for one source of a program are above all directories, as umbrellas are.
+            # Headers for one source of a program are above all directories, as umbrellas are.
             if path.suffix in (".h", ".hpp", ".cpp") and path.name != "implementation.hpp":
                 out[path.relative_to(base)] = path
     return out
@@ -127,7 +127,7 @@ def read_sources(root):
 
 
 def levels_of(names, edges):
-    """Names in lists: those of one list include only those of the lists before it."""
+    """Names in lists: each name includes only names of the lists before its own."""
     level = dict.fromkeys(names, 0)
     for _ in names:
         for above, below in edges:
@@ -153,7 +153,7 @@ def reduced(between):
 
 
 def chips_of(levels, width):
-    """Rows of directories: [(name, x, width)], those of the highest level first; a long level has several rows."""
+    """Rows of directories: [(name, x, width)], from the highest level down; a long level has several rows."""
     for level in reversed(levels):
         row, at = [], 0
         for name in level:

@@ -54,7 +54,8 @@ def record(build, repeat):
 
 
 def what_ran(events):
-    """The events without their times. Those of the backend itself begin with clocks of its own, so their order may differ."""
+    """The events without their times. The backend's own events begin by clocks of its own, so their order may
+    differ."""
     return sorted(json.dumps([event["name"], event["cat"], event["args"]], sort_keys=True) for event in events)
 
 

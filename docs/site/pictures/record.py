@@ -32,7 +32,7 @@ SESSIONS = {
         {"cpu_aoti.so": "reference_backends/cpu_aoti/cpu_aoti.so", "image.txt": ROOT / "examples/applications/digits/image.txt"}
         | {name: ROOT / "examples/applications/digits" / name for name in ("model.pte", "input.npy", "expected.npy")},
         ["cat image.txt",
-         # Times are those of the performance pages, not of a machine that builds something else as well.
+         # Times come from the performance pages, not from a machine that builds something else as well.
          "tenon-run model.pte --plugin cpu_aoti.so --input input.npy --expect expected.npy --top 3 | grep -v time:"],
     ),
     "kit": (

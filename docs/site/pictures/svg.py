@@ -103,7 +103,7 @@ class Picture:
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius:g}" fill="var(--{fill})"{line}/>')
 
     def text(self, x, y, content, size=13, colour="ink", anchor="start", weight="", mono=False, attributes=""):
-        """A line of text; one that a common font would draw out of the picture is an error."""
+        """A line of text, which fails when a common font would draw it out of the picture."""
         length = width_of(content, size, mono or "class" in attributes, bool(weight))
         left = x - {"start": 0, "middle": length / 2, "end": length}[anchor]
         if left < 0 or left + length > self.width:

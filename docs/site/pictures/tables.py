@@ -11,7 +11,8 @@ def cells(line):
 
 
 def table_of(text, heading):
-    """Rows as dictionaries, of the first table below a heading whose header begins with that of the heading's name.
+    """Rows as dictionaries, of the first table below any heading whose header begins with the cells that `heading`
+    names.
 
     `heading` is the text of the header's first cells, joined by " | ".
     """

@@ -29,13 +29,13 @@ std::vector<bridge::RefusedBackend>& refused() {
   return backends;
 }
 
-/// The directory of installed plugins; empty: that of the build.
+/// The directory of installed plugins; empty: the build's.
 std::string& installed() {
   static std::string directory;
   return directory;
 }
 
-/// The program of workers; empty: that of the build.
+/// The program of workers; empty: the build's.
 std::string& worker() {
   static std::string program;
   return program;

@@ -28,7 +28,8 @@ tenon::Result<std::vector<float>> read_picture(const char* path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!bytes.starts_with(header) || bytes.size() != header.size() + points * channels) {
-    return tenon::error(tenon::Error::InvalidArgument, path, ": is no picture (PPM) of 32 by 32");
+    return tenon::error(tenon::Error::InvalidArgument, path,
+                        ": expected a PPM picture of 32 by 32, found ", bytes.size(), " bytes");
   }
   std::vector<float> picture(points * channels);
   for (std::size_t i = 0; i < picture.size(); ++i) {

@@ -12,7 +12,10 @@ const TOP: usize = 3;
 fn read_picture(path: &str) -> Result<Vec<f32>, Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
     if !bytes.starts_with(HEADER) || bytes.len() != HEADER.len() + 3 * POINTS {
-        return Err(format!("{path}: is no picture (PPM) of 32 by 32").into());
+        let found = bytes.len();
+        return Err(
+            format!("{path}: expected a PPM picture of 32 by 32, found {found} bytes").into()
+        );
     }
     let colours = &bytes[HEADER.len()..];
     let value = |i: usize| f32::from(colours[i % POINTS * 3 + i / POINTS]) / 255.0;

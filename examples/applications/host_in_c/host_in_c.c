@@ -318,8 +318,8 @@ static bool has_word(const char* line, const char* word) {
   return false;
 }
 
-/// Whether the CPU has each feature in the list. One that /proc/cpuinfo does not name, such as a
-/// level of the x86-64 psABI, counts as missing.
+/// Whether the CPU has each feature in the list. A feature that /proc/cpuinfo does not name, such
+/// as a level of the x86-64 psABI, counts as missing.
 static bool has_features(const char* list) {
   char line[16384] = "";
   FILE* file = *list != '\0' ? fopen("/proc/cpuinfo", "r") : NULL;
@@ -345,7 +345,7 @@ static int find_backend(const Call* call, const void* object, const tenon_backen
   const uint16_t one = 1;
   const uint8_t little_endian = *(const uint8_t*)&one;
   if (memcmp(head->magic, magic, sizeof(magic)) != 0) {
-    return fail(EXIT_LOAD, "%s: magic: expected that of a plugin, found other bytes", path);
+    return fail(EXIT_LOAD, "%s: expected a plugin's magic, found other bytes", path);
   }
   if (head->pointer_size != sizeof(void*) || head->little_endian != little_endian) {
     return fail(EXIT_LOAD, "%s: expected pointers of %zu bytes and little_endian %d, found %d, %d",

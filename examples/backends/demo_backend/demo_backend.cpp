@@ -169,7 +169,7 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
     return {tenon::Compatibility::Incompatible, std::string(why.text())};
   }
 
-  /// The exporter writes the number in as few bytes as possible, so the width is that of the value.
+  /// The exporter writes the number in as few bytes as possible, so the width depends on the value.
   static Status check_max_value(tenon::Bytes value) {
     std::uint64_t number = 0;
     if (value.empty() || value.size() > sizeof number) {

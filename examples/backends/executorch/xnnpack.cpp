@@ -13,7 +13,7 @@ struct Xnnpack {
   static constexpr std::string_view tags = "cpu,executorch";
   static constexpr std::array libraries{
       tenon::bridge::RegisteringLibrary{"libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
-  // Those of backends/xnnpack/runtime/XNNPACKBackend.h, with the values that the wheel has.
+  // Options of backends/xnnpack/runtime/XNNPACKBackend.h, with the values that the wheel has.
   static constexpr std::array options{
       tenon::OptionSpec{"workspace_sharing_mode", std::int64_t{2},
                         "activations' memory: 0 of each delegate, 1 of a method, 2 of all"},

@@ -56,7 +56,7 @@ tenon_status read_gain(const tenon_host* host, const tenon_option* options, uint
   for (uint32_t i = 0; i < num_options; ++i) {
     const tenon_status status = read_option(host, (const tenon_option*)(const void*)at, gain);
     if (status != TENON_STATUS_OK) return status;
-    at += options->struct_size;  // the host's elements may be longer than those of this header
+    at += options->struct_size;  // the host's elements may be longer than this header's
   }
   return TENON_STATUS_OK;
 }

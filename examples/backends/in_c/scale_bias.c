@@ -73,7 +73,7 @@ tenon_status read_blob(const tenon_host* host, const tenon_buffer* buffer, Blob*
 // From `open` to `close`.
 
 static tenon_status TENON_CALL open_backend(const tenon_host* host, tenon_backend** out) {
-  // Hosts of every major have `set_last_error`; the members behind it are those of this major.
+  // Hosts of every major have `set_last_error`; the members behind it belong to this major.
   if (host->abi_major != TENON_ABI_MAJOR) {
     return fail(host, TENON_STATUS_NOT_SUPPORTED, "host: expected ABI %d.%d or later, found %d.%d",
                 TENON_ABI_MAJOR, TENON_ABI_MINOR, host->abi_major, host->abi_minor);
@@ -147,7 +147,7 @@ static bool is_row_major(const tenon_dl_tensor* tensor) {
   return true;
 }
 
-/// The tensor of argument `index`, when it is one that `execute` takes. Its sizes are checked by
+/// The tensor of argument `index`, when `execute` takes it. Its sizes are checked by
 /// `count_elements`.
 static tenon_status read_tensor(const tenon_host* host, tenon_value* const* args, uint32_t index,
                                 tenon_tensor** out) {
@@ -175,7 +175,7 @@ static tenon_status read_tensor(const tenon_host* host, tenon_value* const* args
   return TENON_STATUS_OK;
 }
 
-/// The number of elements, at most that of the blob, and their address.
+/// The number of elements, at most the blob's, and their address.
 static tenon_status find_elements(const tenon_host* host, const tenon_tensor* tensor,
                                   uint32_t index, uint32_t most, uint32_t* count, float** first) {
   uint64_t product = 1;  // at most 2^40: each factor is checked

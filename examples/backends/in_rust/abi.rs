@@ -146,7 +146,8 @@ pub struct CompileSpec {
     pub value_size: u64,
 }
 
-/// The members of `tenon_init_context` up to the last one that is read. A reader needs no others.
+/// The members of `tenon_init_context` up to the last member that is read. A reader needs no
+/// others.
 #[repr(C)]
 pub struct InitContext {
     pub struct_size: u32,
@@ -162,7 +163,7 @@ pub struct InitContext {
     pub num_runtime_specs: u32,
 }
 
-/// The members of `tenon_execution_context` up to the last one that is read.
+/// The members of `tenon_execution_context` up to the last member that is read.
 #[repr(C)]
 pub struct ExecutionContext {
     pub struct_size: u32,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels of a network: what ExecuTorch leaves of a multi-layer perceptron when no backend takes
-// it, for float32. A kernel finds the sizes of its results, as those of its inputs may change.
+// it, for float32. A kernel finds the sizes of its results, as the sizes of its inputs may change.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs the graphs of GraphBackend on devices of OpenCL, by another vendor's driver: PoCL's for the
-// CPU, or that of a GPU. docs/backends/opencl.md walks through it.
+// CPU, or a GPU's. docs/backends/opencl.md walks through it.
 
 #include <array>
 #include <cstdint>
@@ -40,12 +40,12 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
   static constexpr std::string_view id = "OpenClBackend";
   static constexpr std::string_view tags = "example,opencl,gpu,cpu";
   static constexpr std::string_view description =
-      "example on a driver of others: runs GraphBackend's float32 graphs with OpenCL";
+      "example on a third-party driver: runs GraphBackend's float32 graphs with OpenCL";
   static constexpr tenon::PayloadVersions payload_versions = {graph_backend::payload_version,
                                                               graph_backend::payload_version};
   static constexpr std::array options{
       tenon::OptionSpec{"device", std::int64_t{0},
-                        "number of the device among those of all drivers"}
+                        "number of the device among all drivers' devices"}
           .at_least(std::int64_t{0}),
       tenon::OptionSpec{"command_buffer", "auto",
                         "record runs with cl_khr_command_buffer: on, off, or auto (where it is)"}
@@ -55,7 +55,7 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
       tenon::OptionSpec{"library", "", "file with OpenCL's functions; empty: libOpenCL.so.1",
                         TENON_OPTION_AT_RUNTIME}};
 
-  // Ahead of time: that of GraphBackend.
+  // Ahead of time: GraphBackend's `preprocess`.
 
   static Result<tenon::aot::PreprocessResult> preprocess(const tenon::aot::EdgeProgram& program,
                                                          tenon::CompileSpecs specs) {
@@ -121,8 +121,8 @@ class OpenClBackend final : public tenon::Backend<OpenClBackend>,
     return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
   }
 
-  /// Memory of a device that is the CPU is that of the process. Before the driver was loaded, which
-  /// this does not do, that is not known: the answer is that of a device with memory of its own.
+  /// A device that is the CPU uses the process's memory. This function does not load the driver.
+  /// Until the driver is loaded, the answer is for a device with memory of its own.
   Result<tenon::MemoryUses> estimate(tenon::InitContext& context, tenon::Blob processed,
                                      tenon::CompileSpecs) {
     using opencl_backend::Model;

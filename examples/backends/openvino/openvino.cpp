@@ -39,7 +39,7 @@ class Openvino {
       tenon::OptionSpec{"num_streams", std::int64_t{0},
                         "runs that the device works on at the same time; 0: OpenVINO chooses"},
       tenon::OptionSpec{"inference_num_threads", std::int64_t{0},
-                        "threads for one run; 0: those of the application's pool, or OpenVINO "
+                        "threads for one run; 0: as many as the application's pool, or OpenVINO "
                         "chooses"},
       tenon::OptionSpec{"performance_hint", "",
                         "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT; empty: OpenVINO chooses"},

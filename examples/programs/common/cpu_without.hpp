@@ -11,8 +11,8 @@
 
 namespace tenon::tool {
 
-/// The features of this machine's CPU without those of `list`, which has commas between them: to
-/// see what a program does on a lesser one.
+/// The features of this machine's CPU without the features that `list` names, separated by commas:
+/// to see what a program does on a lesser CPU.
 [[nodiscard]] inline host::CpuFeatures cpu_without(std::string_view list) {
   const host::CpuFeatures hidden([&] {
     std::vector<std::string> names;

@@ -16,9 +16,9 @@
 
 namespace tenon { inline namespace TENON_RELEASE {
 
-/// The directory of installed plugins for a program of Tenon: that of the prefix that the program
-/// is in, wherever the prefix was moved to; otherwise that of host/layers/discovery/discovery.hpp.
-/// A privileged process uses the latter alone, as links can give its file another directory.
+/// The directory of installed plugins for a program of Tenon. It is in the prefix that the program
+/// is in, wherever the prefix was moved to; otherwise host/layers/discovery/discovery.hpp has it. A
+/// privileged process uses the latter alone, as links can give its file another directory.
 ///
 /// In a header of its own, so that a program whose `main` names another directory need not compile
 /// a host for that.

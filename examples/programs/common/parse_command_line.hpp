@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,19 +17,29 @@
 
 namespace tenon { inline namespace TENON_RELEASE {
 
-/// Adds what all programs have: a text at the end of the help, `--help` and `--version`. Called
-/// before the program's own options are added, which come behind these in the help.
-inline void add_common_options(CLI::App& app, const char* footer) {
+/// The help of all programs: the usage line, what the program does, arguments, options by use, and
+/// the footer with examples and exit codes.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_description(const CLI::App*) const override { return {}; }
+  [[nodiscard]] std::string make_usage(const CLI::App* app, std::string name) const override {
+    // Versions of CLI11 put different numbers of empty lines around it.
+    const std::string usage =
+        CLI::detail::trim_copy(CLI::Formatter::make_usage(app, std::move(name)));
+    return concat(usage, "\n\n", app->get_description(), "\n");
+  }
+};
+
+/// Reads the command line into the variables that `app` knows, which has the program's own options.
+/// A text for `--help`, which ends with `footer`, and for `--version`; InvalidArgument, which names
+/// the program, for what `app` does not accept.
+[[nodiscard]] inline Result<std::optional<PrintAndExit>> parse_command_line(
+    CLI::App& app, const char* footer, int argc, const char* const* argv) {
+  app.formatter(std::make_shared<HelpFormatter>());
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this text");
   app.set_version_flag("--version", concat(app.get_name(), " " TENON_VERSION_STRING),
                        "Print the version");
-}
-
-/// Reads the command line into the variables that `app` knows. A text for `--help` and `--version`;
-/// InvalidArgument, which names the program, for what `app` does not accept.
-[[nodiscard]] inline Result<std::optional<PrintAndExit>> parse_command_line(
-    CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     return std::optional<PrintAndExit>();

@@ -61,10 +61,10 @@ struct WrappedFile {
 /// in by `fill(object, wrapped)`, which returns a status. With `force`, a file at `out` is replaced
 /// in one step.
 ///
-/// errors: those of `host::peek` when one of the two is not a plugin; NotSupported when the plugin
-///         has an unsupported ABI or too many backends, or is of the same template; InvalidArgument
-///         when its path is too long or `out` is the plugin; InvalidState when `out` already
-///         exists; AccessFailed when it cannot be written; those of `fill`.
+/// errors: as `host::peek` when one of the two is not a plugin; NotSupported when the plugin has an
+/// unsupported ABI or too many backends, or is of the same template; InvalidArgument when its path
+/// is too long or `out` is the plugin; InvalidState when `out` already exists; AccessFailed when it
+/// cannot be written; the errors of `fill`.
 template <class Object, class Fill>
 [[nodiscard]] Status make_from_template(const TemplateNames& names,
                                         const std::filesystem::path& template_file,

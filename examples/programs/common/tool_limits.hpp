@@ -21,7 +21,7 @@ struct ToolLimits {
   /// Events of a trace; those after them are counted and dropped.
   std::uint64_t trace_events = host::Trace::default_max_events;
 
-  /// Sets one limit from "NAME=VALUE", as `host::set_limit`. NAME is that of a member.
+  /// Sets one limit from "NAME=VALUE", as `host::set_limit`. NAME is a member's name.
   [[nodiscard]] Status set(std::string_view text) {
     const auto names = named_limits(of_host);
     std::vector<host::NamedLimit> all(names.begin(), names.end());

@@ -15,9 +15,9 @@
 
 namespace tenon::tool {
 
-/// The first steps of a program's `main` on Windows: its arguments become UTF-8 (those of `main`
-/// are in the code page of the machine), its output is UTF-8 with line feeds alone, and a crash or
-/// a missing file shows no box that waits for a person.
+/// The first steps of a program's `main` on Windows: its arguments become UTF-8 (`main` gets them
+/// in the code page of the machine), its output is UTF-8 with line feeds alone, and a crash or a
+/// missing file shows no box that waits for a person.
 class WindowsMain {
  public:
   WindowsMain() {

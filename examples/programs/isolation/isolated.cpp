@@ -31,7 +31,7 @@ namespace {
 using namespace tenon;
 using namespace tenon::isolated;
 
-/// The answer of IsolatedBackend to a function of a table; null for one that is not offered.
+/// The answer of IsolatedBackend to a function of a table; null for a function that is not offered.
 template <auto Member>
 constexpr auto answer = nullptr;
 

@@ -20,7 +20,9 @@ constexpr const char* footer =
     "  tenon-cache --directory /var/cache/acme --json | jq '[.files[].nbytes] | add'\n"
     "\n"
     "Exit codes:\n"
-    "  0 success, also when nothing is kept  1 a file does not verify  2 wrong usage\n";
+    "  0  success, also when nothing is cached\n"
+    "  1  a file does not verify\n"
+    "  2  wrong usage\n";
 
 }  // namespace
 
@@ -29,22 +31,20 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   std::string directory;
   std::uint64_t prune = 0;
   CLI::App app(
-      "Lists what plugins prepared from blobs and a host keeps for later loads (tenon-run "
-      "--prepared), the latest used first.",
+      "Lists the cached results of preparing blobs (tenon-run --prepared), the last used first.",
       "tenon-cache");
-  add_common_options(app, footer);
   app.add_option("--directory", directory,
-                 "Where they are; otherwise TENON_PREPARED_DIR or the user's cache directory")
+                 "The cache (default: TENON_PREPARED_DIR or the user's cache directory)")
       ->type_name("DIR");
-  app.add_flag("--verify", arguments.verify, "Check each file as a load would");
+  app.add_flag("--verify", arguments.verify, "Verify each file, as a load does");
   const auto* pruned =
       app.add_option("--prune", prune,
-                     "First remove those that were not used for the longest time, until the others "
-                     "take at most SIZE (bytes, or with KB, MB, GB, KiB, MiB, GiB)")
+                     "First remove the files that were unused for the longest time, until the rest "
+                     "takes at most SIZE (bytes, or with KB, MB, GB, KiB, MiB, GiB)")
           ->type_name("SIZE")
           ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--json", arguments.json, "Print one JSON object instead of a table");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (pruned->count() != 0) arguments.prune = prune;
   arguments.directory = host::path_of(directory);

@@ -27,8 +27,11 @@ constexpr const char* footer =
     "  tenon-compile model.pt2 --print-graph\n"
     "\n"
     "Exit codes:\n"
-    "  0 written  1 a backend refused, or a node has neither backend nor kernel  2 wrong usage\n"
-    "  3 an archive or a plugin is not valid  4 no such backend, or it cannot compile\n";
+    "  0  success\n"
+    "  1  a backend refused, or a node has neither backend nor kernel\n"
+    "  2  wrong usage\n"
+    "  3  an archive or a plugin is not valid\n"
+    "  4  no such backend, or it cannot compile\n";
 
 Status wrong(const auto&... parts) {
   return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
@@ -186,34 +189,32 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   std::optional<std::string> aoti_keys;
   CLI::App app(
       "Compiles models that PyTorch exported (.pt2) with the backends of plugins and writes an\n"
-      "ExecuTorch program (.pte). What no backend takes is left to kernels.",
+      "ExecuTorch program (.pte). Kernels run the nodes that no backend takes.",
       "tenon-compile");
-  add_common_options(app, footer);
   app.add_option("MODEL", arguments.model,
-                 "The archive, as torch.export.save writes it, or a program, for --variant FILE "
+                 "The archive that torch.export.save wrote; a program (.pte) for --variant FILE "
                  "and --strip-variants")
       ->type_name("FILE.pt2");
   add_list(app, "--backend", arguments.backends, "ID",
-           "Backend that may take nodes; repeatable, the first one is asked first");
+           "Backend that may take nodes; repeatable, in the order of asking");
   add_list(app, "--variant", variants, "[NAME=]ID[+ID...][:TARGET]|[NAME=]FILE.pte",
            "A further variant of the methods, the most wanted first: the model compiled by other "
-           "backends, or another program; repeatable. Runtimes without variants run what --backend "
-           "made");
+           "backends, or another program; repeatable. Runtimes without variants run the program of "
+           "--backend");
   app.add_option("--strip-variants", arguments.strip_variants,
-                 "Keep one variant of each method of MODEL.pte: this one, or with `best` the one "
+                 "Keep one variant of each method of MODEL.pte: NAME, or with `best` the variant "
                  "that would run here")
       ->type_name("NAME");
   add_list(app, "--plugin", arguments.plugins, "FILE",
-           "Plugin to use before those that are found; repeatable");
+           "Plugin to use before all found plugins; repeatable");
   add_list(app, "--spec", specs, "KEY=VALUE",
            "Compile spec for all backends, or for one: BACKEND.KEY=VALUE, or for a variant: "
            "VARIANT.KEY=VALUE; repeatable");
   add_list(app, "--method", methods, "NAME=FILE.pt2",
            "A further method, from an archive with one model; repeatable");
   app.add_option("-o,--output", arguments.output, "The program to write")->type_name("FILE.pte");
-  app.add_option(
-         "--external", arguments.external,
-         "Directory for .ptd files, when a backend makes some (default: that of the program)")
+  app.add_option("--external", arguments.external,
+                 "Directory for the .ptd files of backends (default: the program's)")
       ->type_name("DIR");
   app.add_option("--external-constants", arguments.external_constants,
                  "Put the constants of nodes that are left to kernels into NAME.ptd")
@@ -228,12 +229,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "Name libraries and weights by their content (default), or by the method")
       ->type_name("content|method");
   app.add_flag("--external-weights", arguments.external_weights,
-               "Put the weights of --aoti into aoti_DEVICE_blob.ptd; for CUDA it is the default");
+               "Put the weights of --aoti into aoti_DEVICE_blob.ptd (always for CUDA)");
   app.add_flag("--keep-symbols", arguments.keep_symbols,
                "Keep the symbol tables and debug information of the libraries of --aoti");
   app.add_option("--cpu-features", arguments.cpu_features,
-                 "CPU features that the code of --aoti needs, such as avx2,fma or x86-64-v3; they "
-                 "are read from its instructions where that is possible")
+                 "CPU features that the code of --aoti needs, such as avx2,fma or x86-64-v3 "
+                 "(default: read from its instructions, where that is possible)")
       ->type_name("LIST");
   app.add_flag("--debug-handles", arguments.debug_handles,
                "Store the names of nodes and their debug handles in the program, for tenon-run "
@@ -243,12 +244,12 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--print-graph", arguments.print_graph,
                "Print the graphs; without -o, do nothing else");
   app.add_flag("--print-ops-to-not-decompose", arguments.print_ops_to_not_decompose,
-               "Print the operators that the backends want to get whole; without -o, do nothing "
+               "Print the operators that the backends want undecomposed; without -o, do nothing "
                "else");
   app.add_flag("--strict", arguments.strict,
-               "Arguments without effect, a --spec or --plugin, are errors, not warnings");
+               "Fail on a --spec or --plugin without effect, instead of warning");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_RETURN_IF_ERROR(read_methods(methods, arguments));
   TENON_RETURN_IF_ERROR(read_variants(variants, arguments));

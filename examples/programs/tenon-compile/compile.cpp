@@ -405,7 +405,8 @@ class Compilation {
     return nullptr;
   }
 
-  /// The compiled model of each method: that of its name, or the only one for the only method.
+  /// The compiled model of each method: the model of its name, or the only model for the only
+  /// method.
   Status match_compiled_models() {
     for (const aot::EdgeProgram& method : methods_) {
       const aot::AotiModel* found = nullptr;

@@ -34,7 +34,7 @@ struct Spec {
 /// written before.
 struct VariantArgument {
   std::string text;                   ///< As it was given.
-  std::string name;                   ///< Empty: that of its backends.
+  std::string name;                   ///< Empty: the name of its backends.
   std::vector<std::string> backends;  ///< Empty for a file.
   std::string target;                 ///< Their compile spec `device`; may be empty.
   std::string file;
@@ -52,13 +52,13 @@ struct Arguments {
   std::vector<std::string> plugins;
   std::vector<Spec> specs;
   std::string output;    ///< Empty when something is only to be printed.
-  std::string external;  ///< Directory of the `.ptd` files; empty: that of the output.
+  std::string external;  ///< Directory of the `.ptd` files; empty: the output's.
   std::optional<std::string> external_constants;  ///< Their `.ptd` file, without its ending.
   /// Models that AOTInductor compiled, for all methods: a `.pt2` archive, or a library.
   std::string aoti;
   std::string aoti_weights;  ///< Of a library; may be empty.
   aot::AotiKeys aoti_keys = aot::AotiKeys::Content;
-  bool external_weights = false;            ///< Those of `aoti`.
+  bool external_weights = false;            ///< The weights of `aoti`.
   bool keep_symbols = false;                ///< Of the libraries of `aoti`, with debug information.
   std::optional<std::string> cpu_features;  ///< Of all libraries of `aoti`, with commas.
   bool debug_handles = false;               ///< Stored in the program.

@@ -12,7 +12,7 @@ namespace tenon::compile {
 
 /// The features that a program names for its library (`aot::AotiModel::cpu_features`).
 ///
-/// `list` is that of --cpu-features, names with commas between them; it is returned without
+/// `list` is the argument of --cpu-features, names with commas between them; it is returned without
 /// repetitions and empty names. Each must be a feature of the machine that `library` is an ELF file
 /// for: x86-64, where levels of the psABI are names as well, or arm64. All that `decode` finds in
 /// the instructions must be in it, or in one of its levels.

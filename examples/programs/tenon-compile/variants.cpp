@@ -60,7 +60,8 @@ Result<VariantArgument> read_variant_argument(const std::string& text) {
   if (out.name.empty()) out.name = std::string(rest);
   for (const std::string_view id : split(rest.substr(0, colon), '+')) {
     if (id.empty()) return wrong("the id of a backend is empty");
-    if (std::ranges::find(out.backends, id) != out.backends.end()) return wrong("an id twice");
+    if (std::ranges::find(out.backends, id) != out.backends.end())
+      return wrong(tenon::concat("backend ", host::quoted(id), " is given twice"));
     out.backends.emplace_back(id);
   }
   return out;

@@ -26,7 +26,7 @@ namespace tenon::compile {
 [[nodiscard]] Result<VariantArgument> read_variant_argument(const std::string& text);
 
 /// The needs that the plugins of `backends` state: the newest payload version that they read, which
-/// is the one that they write.
+/// they also write.
 [[nodiscard]] aot::NeedsByBackend needs_of(std::span<const aot::BackendToUse> backends);
 
 /// The program at `path`, to be written again.
@@ -36,8 +36,8 @@ namespace tenon::compile {
 [[nodiscard]] Result<aot::ProgramData> join_variants(std::vector<aot::VariantToMerge> variants,
                                                      std::vector<Variant>& reported);
 
-/// The program with one variant of each method: the one called `name`, or, when that is "best", the
-/// one that `registry` would choose here. `reported` receives a line for each.
+/// The program with one variant of each method: the variant called `name`, or, when `name` is
+/// "best", the variant that `registry` would choose here. `reported` receives a line for each.
 [[nodiscard]] Result<aot::ProgramData> strip_program(
     const std::shared_ptr<const host::Program>& program, const std::string& name,
     const host::BackendRegistry& registry, std::vector<Variant>& reported);

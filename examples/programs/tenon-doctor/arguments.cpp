@@ -16,8 +16,10 @@ constexpr const char* footer =
     "  tenon-doctor model.pte --json | jq '.methods[].delegates[] | .problems[]'\n"
     "\n"
     "Exit codes:\n"
-    "  0 everything can run here  1 something cannot  2 wrong usage\n"
-    "  3 the program, a data file or a plugin that was named is not valid\n";
+    "  0  everything can run here\n"
+    "  1  something cannot run here\n"
+    "  2  wrong usage\n"
+    "  3  the program, a data file or a named plugin is not valid\n";
 
 }  // namespace
 
@@ -25,9 +27,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   CLI::App app(
       "Says for each delegate of a program which plugin serves it, or why none does.\n"
-      "Loads plugins and asks them; runs nothing.",
+      "Loads and asks plugins, but runs nothing.",
       "tenon-doctor");
-  add_common_options(app, footer);
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method, "Only this method");
   app.add_option("--without-cpu-features", arguments.without_cpu_features,
@@ -35,7 +36,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("LIST");
   // Each list option takes one value, so that it does not swallow the arguments after it.
   app.add_option("--plugin", arguments.plugins,
-                 "Plugin to use before those that are found; repeatable")
+                 "Plugin to use before all found plugins; repeatable")
       ->allow_extra_args(false)
       ->type_name("FILE");
   app.add_option("--data", arguments.data, "External data of the program; repeatable")
@@ -43,7 +44,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("FILE.ptd");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   add_color_option(app, arguments.color);
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (arguments.model.empty()) {
     return error(Error::InvalidArgument, "MODEL is empty (see tenon-doctor --help)");

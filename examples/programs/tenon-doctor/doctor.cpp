@@ -159,7 +159,7 @@ class Doctor {
     std::string answer;  ///< To a question for another one.
   };
 
-  /// Those that a host would ask, in its order. Loads them.
+  /// The backends that a host would ask for kernels, in its order. Loads them.
   [[nodiscard]] std::vector<KernelBackend> list_kernels() const {
     std::vector<KernelBackend> out;
     for (std::string& id : host::find_kernel_backends({}, &registry_)) {

@@ -81,7 +81,7 @@ struct MemoryOnDevice {
 /// An operator that the host itself has no kernel for.
 struct Operator {
   std::string name;
-  std::string instructions;  ///< That call it: "0:1, 0:4".
+  std::string instructions;  ///< Instructions that call it: "0:1, 0:4".
   /// The first backend that lists it, of those that would be asked; empty when none does.
   std::string served_by;
   std::string asked;  ///< Why none does: after a line feed, a line for each that was asked.
@@ -106,7 +106,7 @@ struct Method {
   std::vector<Operator> operators;
   std::vector<std::string> missing_tensors;  ///< External data.
   std::vector<DeviceBuffer> device_buffers;
-  host::MethodEstimate estimate;       ///< The host's part and those of the delegates.
+  host::MethodEstimate estimate;       ///< The parts of the host and of the delegates.
   std::vector<MemoryOnDevice> memory;  ///< Its totals. Does not count for `can_run`.
 
   [[nodiscard]] bool can_run() const;

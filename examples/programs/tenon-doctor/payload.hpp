@@ -21,7 +21,7 @@ namespace tenon::doctor {
 /// form may have weights, but need not, so they are not asked for (backends/aoti/
 /// aoti_delegate_handle.h, resolve_blob_keys; backends/apple/metal/runtime/metal_backend.cpp,
 /// init). The table is read off files that ExecuTorch's exporters wrote; the fields of an entry are
-/// those of CudaWeightEntry in backends/cuda/cuda_weight_collector.py.
+/// the fields of CudaWeightEntry in backends/cuda/cuda_weight_collector.py.
 [[nodiscard]] std::vector<std::string> keys_of_payload(std::string_view backend_id,
                                                        std::string_view method,
                                                        std::span<const std::byte> blob);

@@ -106,7 +106,9 @@ class Child {
                              const Prepare& prepare) {
     void* const memory =
         ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return error(Error::MemoryAllocationFailed, "no shared memory");
+    if (memory == MAP_FAILED)
+      return error(Error::MemoryAllocationFailed, "no memory of ", sizeof(Shared),
+                   " bytes to share with a child");
     Child out;
     out.shared_ = new (memory) Shared{};
     out.process_ = ::fork();
@@ -185,7 +187,7 @@ void reduce_environment(isolated::Profile profile) {
   for (const std::string& name : names) ::unsetenv(name.c_str());
 }
 
-/// Runs the plugin without a profile. `outcome` receives that of the plugin.
+/// Runs the plugin without a profile. `outcome` receives the plugin's outcome.
 Status count_calls(const host::OpenedFile& file, const Program& program, IsolatedUse& out,
                    Status& outcome) {
   std::array<int, 2> ends{};

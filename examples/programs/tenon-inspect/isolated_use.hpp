@@ -29,13 +29,13 @@ struct ProfileTrial {
 struct IsolatedUse {
   /// Why there is no report, or what the plugin failed with, also without a profile.
   Status failure;
-  /// How often each system call was made, by its name; those of the host are among them.
+  /// How often each system call was made, by its name, with the host's own calls.
   std::map<std::string, std::uint64_t> calls;
   struct File {
     std::string path;
     bool is_written = false;
   };
-  std::vector<File> files;           ///< That were opened, without devices; sorted.
+  std::vector<File> files;           ///< Opened files without devices, sorted.
   std::vector<File> devices;         ///< Files in /dev.
   std::vector<ProfileTrial> trials;  ///< The strictest first.
 
@@ -52,7 +52,7 @@ struct IsolatedUse {
 /// process; a child that takes longer than a minute is ended. `program` may be null.
 ///
 /// [one thread] failures: NotSupported on a system without profiles (other than Linux on x86-64 and
-/// arm64), and on one that does not report calls; those of the plugin.
+/// arm64), and on a system that does not report calls; the plugin's failures.
 [[nodiscard]] IsolatedUse examine_isolated(const host::OpenedFile& file,
                                            const std::shared_ptr<const host::Program>& program);
 

@@ -8,7 +8,6 @@
 
 namespace tenon::inspect { namespace {
 
-/// The first failure of a report.
 Status first_failure(Report& report) {
   if (!report.failure.ok()) return std::move(report.failure);
   if (report.loaded && !report.loaded->ok()) return *std::move(report.loaded);

@@ -21,19 +21,18 @@ constexpr const char* footer =
     "  tenon-isolate acme.so --profile strict --read /opt/acme/share\n"
     "\n"
     "Exit codes:\n"
-    "  0 success  1 not supported on this system  2 wrong usage, or OUT exists or cannot be "
-    "written\n"
-    "  3 PLUGIN is no plugin, or one that cannot be isolated\n";
+    "  0  success\n"
+    "  1  not supported on this system\n"
+    "  2  wrong usage, or OUT exists or cannot be written\n"
+    "  3  PLUGIN is no plugin, or cannot be isolated\n";
 
 }  // namespace
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
-  CLI::App app("Makes a plugin that runs another one in a process of its own.", "tenon-isolate");
-  add_common_options(app, footer);
-  app.add_option("PLUGIN", arguments.plugin, "The plugin that is to run apart")->required();
-  app.add_option("-o,--output", arguments.out,
-                 "The plugin that is made (default: PLUGIN-isolated.so)")
+  CLI::App app("Makes a plugin that runs another plugin in a separate process.", "tenon-isolate");
+  app.add_option("PLUGIN", arguments.plugin, "The plugin to isolate")->required();
+  app.add_option("-o,--output", arguments.out, "The plugin to write (default: PLUGIN-isolated.so)")
       ->type_name("OUT");
   app.add_option("--deadline-ms", arguments.deadline_ms,
                  "End the worker when a call takes longer (default: 0, no limit)")
@@ -42,9 +41,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "New workers for a delegate whose worker died (default: 0)")
       ->type_name("N");
   app.add_flag("--own-worker", arguments.own_worker,
-               "A worker for each delegate, and not one for the backend");
+               "Start a worker for each delegate, not one for the backend");
   app.add_flag("--share-memory", arguments.share_memory,
-               "Planned tensors are not copied: the plugin can change them at any time");
+               "Do not copy planned tensors: the plugin can then change them at any time");
   app.add_option("--profile", arguments.profile,
                  "What the worker gives up: none, open, driver or strict (default: none)")
       ->type_name("NAME")
@@ -55,16 +54,19 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   };
   add_paths("--read", arguments.readable,
             "A file or directory that the worker may read; the plugin's own is one. Repeatable");
-  add_paths("--write", arguments.writable, "A directory that it may write to (profile driver)");
-  add_paths("--device", arguments.devices, "A device that it may use (profile driver)");
+  add_paths("--write", arguments.writable,
+            "A directory that the worker may write to (profile driver). Repeatable");
+  add_paths("--device", arguments.devices,
+            "A device that the worker may use (profile driver). Repeatable");
   add_paths("--program", arguments.programs,
-            "A program that it may start, or a directory of them (profile driver)");
+            "A program, or a directory of programs, that the worker may start (profile driver). "
+            "Repeatable");
   app.add_option("--worker", arguments.worker,
-                 "The program tenon-worker (default: the one that belongs to this program)")
+                 "The program tenon-worker (default: the installed one of this version)")
       ->type_name("FILE");
   app.add_flag("--force", arguments.force, "Replace OUT");
-  app.add_flag("--json", arguments.json, "Print one JSON object");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

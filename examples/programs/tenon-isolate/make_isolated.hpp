@@ -20,7 +20,7 @@ struct Request {
   host::WorkerSettings settings{};
 };
 
-/// The one that was made.
+/// The plugin that was made.
 struct Made {
   std::filesystem::path out;
   std::string wrapped;  ///< As the plugin finds it.
@@ -34,7 +34,7 @@ struct Made {
 [[nodiscard]] Result<std::filesystem::path> find_template();
 [[nodiscard]] Result<std::filesystem::path> find_worker();
 
-/// Makes an isolated plugin. errors: those of `tool::make_from_template` and of
+/// Makes an isolated plugin. errors: as `tool::make_from_template` and
 /// `host::fill_isolated_object`.
 [[nodiscard]] Result<Made> make_isolated(const Request& request);
 

@@ -20,24 +20,25 @@ constexpr const char* footer =
     "  TENON_PUBLISHERS=/etc/acme/publishers.json tenon-list --all\n"
     "\n"
     "Exit codes:\n"
-    "  0 success, also when the list is empty  2 wrong usage\n";
+    "  0  success, also when the list is empty\n"
+    "  2  wrong usage\n";
 
 }  // namespace
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
-  CLI::App app("Lists the backends that plugins offer. Loads none of them.", "tenon-list");
-  add_common_options(app, footer);
+  CLI::App app("Lists the backends that plugins offer. Loads no plugin.", "tenon-list");
   app.add_flag("--all", arguments.all,
-               "Also debug and experimental backends and what cannot be used, with reasons");
+               "Also list debug and experimental backends, and unusable plugins with reasons");
   // One value each, so that it does not swallow the arguments after it.
-  app.add_option("--tag", arguments.tags, "Only backends with this tag; repeatable: with all")
+  app.add_option("--tag", arguments.tags,
+                 "List only backends with this tag; repeatable, for backends with all of them")
       ->allow_extra_args(false)
       ->type_name("T");
-  app.add_flag("--places", arguments.places, "Also where backends were searched");
-  app.add_flag("--json", arguments.json, "Print one JSON object instead of a table");
+  app.add_flag("--places", arguments.places, "Also list where plugins were searched");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   add_color_option(app, arguments.color);
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

@@ -19,33 +19,33 @@ constexpr const char* footer =
     "  tenon-new --list\n"
     "\n"
     "Exit codes:\n"
-    "  0 success  1 a file cannot be read or written  2 wrong usage, or the directory exists\n"
-    "  3 the template is broken\n";
+    "  0  success\n"
+    "  1  a file cannot be read or written\n"
+    "  2  wrong usage, or the directory exists\n"
+    "  3  the template is broken\n";
 
 }  // namespace
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
-  CLI::App app("Makes a directory with a new backend, which builds and passes its tests as it is.",
+  CLI::App app("Makes a directory with a new backend, which builds and passes its tests.",
                "tenon-new");
-  add_common_options(app, footer);
   app.add_option("NAME", arguments.name,
                  "Name of the backend: words in lower case with underscores between them");
   app.add_option("--id", arguments.id,
                  "Id by which programs refer to it (default: AcmeNpuBackend for acme_npu)")
       ->type_name("ID");
   auto* const chosen =
-      app.add_option("--template", arguments.template_name, "What is copied (default: full)")
+      app.add_option("--template", arguments.template_name, "The template to copy (default: full)")
           ->type_name("T");
   app.add_flag_callback(
          "--python", [&arguments] { arguments.template_name = "python"; },
-         "A Python package that delivers the plugin; the same as --template python")
+         "Make a Python package with the plugin, as --template python")
       ->excludes(chosen);
-  app.add_option("--dir", arguments.directory,
-                 "Directory in which the new one is made (default: .)")
+  app.add_option("--dir", arguments.directory, "Parent of the new directory (default: .)")
       ->type_name("D");
   app.add_flag("--list", arguments.list, "Print the templates, and make nothing");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (!arguments.list && arguments.name.empty()) {
     return error(Error::InvalidArgument, "NAME is missing (see tenon-new --help)");

@@ -27,9 +27,9 @@ namespace tenon::make_new {
 [[nodiscard]] Result<std::size_t> create(const std::filesystem::path& from,
                                          const std::filesystem::path& to, const Names& names);
 
-/// A program (.pte) with other ids: `rename` is asked for each delegate's, and gives the one that
-/// it gets. The flatbuffer is written anew, as ids differ in length; segments keep their bytes and
-/// their alignment. InvalidProgram when `file` is not a program.
+/// A program (.pte) with other ids: `rename` gets each delegate's id and returns its new id. The
+/// flatbuffer is written anew, as ids differ in length; segments keep their bytes and their
+/// alignment. InvalidProgram when `file` is not a program.
 [[nodiscard]] Result<std::vector<std::byte>> rename_backends(
     std::span<const std::byte> file, const std::function<std::string(std::string_view)>& rename);
 

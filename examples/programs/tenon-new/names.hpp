@@ -30,7 +30,7 @@ struct Names {
 /// have no meaning in the languages that a template is written in.
 [[nodiscard]] Result<Names> names_of(std::string_view snake, std::string_view id = {});
 
-/// `text` with every spelling of `from`, and its id, replaced by that of `to`.
+/// `text` with every spelling of `from`, and its id, replaced by the spelling or id of `to`.
 [[nodiscard]] std::string rename(std::string_view text, const Names& from, const Names& to);
 
 }  // namespace tenon::make_new

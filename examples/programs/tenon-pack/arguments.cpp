@@ -26,7 +26,8 @@ constexpr const char* footer =
     "--output Half:1,512,64:dynamic --spec mode=fast --data weights=model.weights -o model.pte\n"
     "\n"
     "Exit codes:\n"
-    "  0 written  2 wrong usage, or a file that cannot be read or written\n";
+    "  0  success\n"
+    "  2  wrong usage, or a file cannot be read or written\n";
 
 Status wrong(const auto&... parts) {
   return error(Error::InvalidArgument, parts..., " (see tenon-pack --help)");
@@ -51,22 +52,23 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   std::vector<std::string> specs;
   std::vector<std::string> data;
   CLI::App app(
-      "Makes an ExecuTorch program (.pte) of one blob of a runtime that exists: a method with one\n"
-      "call of one delegate. The blob is stored as it is.",
+      "Wraps a blob of an existing runtime, unchanged, in an ExecuTorch program (.pte): a method "
+      "with\n"
+      "one call of one delegate.",
       "tenon-pack");
-  add_common_options(app, footer);
-  app.add_option("BLOB", arguments.blob, "What the backend's `init` gets: a model of its runtime")
+  app.add_option("BLOB", arguments.blob,
+                 "The bytes for the backend's `init`: a model of its runtime")
       ->type_name("FILE");
   app.add_option("--backend", arguments.backend, "The backend's id")->type_name("ID");
   add_list(app, "--input", inputs, "TENSOR", "An input, in the order of the call; repeatable");
   add_list(app, "--output", outputs, "TENSOR", "An output, in the order of the call; repeatable");
-  add_list(app, "--spec", specs, "KEY=VALUE", "A compile spec, which `init` gets; repeatable");
+  add_list(app, "--spec", specs, "KEY=VALUE", "A compile spec for `init`; repeatable");
   add_list(app, "--data", data, "KEY=FILE", "Named data, stored in the program; repeatable");
   app.add_option("--method", arguments.method, "The method's name (default: forward)")
       ->type_name("NAME");
   app.add_option("-o", arguments.program, "The program to write")->type_name("FILE.pte");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (arguments.blob.empty()) return wrong("expected BLOB, found none");
   if (arguments.backend.empty()) return wrong("expected --backend ID, found none");

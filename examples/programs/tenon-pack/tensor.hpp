@@ -15,14 +15,14 @@ namespace tenon::pack {
 /// none for a scalar; with "dynamic" they are the largest ones, and each call may have smaller
 /// ones. The method owns the tensor's memory, whose place is not chosen yet.
 ///
-/// errors: InvalidArgument; NotSupported for a dtype that `.pte` files cannot hold. The text begins
-///         with that of the tensor.
+/// errors: InvalidArgument; NotSupported for a dtype that `.pte` files cannot hold. The message
+/// begins with the tensor's text.
 [[nodiscard]] Result<aot::TensorValue> parse_tensor(std::string_view text);
 
-/// The same text again, of a tensor that `parse_tensor` returned.
+/// The text of a tensor that `parse_tensor` returned, as it was parsed.
 [[nodiscard]] std::string tensor_text(const aot::TensorValue& tensor);
 
-/// The same of a list. A failure names `list` first.
+/// Reads a list of tensors by `parse_tensor`. A failure names `list` first.
 [[nodiscard]] Result<std::vector<aot::TensorValue>> parse_tensors(
     const std::vector<std::string>& texts, std::string_view list);
 

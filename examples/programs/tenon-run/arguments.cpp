@@ -30,8 +30,12 @@ constexpr const char* footer =
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
-    "  0 success  1 outputs or layers differ  2 wrong usage  3 no valid program or plugin\n"
-    "  4 no backend, init failed, or its code is not permitted  5 execute failed\n";
+    "  0  success\n"
+    "  1  outputs or layers differ\n"
+    "  2  wrong usage\n"
+    "  3  the program or a plugin is not valid\n"
+    "  4  no backend, init failed, or the program's native code is denied\n"
+    "  5  execute failed\n";
 
 // Each time takes a number in memory, for the median.
 constexpr std::uint32_t max_repeat = 10'000'000;
@@ -62,21 +66,20 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   CLI::App app("Runs one method of an ExecuTorch program (.pte) with the given plugins.",
                "tenon-run");
-  add_common_options(app, footer);
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method,
                  "Name of the method (default: forward, or the only one)");
   app.add_option("--variant", arguments.variant,
-                 "Variant of the method to run (default: the best that can run here, see "
+                 "Variant of the method (default: the best that can run here, see "
                  "docs/hosts/variants.md)")
       ->type_name("NAME");
   app.add_option("--without-cpu-features", arguments.without_cpu_features,
                  "Choose plugins and variants as on a CPU that lacks these features (avx2,fma)")
       ->type_name("LIST");
   add_list(app, "--plugin", arguments.plugins, "FILE",
-           "Plugin to use before those that are found; repeatable");
+           "Plugin to use before all found plugins; repeatable");
   app.add_option("--isolate", arguments.isolate,
-                 "Run each --plugin in a process of its own with this profile: none, open, driver "
+                 "Run each --plugin in a separate process with this profile: none, open, driver "
                  "or strict (Linux, see docs/hosts/isolation.md)")
       ->type_name("PROFILE")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(host::worker_profile_names),
@@ -94,7 +97,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "Absolute tolerance for --expect and --compare-layers (default: by dtype)")
       ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--output", arguments.output,
-                 "Directory for output0.npy, output1.npy, ...; made when it is not there")
+                 "Write output0.npy, output1.npy, ... to DIR, which is made if it is missing")
       ->type_name("DIR");
   add_list(app, "--option", arguments.options, "BACKEND.KEY=VALUE",
            "Option of a backend for this load; repeatable");
@@ -105,28 +108,28 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("POLICY");
   std::vector<std::string> limits;
   add_list(app, "--limit", limits, "NAME=VALUE",
-           "What the program may cost, as in --limit planned_bytes=2G; repeatable (see "
+           "Limit of the program, such as planned_bytes=2G; repeatable (see "
            "docs/hosts/limits.md)");
   std::vector<std::string> budget;
   add_list(app, "--budget", budget, "DEVICE=BYTES",
-           "The most memory that the method may take on cpu, cuda:0, ..., as in --budget cpu=2G; "
+           "The most memory that the method may take on a device, such as cpu=2G or cuda:0=8G; "
            "repeatable (see docs/hosts/memory.md)");
   app.add_flag("--memory", arguments.memory,
                "Print the memory that the method holds after its runs");
   double timeout = 0;
   app.add_option("--timeout", timeout,
-                 "Seconds after which a run is ended: between instructions, and inside those of "
-                 "backends that can be cancelled; as --limit run_milliseconds")
+                 "End a run after S seconds, as --limit run_milliseconds does: between "
+                 "instructions, and inside backends that can be cancelled")
       ->check(CLI::Validator(check_timeout, ""))
       ->type_name("S");
   app.add_option("--threads", arguments.threads,
-                 "Threads on which backends compute that use those of an application (see "
-                 "docs/hosts/threads.md; default: their own)")
+                 "Give backends a pool of N threads (default: their own threads, see "
+                 "docs/hosts/threads.md)")
       ->check(CLI::Range(std::uint32_t{1}, max_threads).description(""))
       ->type_name("N");
   app.add_flag("--prepared", arguments.prepared,
-               "Keep what backends prepare from the program, for later loads, in "
-               "TENON_PREPARED_DIR or the user's cache directory (see docs/hosts/prepared.md)");
+               "Cache what backends prepare from the program in TENON_PREPARED_DIR or the user's "
+               "cache directory, for later loads (see docs/hosts/prepared.md)");
   const auto add_hint = [&app]<class Hint>(const char* name, Hint& to, const char* description,
                                            const std::map<std::string, Hint>& values) {
     std::vector<std::string> names;
@@ -137,18 +140,18 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
         ->type_name("HINT");
   };
   add_hint("--priority", arguments.scheduling.priority,
-           "Against other work of the device: low, normal or high (see docs/hosts/scheduling.md)",
+           "Priority on the device: low, normal or high (see docs/hosts/scheduling.md)",
            {{"low", Priority::Low}, {"normal", Priority::Normal}, {"high", Priority::High}});
-  add_hint("--goal", arguments.scheduling.goal, "latency or throughput",
+  add_hint("--goal", arguments.scheduling.goal, "Goal of scheduling: latency or throughput",
            {{"latency", Goal::Latency}, {"throughput", Goal::Throughput}});
-  add_hint("--power", arguments.scheduling.power, "low, balanced or high",
+  add_hint("--power", arguments.scheduling.power, "Use of power: low, balanced or high",
            {{"low", Power::Low}, {"balanced", Power::Balanced}, {"high", Power::High}});
   app.add_option("--top", arguments.top,
                  "Print the N largest elements of each row of each floating-point output, as a "
                  "classifier's classes")
       ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
       ->type_name("N");
-  app.add_option("--labels", arguments.labels, "Names of the classes for --top, one a line")
+  app.add_option("--labels", arguments.labels, "Names of the classes for --top, one per line")
       ->type_name("FILE");
   app.add_option("--repeat", arguments.repeat, "Number of times to execute (default: 1)")
       ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
@@ -163,7 +166,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->needs("--compare-layers")
       ->type_name("FILE");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   auto policy = host::EmbeddedCodePolicy::parse(embedded_code);
   if (!policy.ok()) return std::move(policy).status().with_context("--embedded-code");

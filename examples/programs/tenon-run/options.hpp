@@ -25,9 +25,9 @@ struct OptionArgument {
                                                   std::span<const std::string> backend_ids);
 
 /// The value in the type that the backend declares for the key, as `parse_option` reads it.
-/// NotFound for a key that is not among `declarations`, NotSupported for one that cannot be set for
-/// a load, InvalidType for a value of another type. A backend that declares nothing gets the type
-/// that the text looks like (`guess_option`).
+/// NotFound for a key that is not among `declarations`, NotSupported for a key that cannot be set
+/// for a load, InvalidType for a value of another type. A backend that declares nothing gets the
+/// type that the text looks like (`guess_option`).
 [[nodiscard]] Result<OptionValue> option_value(
     const OptionArgument& option, std::span<const host::OptionDeclaration> declarations);
 

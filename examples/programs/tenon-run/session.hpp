@@ -112,7 +112,8 @@ class Session {
   host::BackendRegistry registry_;
   std::vector<host::BackendRef> backends_;
   std::shared_ptr<const host::Program> program_;
-  std::string plan_;            // The method's, or that of the variant that is loaded.
+  std::string plan_;            // The name of the plan of the method, or of the variant that is
+                                // loaded.
   host::VariantChoice choice_;  // Keeps the plugins loaded that were asked.
   std::vector<std::shared_ptr<const host::DataFile>> data_files_;
   std::vector<host::BackendOption> options_;

@@ -76,7 +76,7 @@ def rows_of_run(meta, rows):
 
 
 def files_of(path):
-    """A .npy file, or those of a directory by name."""
+    """A .npy file, or a directory's .npy files by name."""
     path = pathlib.Path(path).resolve()
     files = sorted(path.glob("*.npy")) if path.is_dir() else [path]
     if not files:
@@ -99,14 +99,14 @@ def infer(program, plugins, files, output, workers, batch=256, model=Model, **op
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("program", type=pathlib.Path, help="a program (.pte)")
     parser.add_argument("plugin", type=pathlib.Path, nargs="+", help="plugins with its backends and kernels")
     parser.add_argument("--input", required=True, help="a .npy file, or a directory of them")
     parser.add_argument("--output", required=True, type=pathlib.Path, help="a new directory for Parquet files")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2, help="processes that compute (%(default)s)")
     parser.add_argument("--batch", type=int, default=256, help="rows that a worker takes at a time (%(default)s)")
-    parser.add_argument("--method", default="forward")
-    parser.add_argument("--prepared", metavar="DIR", help="keep what backends prepare from the program there")
+    parser.add_argument("--method", default="forward", help="the method to run (%(default)s)")
+    parser.add_argument("--prepared", metavar="DIR", help="cache what backends prepare from the program in DIR")
     args = parser.parse_args()
     if args.output.exists():
         sys.exit(f"{args.output}: exists")

@@ -32,8 +32,8 @@ class Busy {
 inline void check_open(const MethodObject& method) {
   if (method.state) [[likely]]
     return;
-  raise(error(Error::InvalidState, "method ", method.name, ": expected an open method, found one ",
-              "that was closed"));
+  raise(error(Error::InvalidState, "method ", method.name,
+              ": expected an open method, found a closed one"));
 }
 
 }  // namespace tenon::python

@@ -80,7 +80,7 @@ struct ExchangedType {
 };
 
 /// Libraries look types up by name only once: a type that has the API keeps it as long as it lives,
-/// and its address may only then be that of another type.
+/// and only then may another type have its address.
 ExchangedType find_exchange_api(PyTypeObject* type) {
   static std::array<ExchangedType, 8> known;  // Held types, under the GIL.
   for (const ExchangedType& each : known) {

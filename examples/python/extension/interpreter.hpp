@@ -39,9 +39,9 @@ class HeldGil {
 /// A thread that finds the GIL taken sleeps until the system wakes it up, which takes longer than a
 /// small network; several threads do such work, and between two runs a thread has the GIL for about
 /// a microsecond. So the destructor waits a short time for the GIL to be free before it asks for
-/// it. Python has no function for this. Up to 3.11 a process has one current thread state, that of
-/// the thread with the GIL, and null when the GIL is free. Later versions have one for each thread,
-/// and there the destructor does not wait.
+/// it. Python has no function for this. Up to 3.11 a process has one current thread state: it
+/// belongs to the thread with the GIL, and is null when the GIL is free. Later versions have one
+/// for each thread, and there the destructor does not wait.
 class ReleasedGil {
  public:
   ReleasedGil() noexcept : thread_(PyEval_SaveThread()) {}

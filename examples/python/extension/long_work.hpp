@@ -30,8 +30,8 @@ template <class Work>
   return take(*std::move(*slot));
 }
 
-/// The same, for work that can be ended: when a signal handler raises, calls `cancel`, waits until
-/// `work` has ended, which may refer to what is the caller's, and throws that exception.
+/// Runs work that can be ended. When a signal handler raises, calls `cancel`, waits until `work`
+/// has ended, and throws that exception. So `work` may refer to the caller's objects.
 void run_cancellably(const std::function<void()>& work, const std::function<void()>& cancel);
 
 /// Waits for all work that was interrupted; Python calls it at exit.

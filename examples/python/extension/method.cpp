@@ -183,8 +183,8 @@ class HeldInputs {
 };
 
 /// Runs the method and copies its outputs, without the GIL. A run that may take long is made on
-/// another thread, while this one handles signals: one that raises, as Ctrl-C does, cancels it.
-/// That takes 50 us, so that a method whose latest run was short runs on this thread.
+/// another thread, while this one handles signals: a handler that raises, as for Ctrl-C, cancels
+/// it. That takes 50 us, so that a method whose latest run was short runs on this thread.
 template <class Execute>
 Status run_method(MethodState& state, OutputReader& reader, const Execute& execute) {
   using Clock = std::chrono::steady_clock;

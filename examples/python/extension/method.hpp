@@ -53,7 +53,7 @@ struct MethodState {
   std::unique_ptr<host::Method> method;  // After all that it refers to.
   /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.
   std::vector<std::unique_ptr<host::Session>> abandoned;
-  std::vector<std::unique_ptr<host::Sequence>> abandoned_sequences;  ///< The same.
+  std::vector<std::unique_ptr<host::Sequence>> abandoned_sequences;  ///< As `abandoned`.
 };
 
 /// A state of its own for each delegate of a method.

@@ -64,8 +64,8 @@ class HeldBytes {
  private:
   static constexpr std::size_t alignment = 16;
 
-  /// `bytes` and views of them. A buffer that is read-only may be of memory that is not, as that of
-  /// a NumPy array whose base is written to.
+  /// `bytes` and views of them. A read-only buffer may refer to memory that is written, as a NumPy
+  /// array does whose base is written to.
   [[nodiscard]] static bool is_constant(PyObject* object) {
     return PyBytes_Check(object) ||
            (PyMemoryView_Check(object) &&
@@ -208,8 +208,7 @@ Scheduling read_hints(const Hints& hints) {
 
 const host::Program& opened(const ProgramObject& self) {
   if (self.program) return *self.program;
-  raise(error(Error::InvalidState, self.name,
-              ": expected an open program, found one that was closed"));
+  raise(error(Error::InvalidState, self.name, ": expected an open program, found a closed one"));
 }
 
 std::unique_ptr<ProgramObject> open_program(

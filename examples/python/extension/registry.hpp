@@ -17,7 +17,7 @@ struct Registry {
   Registry(std::vector<std::string> search_paths, std::string worker_program);
 
   std::vector<std::string> paths;
-  std::string worker;  ///< The program of workers; empty: that of the build.
+  std::string worker;  ///< The program of workers; empty: the build's.
   std::shared_ptr<host::BackendRegistry> registry;
 };
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Makes the wheels `tenon-ml`: build_wheel.py [--python PATH]... ROOT FOLDER (`./dev wheel` runs it).
 
-One wheel serves each of the interpreters: those of Python 3.12 and later share one, by the stable ABI. Without
---python they are those that are at hand (pythons.py).
+One wheel serves each of the interpreters: Python 3.12 and later share one, by the stable ABI. Without --python they are
+those that are at hand (pythons.py).
 
 meson-python builds the Python package. What an installation of Tenon has besides (programs, headers,
 files for CMake and pkg-config, templates, plugins) is added as data of the wheel, so that the
@@ -109,7 +109,7 @@ def build_native(source, build):
     """All that no version of Python is in, in a build directory that is there for the next call."""
     if not (build / "build.ninja").is_file():
         run("meson", "setup", source, build, "-Dbuildtype=release", "-Db_ndebug=if-release", *OPTIONS)
-    # Otherwise the names of targets are those of the build before.
+    # Otherwise targets have the names of the build before.
     run("ninja", "-C", build, "build.ninja")
     run("ninja", "-C", build, *targets_of(build))
 
@@ -168,7 +168,7 @@ def onednn_of(plugin):
 
 
 def zydis(header=pathlib.Path("/usr/include/Zydis/Zydis.h")):
-    """The name of Zydis, whose version is that of its headers; none where a plugin is built without it."""
+    """The name of Zydis, in the version of its headers; none where a plugin is built without it."""
     if not header.exists():
         return []
     # (ZyanU64)0x... until 4.0, 0x...ULL from 4.1 on.

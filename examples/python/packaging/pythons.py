@@ -94,7 +94,8 @@ def at_hand(places=None):
 
 
 def builders(pythons):
-    """Those that build the wheels for all of `pythons`: the oldest one of the stable ABI, and each that is older."""
+    """The interpreters that build the wheels for all of `pythons`: the oldest one of the stable ABI, and each that is
+    older."""
     chosen = {}
     for python in sorted(pythons, key=lambda each: each.version):
         chosen.setdefault(python.tag if not python.is_stable else STABLE, python)

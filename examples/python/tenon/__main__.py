@@ -69,9 +69,9 @@ def text(found: dict[str, Any]) -> str:
 def _info(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tenon info",
-        description="Prints where the package, its programs and plugins are, the backends that are known here, and those "
-                    "that installed packages offer. No plugin is loaded.")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+        description="Prints where the package, its programs and plugins are, the known backends, and the backends that "
+                    "installed packages offer. Loads no plugin.")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     wanted = parser.parse_args(arguments)
     try:
         found = facts()
@@ -83,7 +83,7 @@ def _info(arguments: list[str]) -> int:
 
 
 def _start(name: str, arguments: list[str]) -> int:
-    """Becomes the program, whose exit code is that of the command."""
+    """Becomes the program, whose exit code becomes the command's."""
     program = _programs.find(name)
     if program is None:
         known = ", ".join(["info", *_programs.installed()])
@@ -102,11 +102,11 @@ def _parser() -> argparse.ArgumentParser:
     names = ", ".join(_programs.installed()) or "none in this package; those on PATH"
     parser = argparse.ArgumentParser(
         prog="python -m tenon", allow_abbrev=False, usage="python -m tenon [-h] [--version] COMMAND [ARGUMENT]...",
-        description="What is installed for this Python, and the native programs that come with it.",
+        description="Shows what is installed for this Python, and runs the native programs that come with it.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="commands:\n"
-               "  info [--json]  the package, its programs, plugins and backends\n"
-               "  NAME ...       becomes the program tenon-NAME, with its arguments: python -m tenon run --help\n"
+               "  info [--json]  print the package, its programs, plugins and backends\n"
+               "  NAME ...       run the program tenon-NAME with its arguments: python -m tenon run --help\n"
                f"\nprograms: {names}")
     parser.add_argument("--version", action="version", version=f"tenon {__version__}")
     return parser

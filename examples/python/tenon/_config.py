@@ -11,7 +11,7 @@ from ._tenon import __version__
 from ._prefix import plugin_folder, prefix
 
 _FOLDERS = {
-    "prefix": ("", "the prefix: what follows is in it"),
+    "prefix": ("", "the prefix, which has the folders below"),
     "bindir": ("bin", "programs"),
     "includedir": ("include", "headers"),
     "cmakedir": ("lib/cmake/Tenon", "for CMake: -DTenon_DIR=$(tenon-config --cmakedir)"),

@@ -317,7 +317,7 @@ async def execute_async(method: Method, inputs: Sequence[Input], *, borrow: bool
                 await asyncio.wait([run], timeout=0.005)
             except asyncio.CancelledError:
                 pass
-        run.exception()  # Cancelled; asyncio warns about one that is not read.
+        run.exception()  # Cancelled; asyncio warns about an exception that is not read.
         raise
 
 

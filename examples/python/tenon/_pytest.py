@@ -81,7 +81,7 @@ def _shown(item: pytest.Item) -> Iterator[Callable[[str], object] | None]:
     if terminal is None or not terminal.isatty:
         yield None
         return
-    capture = item.config.pluginmanager.getplugin("capturemanager")  # Else the output would be that of the first item.
+    capture = item.config.pluginmanager.getplugin("capturemanager")  # Else the first item would get the output.
     with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
         try:
             yield lambda text: terminal.rewrite(text, erase=True, flush=True)
@@ -211,14 +211,15 @@ class KitPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Puts the others before the tests of the arguments. They are no arguments themselves: with that of a folder,
-        versions 8 and 9 leave out one of the two, or what is in folders such as build and a virtual environment's."""
+        """Puts the others before the tests of the arguments. They are no arguments themselves: with a folder as an
+        argument, versions 8 and 9 leave out one of the two, or what is in folders such as build and a virtual
+        environment's."""
         files = [KitFile.of(kit, session) for kit in self._kits.values()]
         items[:0] = [item for file in files for item in session.genitems(file)]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-        """The time is that of the test's process, and not that of waiting for the whole run."""
+        """Counts the time of the test's process, and not the wait for the whole run."""
         made = yield
         if isinstance(item, KitItem) and item.result:
             report = made.get_result()

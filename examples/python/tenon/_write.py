@@ -54,7 +54,7 @@ def pack(blob: Model, backend: str, program: str | os.PathLike[str], *,
 
 def merge_variants(program: str | os.PathLike[str],
                    variants: Sequence[Model | tuple[str, Model]]) -> None:
-    """Joins programs of one model into one whose methods have variants (docs/hosts/variants.md).
+    """Joins programs of one model into a program whose methods have variants (docs/hosts/variants.md).
 
     program: the `.pte` file to write.
     variants: programs as paths, bytes, or `(name, program)`; a variant's default name is its backends' ids. The

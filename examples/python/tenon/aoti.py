@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models of PyTorch's AOTInductor that call operators of one's own.
+"""Models of PyTorch's AOTInductor that call your own operators.
 
     with tenon.aoti.describe_calls():
         torch._inductor.aoti_compile_and_package(program, package_path="model.pt2")

@@ -282,10 +282,10 @@ class Failures(Case):
             kept, other = program["forward"], program.load_method("forward")
             self.assertIs(program["forward"], kept)
         self.assertTrue(program.is_closed and kept.is_closed and not other.is_closed)
-        self.assertFails("InvalidState", "expected an open program, found one that was closed",
+        self.assertFails("InvalidState", "expected an open program, found a closed one",
                          program.load_method)
         self.assertFails("InvalidState", "expected an open program", lambda: program["forward"])
-        self.assertFails("InvalidState", "method forward: expected an open method, found one that was closed",
+        self.assertFails("InvalidState", "method forward: expected an open method, found a closed one",
                          kept, *INPUTS)
         other(*INPUTS)
         with other:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the metadata of the Python package where Debian installs it: dist_info.py SOURCE VERSION FOLDER
 
-By its entry points pytest finds `--tenon-plugin`, and torch.compile the backends. pip writes the same of a wheel; a
+By its entry points pytest finds `--tenon-plugin`, and torch.compile the backends. pip writes this file for a wheel; a
 package of Debian has no pip.
 """
 

@@ -45,7 +45,8 @@ class EdgeNode {
     return {node_->outputs, node_->num_outputs};
   }
 
-  /// Calls `visit(ValueId)` for each value that the node reads; one that is read twice, twice.
+  /// Calls `visit(ValueId)` for each value that the node reads, twice for a value that it reads
+  /// twice.
   template <class Visit>
   void for_each_input(Visit&& visit) const {
     for (std::size_t i = 0; i < num_arguments(); ++i) argument(i).for_each_value(visit);
@@ -71,10 +72,10 @@ struct EdgeOutput {
   ValueId target = no_value;  ///< What gets the new content, of a mutation.
 };
 
-/// A method as PyTorch exported it, or the part of one that a backend is to compile: read-only, and
-/// nothing that a backend does can change it (in ExecuTorch `preprocess` gets a deep copy for
-/// that). Refers to what its owner keeps: an `OwnedEdgeProgram`, or the tool on the other side of
-/// the boundary. Copies refer to the same program. Reading from several threads is safe.
+/// A method as PyTorch exported it, or the part of a method that a backend is to compile:
+/// read-only, and nothing that a backend does can change it (in ExecuTorch `preprocess` gets a deep
+/// copy for that). Refers to what its owner keeps: an `OwnedEdgeProgram`, or the tool on the other
+/// side of the boundary. Copies refer to the same program. Reading from several threads is safe.
 class EdgeProgram {
  public:
   explicit EdgeProgram(const tenon_edge_program& program) noexcept : program_(&program) {}

@@ -70,7 +70,8 @@ class EdgeProgramBuilder {
     return id;
   }
 
-  /// A symbolic number that the caller passes; `node_symbol` is one that a node makes.
+  /// A symbolic number that the caller passes; `node_symbol` adds a symbolic number that a node
+  /// makes.
   ValueId user_input_symbol(std::string_view name, const EdgeTensor::Size& range,
                             EdgeValueKind kind = EdgeValueKind::SymInt) {
     const ValueId id = add_symbol(name, EdgeOrigin::UserInput, kind, range);
@@ -191,7 +192,7 @@ class EdgeProgramBuilder {
     const std::size_t first = target.find('.');
     const std::size_t start = first == std::string_view::npos ? 0 : first + 1;
     const std::string base(target.substr(start, target.find('.', start) - start));
-    int& number = next_numbers_[base];  // Those below are taken: a graph may have any number.
+    int& number = next_numbers_[base];  // Lower numbers are taken: a graph may have any number.
     std::string name = number == 0 ? base : concat(base, "_", number);
     while (names_.contains(name) || node_names_.contains(name)) {
       name = concat(base, "_", ++number);

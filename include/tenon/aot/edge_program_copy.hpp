@@ -159,9 +159,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 ///     compile(copy.view());
 ///
 /// The description is copied as a whole; the elements of a weight when `data` asks for them, and
-/// until then they are the original's, which must live as long. Edits are not checked:
-/// numbers of values, names and counts must fit each other. Views and references of before stay
-/// valid, except of nodes behind one that is erased. Can be moved; not thread-safe.
+/// until then they are the original's, which must live as long. Edits are not checked: numbers of
+/// values, names and counts must fit each other. Views and references of before stay valid, except
+/// of nodes behind an erased node. Can be moved; not thread-safe.
 class EdgeProgramCopy {
  public:
   explicit EdgeProgramCopy(const EdgeProgram& program)

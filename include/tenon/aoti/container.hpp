@@ -22,8 +22,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 /// One model container of a compiled library, with one model in it. All its tensors come from
 /// `pool`, which must outlive it.
 ///
-/// A failure carries the model's own message where its PyTorch is new enough to keep one, and that
-/// of the shim that failed below it.
+/// A failure carries the model's own message where its PyTorch is new enough to keep one, and the
+/// message of the shim that failed below it.
 ///
 /// Threads: one at a time.
 class Container {

@@ -57,7 +57,7 @@ inline bool is_valid_key(std::string_view key) noexcept {
 /// generations 3 and 4 when the backend takes weights by name.
 ///
 /// Fails with DelegateInvalidCompatibility, naming what was found, when they are of an unknown
-/// generation or of one that this backend does not read.
+/// generation or of a generation that this backend does not read.
 [[nodiscard]] inline Result<Payload> parse_payload(std::string_view processed,
                                                    std::string_view method_name,
                                                    bool takes_named_weights = false) {

@@ -33,7 +33,7 @@ consteval bool is_valid_id(std::string_view id) {
 template <class B>
 concept HasId = requires { typename std::bool_constant<is_valid_id(B::id)>; };
 
-// Fields that may be left out. One that is present and not constexpr is an error, too.
+// Fields that may be left out. A field that is present and not constexpr is an error, too.
 template <class B>
 concept HasValidTags = !requires { B::tags; } || requires {
   typename std::enable_if_t<is_valid_text(B::tags, TENON_TEXT_SIZE)>;

@@ -53,7 +53,9 @@ class IntermediateRecorder {
   [[nodiscard]] Status give(std::int64_t handle, ScalarType type,
                             std::span<const std::int64_t> sizes, Bytes elements) const {
     if (!wants(handle)) return ok();
-    if (sizes.size() > max_rank) return error(Error::Internal, "an intermediate of too high rank");
+    if (sizes.size() > max_rank)
+      return error(Error::Internal, "intermediate ", handle, ": expected at most ", max_rank,
+                   " dimensions, found ", sizes.size());
     std::int64_t shape[max_rank];
     std::int64_t strides[max_rank];
     std::uint8_t order[max_rank];

@@ -47,7 +47,8 @@ class MappedMemory {
 #ifdef __linux__
     return map_descriptor(memory);
 #else
-    return error(Error::NotSupported, "this system has no memfd");
+    return error(Error::NotSupported,
+                 "memory of the host is mapped from a memfd, which this system does not have");
 #endif
   }
 
@@ -169,7 +170,7 @@ namespace detail {
                "' is not waited for here");
 }
 
-/// Signals an eventfd. One that cannot count any further is signalled, and stays as it is.
+/// Signals an eventfd. If its counter is full, it is signalled already and stays as it is.
 ///
 /// errors: NotSupported for other kinds, which only their owner signals, and on other systems than
 ///         Linux, InvalidArgument for a descriptor of something else.

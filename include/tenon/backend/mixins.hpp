@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The mixins of backends. mixin.hpp says how one is made. Those for tenon_aoti_export_v1 and
+// The mixins of backends. mixin.hpp says how one is made. The mixins for tenon_aoti_export_v1 and
 // tenon_preprocess_v1 are in higher layers: aoti/aoti_backend.hpp and aot/backend_details.hpp.
 #pragma once
 

@@ -16,7 +16,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 struct OutputComparison {
   bool equal = false;  ///< Within every limit.
   /// No result at all: it has NaN where another value is expected, or is 0 in all elements, of
-  /// which there are several, where others are expected. Then it is not equal, whatever the limits.
+  /// which there are several, where other values are expected. Then it is not equal, whatever the
+  /// limits.
   bool is_void = false;
   CaseTolerance tolerance;  ///< The limits that were applied.
   host::Comparison arrays;  ///< The numbers; for a text, as for an array without elements.

@@ -147,7 +147,8 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept
     }                                                                                             \
     return tenon::conformance::detail::next<result_type parameters>(found, #name) arguments;      \
   }
-// The same for functions with a mode that is passed only if the flags ask for a new file.
+// TENON_INTERPOSE_FILE for functions with a mode that is passed only if the flags ask for a new
+// file.
 #define TENON_INTERPOSE_OPEN(name, parameters, ...)                                           \
   int name parameters {                                                                       \
     static constinit std::atomic<void*> found = nullptr;                                      \

@@ -67,7 +67,7 @@ struct TestResult {
   std::string backend;  ///< Id; empty for a test of the whole plugin.
   std::string of_case;  ///< Name of the case; empty for a test that needs none.
   std::uint32_t repeat = 0;        ///< 0 for the first time.
-  std::vector<std::string> rules;  ///< Those that it can find violated.
+  std::vector<std::string> rules;  ///< Rules that the test can find violated.
 
   Outcome outcome = Outcome::passed;
   /// How it ended, before its findings made it fail. No part of reports.

@@ -150,7 +150,7 @@ struct TestInfo {
   std::string_view suite;  ///< The part of the id before its slash.
   int level = 1;           ///< The lowest `--level` that runs it.
   Scope scope = Scope::plugin;
-  std::vector<std::string_view> rules;  ///< Those that it can find violated.
+  std::vector<std::string_view> rules;  ///< Rules that the test can find violated.
   void (*body)(Context& kit) = nullptr;
 };
 

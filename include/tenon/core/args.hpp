@@ -203,8 +203,8 @@ class Args {
     return std::span(static_cast<const std::uint8_t*>(span.data),
                      static_cast<std::size_t>(span.size));
   }
-  /// Elements of a list of integers, as an argument list of its own: `list(3).integer(0)`.
-  /// The same for lists of tensors; an element of an optional list may be of kind None.
+  /// Elements of a list of integers, as an argument list of its own: `list(3).integer(0)`. Lists of
+  /// tensors are read in this way, too; an element of an optional list may be of kind None.
   [[nodiscard]] Result<Args> list(std::size_t index) const {
     if (index < count_) {
       const std::uint32_t found = values_[index]->kind;

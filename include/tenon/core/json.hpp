@@ -275,7 +275,7 @@ class JsonAt {
     if (!value_->is_string()) return wrong_type("a text");
     return std::string_view(value_->get_ref<const std::string&>());
   }
-  /// A text without NUL characters: it becomes one that ends with a NUL.
+  /// A text without NUL characters, as it becomes a text that ends with a NUL.
   [[nodiscard]] Result<std::string> text() const {
     TENON_TRY(const std::string_view found, characters());
     if (found.find('\0') != std::string_view::npos) return wrong("holds a NUL character");

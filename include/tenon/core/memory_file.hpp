@@ -45,7 +45,7 @@ namespace tenon { inline namespace TENON_RELEASE {
 enum class MemoryFileUse { data, code };
 
 /// Seals of a file whose size nothing changes any more, so that a process that maps it never has a
-/// page behind its end; and of one whose bytes nothing changes either.
+/// page behind its end; and of a file whose bytes nothing changes either.
 inline constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 inline constexpr int content_seals = size_seals | F_SEAL_WRITE | F_SEAL_SEAL;
 

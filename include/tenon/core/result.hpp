@@ -111,8 +111,8 @@ class [[nodiscard]] Result : public ResultState {
 
 namespace detail {
 
-// A named outcome is moved from as well: a macro that takes it returns if it is a failure. One that
-// is const is copied.
+// A named outcome is moved from as well: a macro that takes it returns if it is a failure. A const
+// outcome is copied.
 inline Status take_status(Status&& status) noexcept { return static_cast<Status&&>(status); }
 inline Status take_status(Status& status) noexcept { return static_cast<Status&&>(status); }
 inline Status take_status(const Status& status) {

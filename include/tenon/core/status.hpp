@@ -59,7 +59,8 @@ class [[nodiscard]] Status {
     return failure_ ? std::string_view(failure_->text) : std::string_view();
   }
 
-  /// The same error with `where` in front of its text ("delegate 3 (Add): ..."). Success stays.
+  /// Puts `where` in front of the text of an error ("delegate 3 (Add): ..."). Leaves success as it
+  /// is.
   [[nodiscard]] Status with_context(std::string_view where) && {
     if (failure_ != nullptr) [[unlikely]]
       prepend(*failure_, where);

@@ -65,8 +65,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace detail {
   }
 }
 
-/// `text` in which each character that a display may obey is an escape; `kept` is one that is not
-/// changed. The result of a result is the same text.
+/// `text` in which each character that a display may obey is an escape; `kept` is a character that
+/// is not changed. The result of a result is the same text.
 [[nodiscard]] [[gnu::cold]] inline std::string visible(std::string text, char kept = ' ') {
   const auto is_plain = [&](char c) { return (c >= ' ' && c <= '~') || c == kept; };
   std::size_t at = 0;

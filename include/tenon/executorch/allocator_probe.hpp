@@ -45,10 +45,10 @@ class AllocatorProbe : public et::DeviceAllocator {
 
  private:
   et::etensor::DeviceType note_later() const {
-    called_ = "a function behind those of the headers";
+    called_ = "a function behind the headers' last";
     return et::etensor::DeviceType::CUDA;
   }
-  /// As a type of device, this is the CPU: the library ends the process for one that it lacks.
+  /// As a type of device, this is the CPU: the library ends the process for a type that it lacks.
   et::Error note(const char* name) {
     called_ = name;
     return et::Error::Ok;
@@ -81,7 +81,7 @@ inline Status check_device_allocator(RegisterAllocator register_allocator =
   if (probe.called() == AllocatorProbe::device_type_name) return ok();
   return error(Error::NotSupported,
                "DeviceAllocator is laid out otherwise in the loaded ExecuTorch than in the headers "
-               "that this bridge was compiled with, those of ExecuTorch ",
+               "that this bridge was compiled with, ExecuTorch ",
                compiled_version().text, ": for device_type it calls ",
                probe.called() ? probe.called() : "nothing");
 }

@@ -36,7 +36,7 @@ namespace detail {
 inline Status differs(std::string_view what) {
   return error(Error::NotSupported, what,
                " is laid out otherwise in the loaded ExecuTorch than in the headers that this "
-               "bridge was compiled with, those of ExecuTorch ",
+               "bridge was compiled with, ExecuTorch ",
                compiled_version().text);
 }
 

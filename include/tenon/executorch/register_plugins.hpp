@@ -56,7 +56,7 @@ struct RegisterOptions {
 /// A backend that `register_plugins` gave to ExecuTorch.
 struct RegisteredBackend {
   std::string id;
-  std::string plugin;   ///< Path of its file; empty for one that is linked in or an object.
+  std::string plugin;   ///< Path of its file; empty for a plugin that is linked in or an object.
   std::string version;  ///< Of the plugin, as its author wrote it; may be empty.
 };
 

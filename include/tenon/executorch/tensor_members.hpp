@@ -13,7 +13,7 @@ namespace detail {
 
 using TensorImpl = ::executorch::runtime::etensor::TensorImpl;
 
-// Private members without an accessor, or with one that aborts when they are null. The language
+// Private members without an accessor, or whose accessor aborts when they are null. The language
 // lets an explicit instantiation name them, and does not compile when one is renamed or has another
 // type.
 std::size_t read_numel_bound(const TensorImpl& impl) noexcept;

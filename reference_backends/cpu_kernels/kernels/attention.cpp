@@ -292,7 +292,8 @@ Status check_arguments(const ModelTensor& query, const ModelTensor& key, const M
                  expected...);
   };
   if (dropout != 0) {
-    return error(Error::NotSupported, "dropout: expected 0, a model that runs and does not learn");
+    return error(Error::NotSupported,
+                 "dropout: expected 0, as in a model that does not learn, found ", dropout);
   }
   if (query.rank != 4 || key.rank != 4 || value.rank != 4) return shapes("4 dimensions of each");
   const auto& q = query.sizes;

@@ -261,7 +261,8 @@ Status make_float(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
   return ok();
 }
 
-/// The same in Float, rounded at the end: for Half, and for CPUs without BFloat16 convolutions.
+/// Runs a convolution in Float and rounds at the end: for Half, and for CPUs without BFloat16
+/// convolutions.
 Status run_as_float(Convolution c, ModelTensor& out) {
   std::optional<OwnedTensor> input, weight, bias;
   TENON_RETURN_IF_ERROR(make_float(c.input, input));

@@ -212,7 +212,7 @@ Status trilinear(const ModelTensor* const factors[3], const Sizes expanded[3], S
   for (std::size_t i = 0; i < 3; ++i) {
     if (!broadcast_strides(all[i], shape, strides[i])) {
       return error(Error::InvalidArgument, "a factor ", shape_text(factors[i]->shape()),
-                   ": expected one that broadcasts to ", shape_text(shape));
+                   ": expected a shape that broadcasts to ", shape_text(shape));
     }
   }
   Dims kept{};
@@ -247,7 +247,7 @@ Status trilinear(const ModelTensor* const factors[3], const Sizes expanded[3], S
 }  // namespace
 
 // `compute_mode` lets PyTorch use a faster formula for p = 2, which rounds more. Here it is not
-// read: results are those of the exact formula, also where PyTorch's differ in the last digits.
+// read: results follow the exact formula, also where PyTorch's differ in the last digits.
 ShimError aoti_torch_cpu__cdist_forward(ModelTensor* x1, ModelTensor* x2, double p, std::int64_t*,
                                         ModelTensor** ret0) noexcept {
   return shim_call("_cdist_forward", [&] { return cdist(*x1, *x2, p, ret0); });

@@ -117,8 +117,8 @@ void write(const ModelTensor& list, std::int64_t at, std::int64_t value) noexcep
   }
 }
 
-/// The first index of a bag, one past the last one that is added, and one past the last one that is
-/// counted, by which a mean is divided.
+/// The first index of a bag, one past the last added index, and one past the last counted index, by
+/// whose number a mean is divided.
 struct Bag {
   std::int64_t first, end, counted_end;
 };

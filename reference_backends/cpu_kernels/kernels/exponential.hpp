@@ -39,7 +39,7 @@ constexpr float polynomial[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073
 }
 
 #if defined(__x86_64__)
-/// The same of eight floats.
+/// exp(x) of eight floats, each with the result of `exponential(float)`.
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 exponential(__m256 x) noexcept {
   using namespace exponential_of;
   const __m256 shifted = _mm256_fmadd_ps(x, _mm256_set1_ps(log2_e), _mm256_set1_ps(to_integer));

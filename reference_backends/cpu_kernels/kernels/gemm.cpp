@@ -156,7 +156,7 @@ Status sgemm(const MatrixView& a, const MatrixView& b, const MatrixView& c, floa
       "sgemm");
 }
 
-/// The same for any type that converts to float, through copies of all three.
+/// The product for any type that converts to float, through copies of all three matrices.
 Status through_floats(const Product& p) {
   MatrixView a, b, c;
   TENON_TRY(const Scratch a_copy, packed_floats(p.a, p.type, a));

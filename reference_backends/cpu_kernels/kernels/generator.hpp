@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-/// The source of random numbers of one instance of a model: with the same seed, numbers are those
-/// of PyTorch's generator for the CPU after `torch.manual_seed` (ATen: CPUGeneratorImpl.cpp,
+/// The source of random numbers of one instance of a model: with the same seed, numbers equal
+/// PyTorch's generator for the CPU after `torch.manual_seed` (ATen: CPUGeneratorImpl.cpp,
 /// DistributionsHelper.h, TransformationHelper.h).
 namespace tenon::cpu_aoti {
 

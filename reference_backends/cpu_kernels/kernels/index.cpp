@@ -114,7 +114,8 @@ Status common_shape(Indices indices, Dims& sizes, std::size_t& rank) {
       if (size == 1 || size == sizes[d]) continue;
       if (sizes[d] != 1) {
         return error(Error::InvalidArgument, "an index ", shape_text(index->shape()),
-                     ": expected one that broadcasts with ", shape_text(Sizes(sizes).first(rank)));
+                     ": expected a shape that broadcasts with ",
+                     shape_text(Sizes(sizes).first(rank)));
       }
       sizes[d] = size;
     }
@@ -201,7 +202,7 @@ Status choose(const ModelTensor& self, Indices given, Choice& choice) {
   if (rank == 0) {
     // Compiled code has the layout that `meta_index_Tensor` computes. For index tensors without
     // dimensions it takes the first strides, after indexed dimensions that are not adjacent were
-    // moved to the front, and not those of the dimensions that are left.
+    // moved to the front, and not the strides of the dimensions that are left.
     Dims moved{};
     std::size_t next = 0;
     const bool adjacent = last - first + 1 == indexed;

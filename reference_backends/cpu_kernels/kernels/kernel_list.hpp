@@ -9,7 +9,7 @@
 #include "tenon/aoti/tensors/model_tensor.hpp"
 
 // Operators that models compiled for the CPU call instead of generated code. Names, parameters and
-// meaning are those of PyTorch's C shim (torch/csrc/inductor/aoti_torch/generated/ c_shim_cpu.h);
+// meaning follow PyTorch's C shim (torch/csrc/inductor/aoti_torch/generated/ c_shim_cpu.h);
 // declarations, table and the exporter's names come from these lists. A group is what the option
 // `cpu_kernels` of the build selects.
 #define TENON_CPU_AOTI_ATTENTION(X)                                                      \
@@ -288,7 +288,7 @@
   X(aoti_torch_cpu_fill__Scalar, (ModelTensor * self, double value))                               \
   X(aoti_torch_cpu_gcd, (ModelTensor * self, ModelTensor * other, ModelTensor * *ret0))
 
-// Functions of c_shim_cpu.h without a kernel, and why, a line each. Those that compute
+// Functions of c_shim_cpu.h without a kernel, and why, a line each. Functions that compute
 // gradients, *_backward, have none. kernel_list.py reads lists and lines.
 //
 // clang-format off

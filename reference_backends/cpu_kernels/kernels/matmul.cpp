@@ -79,7 +79,7 @@ Status add_product(const ModelTensor& out, const ModelTensor& self, const ModelT
     Dims strides{};
     if (!broadcast_strides(self, out.shape(), strides)) {
       return error(Error::InvalidArgument, "a summand ", shape_text(self.shape()),
-                   ": expected one that broadcasts to ", shape_text(out.shape()));
+                   ": expected a shape that broadcasts to ", shape_text(out.shape()));
     }
     if (self.scalar_type != out.scalar_type) {
       return error(Error::InvalidType, "a summand of ", name_of(self.scalar_type),

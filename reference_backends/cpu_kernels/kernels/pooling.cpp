@@ -210,7 +210,7 @@ Status avg_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Size
   if (divisor_override && *divisor_override == 0) {
     return error(Error::InvalidArgument, "a divisor 0: expected another number");
   }
-  // A window has at most as many elements, with those of the padding.
+  // A window has at most so many elements, with its padding.
   const auto& [z, y, x] = p.axes;
   if (z.kernel > 0 && y.kernel * x.kernel > std::numeric_limits<std::int64_t>::max() / z.kernel) {
     return error(Error::InvalidArgument, "a kernel of ", z.kernel, " x ", y.kernel, " x ", x.kernel,

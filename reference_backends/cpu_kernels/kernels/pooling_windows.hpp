@@ -153,7 +153,7 @@ void for_rows(const Pooling& p, std::int64_t channels, const Visit& visit) {
   }
 }
 
-/// The same for each result, with the windows of all three dimensions.
+/// Calls `visit` for each result, with the windows of all three dimensions.
 template <class Visit>
 void for_results(const Pooling& p, std::int64_t channels, const Visit& visit) {
   for_rows(p, channels,

@@ -93,7 +93,7 @@ struct Plan {
   PackedForms w_input, w_hidden;
 };
 
-/// `type` is that of everything but the cells and the bias, which are Float.
+/// `type` is the type of everything but the cells and the bias, which are Float.
 Status make_plan(const Lstm& l, ScalarType type, Plan& plan) {
   const std::int64_t inputs = l.input.sizes[2];
   const std::int64_t input_sizes[] = {l.steps(), l.batch(), inputs};
@@ -134,7 +134,7 @@ Result<Scratch> scratch_for(std::int64_t count, ScalarType type) {
 struct Elements {
   std::optional<Scratch> copy;
   std::byte* data = nullptr;
-  bool is_fixed = false;  ///< They are those of a constant that nothing writes to.
+  bool is_fixed = false;  ///< The weights are a constant that nothing writes to.
 };
 
 /// `type` is Float or the tensor's own. A tensor that has the elements so is used itself.

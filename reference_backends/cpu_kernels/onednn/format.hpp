@@ -17,8 +17,9 @@ namespace tenon::cpu_aoti::onednn {
 [[nodiscard]] dnnl_data_type_t data_type(ScalarType type) noexcept;
 
 /// Sizes, element type and layout of a tensor, or of an argument of a primitive: what oneDNN calls
-/// a memory descriptor, which is a struct in version 2 and an object in version 3. A value. One
-/// that was not set is not to be used. Threads: any number may use one that none of them sets.
+/// a memory descriptor, which is a struct in version 2 and an object in version 3. A value. A
+/// format that was not set is not to be used. Threads: any number may use a format that none of
+/// them sets.
 class Format {
  public:
 #if DNNL_VERSION_MAJOR >= 3

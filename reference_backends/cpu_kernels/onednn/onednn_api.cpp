@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* library_name = TENON_CPU_AOTI_ONEDNN_LIBRARY;
 
-/// Debian's name of the package with a library: that of libdnnl.so.3.6 is libdnnl3.6.
+/// Debian's name of the package with a library: libdnnl3.6 has libdnnl.so.3.6.
 [[nodiscard]] std::string package() {
   constexpr std::string_view before = "libdnnl.so.";
   return concat("libdnnl", std::string_view(library_name).substr(before.size()));

@@ -10,7 +10,7 @@ namespace tenon::cpu_aoti::onednn {
 static_assert(DNNL_VERSION_MAJOR == 2 || DNNL_VERSION_MAJOR == 3,
               "the kernels are written for oneDNN 2 and 3");
 
-// The functions of oneDNN that the kernels call: those of one version, and those of both.
+// The functions of oneDNN that the kernels call: of one version, and of both.
 #if DNNL_VERSION_MAJOR >= 3
 #define TENON_CPU_AOTI_ONEDNN_OWN(X)                  \
   X(dnnl_convolution_forward_primitive_desc_create)   \

@@ -18,7 +18,7 @@ namespace tenon::cpu_aoti::onednn {
 /// Copies one argument into another format. Threads: one at a time.
 class Reorder {
  public:
-  /// errors: those of oneDNN.
+  /// errors: oneDNN's.
   Status make(const Format& from, const Format& to);
 
   /// Bytes of an argument in either format.
@@ -36,7 +36,8 @@ class Reorder {
 /// A weight in the format that a primitive chose, in memory of its own.
 class PackedWeight {
  public:
-  /// Reorders `source`, of format `from`. errors: those of oneDNN; MemoryAllocationFailed.
+  /// Reorders `source`, of format `from`.
+  /// errors: oneDNN's; MemoryAllocationFailed.
   static Result<std::shared_ptr<const PackedWeight>> make(const std::byte* source,
                                                           const Format& from, const Format& to);
 
@@ -70,13 +71,14 @@ class PackedWeights {
   /// object. Null when it is to be reordered in each run: packing is off, shapes of other runs took
   /// the two formats that a weight is kept in at most, or there is no memory for another copy.
   /// Takes a lock and allocates: `PackedForms` calls it once for each weight of a primitive.
-  /// errors: those of `PackedWeight::make`, except MemoryAllocationFailed.
+  /// errors: as `PackedWeight::make`, except MemoryAllocationFailed.
   Result<std::byte*> get(const std::byte* source, const Format& from, const Format& to);
 
   /// Bytes of all packed weights of this instance, also those that others share.
   [[nodiscard]] std::size_t nbytes() const;
 
-  /// Bytes of all packed weights of these instances. One that several of them share counts once.
+  /// Bytes of all packed weights of these instances. A weight that several instances share counts
+  /// once.
   [[nodiscard]] static std::size_t nbytes_of(std::span<const PackedWeights* const> instances);
 
   /// Bytes of all packed weights of the process.

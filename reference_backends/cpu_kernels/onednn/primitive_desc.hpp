@@ -6,8 +6,8 @@
 #include "tenon/core/status.hpp"
 
 /// The choice of a primitive for an operation. oneDNN 2 describes an operation first, oneDNN 3 has
-/// one function for each. All take their scratchpad from the caller. errors: those of oneDNN;
-/// NotSupported where it has no primitive for these formats on this processor.
+/// one function for each. All take their scratchpad from the caller. errors: oneDNN's; NotSupported
+/// where it has no primitive for these formats on this processor.
 namespace tenon::cpu_aoti::onednn {
 
 /// C = alpha A B + beta C.

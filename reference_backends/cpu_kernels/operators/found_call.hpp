@@ -35,7 +35,7 @@ struct PlannedValue {
   static constexpr std::size_t none = ~std::size_t{0};
 
   std::uint32_t kind = TENON_VALUE_NONE;
-  std::vector<std::size_t> tensors{};    ///< Numbers among those of the call; `none` for none.
+  std::vector<std::size_t> tensors{};    ///< Indices in `CallPlan::tensors`; `none` for none.
   std::vector<std::int64_t> integers{};  ///< Where the call passes others, those when exported.
   std::size_t first_integer = none;  ///< Among the integers of the call; `none`: they are fixed.
   std::vector<double> reals{};
@@ -49,7 +49,7 @@ struct CallPlan {
   std::string out_op{};  ///< "acme::shift.out", which writes to given results, or "".
   std::vector<PlannedValue> arguments{};  ///< In the order of the operator's schema.
   std::vector<PlannedValue> results{};
-  std::vector<PlannedTensor> tensors{};  ///< Those of the arguments, then those of the results.
+  std::vector<PlannedTensor> tensors{};  ///< The arguments' tensors, then the results'.
   std::size_t num_inputs = 0;            ///< Tensors of the arguments.
   std::size_t num_integers = 0;          ///< Integers that the call passes.
 };
@@ -97,7 +97,7 @@ class CallValues {
   std::vector<std::int64_t> sizes_;  ///< Sizes and strides of all tensors.
   std::vector<tenon_tensor> tensors_;
   std::vector<Given> given_;            ///< For each of `tensors_`.
-  std::vector<tenon_value*> integers_;  ///< Those that the call passes.
+  std::vector<tenon_value*> integers_;  ///< Integers that the call passes.
   std::vector<tenon_value*> args_;
   std::vector<OwnedTensor> copies_;  ///< During a run: inputs that were copied.
   std::vector<OwnedTensor> made_;    ///< During a run: results.
@@ -108,9 +108,9 @@ class CallValues {
 /// Threads: any. Each instance of the model has a kernel of its own, made at its first call.
 class FoundCall {
  public:
-  /// Looks for the operator by its own name, then by that of its `out` overload.
+  /// Looks for the operator by its own name, then by its `out` overload's.
   ///
-  /// errors: OperatorMissing when no plugin has a kernel; those of a plugin's `create_kernel`.
+  /// errors: OperatorMissing when no plugin has a kernel; the errors of a plugin's `create_kernel`.
   [[nodiscard]] static Result<std::unique_ptr<const FoundCall>> find(const InitContext& context,
                                                                      CallPlan plan,
                                                                      std::size_t number);
@@ -118,7 +118,7 @@ class FoundCall {
   /// Runs it for the current instance. errors: InvalidProgram for other numbers of integers or
   /// tensors than were described; InvalidArgument for tensors of other dtypes, ranks or sizes;
   /// NotSupported for an operator that changes a constant of the model, and for a kernel that
-  /// changes sizes of arguments or gives results of other sizes; those of the kernel.
+  /// changes sizes of arguments or gives results of other sizes; the kernel's.
   [[nodiscard]] Status run(std::span<const std::int64_t> integers,
                            std::span<ModelTensor* const> tensors) const;
 

@@ -17,7 +17,7 @@ namespace {
 
 using enum ParameterType;
 
-// The parameters of each operator are those of its schema in PyTorch
+// The parameters of each operator follow its schema in PyTorch
 // (aten/src/ATen/native/native_functions.yaml), in that order.
 constexpr Parameter median_parameters[] = {
     {"self", tensor}, {"dim", integer}, {"keepdim", flag, true}};

@@ -152,7 +152,7 @@ class Proxy final : public aoti::ProxyExecutor {
 /// Names of operators that have no code, each once, in the order of their first calls.
 class MissingOperators {
  public:
-  /// `answer` is that of other plugins; empty when they were not asked.
+  /// `answer` is the answer of other plugins; empty when they were not asked.
   void add(std::string name, std::string_view answer) {
     const auto [at, is_new] = all_.insert(std::move(name));
     if (is_new && listed_.size() < most_listed) {

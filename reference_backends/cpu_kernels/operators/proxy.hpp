@@ -18,7 +18,7 @@ namespace tenon::cpu_aoti {
 /// errors: InvalidProgram for what is no description; OperatorMissing that names all operators
 /// without code, here and in other plugins, with what is known about each; NotSupported for an
 /// argument that the operator's code here does not take; OutOfResources for a description that is
-/// too large; those of a plugin that refuses a call of its operator.
+/// too large; the errors of a plugin that refuses a call of its operator.
 [[nodiscard]] Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(
     std::string_view description, const InitContext* context = nullptr);
 

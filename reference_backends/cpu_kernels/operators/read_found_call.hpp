@@ -22,7 +22,7 @@ namespace tenon::cpu_aoti {
 ///     "tensors": [{"dtype": 6, "sizes": [64, 4], "dim_order": [0, 1],
 ///                  "dynamic": [true, false], "written": false}]
 ///
-/// "tensors" are those of the call in its order, arguments before results: dtypes are PyTorch's
+/// "tensors" are the call's tensors in its order, arguments before results: dtypes are PyTorch's
 /// numbers, sizes the largest ones, null where there is none, "dynamic" for each
 /// dimension whether smaller sizes are possible. A result with gaps in memory has the
 /// dim order null.

@@ -71,7 +71,7 @@ Result<Axis<T>> axis_of(const Resize& how, std::int64_t in, std::int64_t out,
     return Axis<T>{how.filter, in, out, static_cast<T>(scale)};
   }
   return error(Error::InvalidArgument, "a scale of ", *given, " for ", in,
-               " elements: expected one that leaves at least one");
+               " elements: expected a scale that leaves at least one");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace tenon::cuda_aoti {
 
 /// Whether the application records the work of `stream` (cuStreamBeginCapture) in place of doing
 /// it. The context must be current.
-/// errors: those of the driver; for the legacy default stream while a stream that waits for it is
+/// errors: the driver's; for the legacy default stream while a stream that waits for it is
 /// captured, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT.
 [[nodiscard]] inline Result<bool> is_capturing(const Driver& driver, CUstream stream) {
   int status = CU_STREAM_CAPTURE_STATUS_NONE;

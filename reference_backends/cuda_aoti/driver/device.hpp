@@ -40,7 +40,7 @@ class Stream;
 /// Threads: any.
 class CudaDevice {
  public:
-  /// errors: those of `load_driver`; InvalidArgument when no device has that number.
+  /// errors: as `load_driver`; InvalidArgument when no device has that number.
   [[nodiscard]] static Result<std::shared_ptr<CudaDevice>> open(std::int32_t index);
   CudaDevice(const Driver& driver, std::int32_t index, CUdevice device, CUcontext context) noexcept
       : driver_(driver), index_(index), device_(device), context_(context) {}
@@ -53,7 +53,7 @@ class CudaDevice {
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
 
   /// Memory that tensors are allocated from in the order of a stream; null where the device has no
-  /// such pools. It is the plugin's own, so its settings are not those of the application's.
+  /// such pools. The pool is the plugin's own, so its settings differ from the application's pools.
   [[nodiscard]] CUmemoryPool memory_pool() const noexcept { return memory_pool_; }
 
   /// Tiles of a product that the device computes at once (kernels::tiles_at_once).
@@ -87,7 +87,7 @@ class CudaDevice {
   CUmemoryPool memory_pool_ = nullptr;
   std::uint64_t release_threshold_ = 0;
   std::int64_t tiles_at_once_ = 0;
-  /// One of kernels::all_modules.
+  /// A module of kernels::all_modules.
   struct Kernels {
     CUmodule handle = nullptr;
     std::vector<CUfunction> functions;  ///< In the order of their names.
@@ -175,7 +175,7 @@ struct ModelContext {
 
 /// The memory functions of `device`, on `stream`, for the shared layer. Tensors are allocated in
 /// the order of the stream where the device can do that, except for graphs. `cublaslt` may be null.
-/// `modules` are those of the model; null for none. `seed` is that of its random numbers.
+/// `modules` are the model's; null for none. `seed` is the seed of its random numbers.
 [[nodiscard]] aoti::DeviceMemoryApi device_memory(
     std::shared_ptr<CudaDevice> device, std::shared_ptr<Stream> stream,
     std::shared_ptr<const kernels::CublasLtHandle> cublaslt = nullptr,

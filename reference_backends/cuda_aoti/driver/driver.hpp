@@ -212,7 +212,7 @@ struct Driver {
 /// The driver, loaded and initialised at the first call and never unloaded, because it does not
 /// support that. A failure is not kept: the next call tries again.
 ///
-/// errors: NotFound without a driver; NotSupported when it is too old; those of `cuInit`.
+/// errors: NotFound without a driver; NotSupported when it is too old; the errors of `cuInit`.
 /// threads: any
 [[nodiscard]] Result<const Driver*> load_driver();
 

@@ -36,7 +36,7 @@ class KernelImages {
 
   [[nodiscard]] static KernelImages find(Bytes library);
 
-  /// The same kernels as a fat binary and as the text of PTX, which is not in it.
+  /// Kernels that are given as a fat binary and as the text of PTX, which is not in it.
   [[nodiscard]] static KernelImages of(Bytes fat_binary, std::string_view ptx);
 
   [[nodiscard]] bool empty() const noexcept { return kernels_.empty(); }
@@ -60,7 +60,7 @@ class KernelImages {
  private:
   struct Image {
     unsigned architecture;
-    int driver;  ///< The oldest one that accepts it.
+    int driver;  ///< The oldest driver that accepts it.
     bool is_ptx;
 
     [[nodiscard]] bool runs_on(unsigned capability) const noexcept;

@@ -162,8 +162,8 @@ Status end_uploads(void* context) {
 }
 
 /// A copy between two layouts as calls of cuMemcpy2D: rows that are adjacent on both sides, or
-/// single elements, those of the largest dimension in one call, and a call for each index of the
-/// others.
+/// single elements. One call copies the largest dimension; each index of the other dimensions takes
+/// a call.
 struct StridedPieces {
   aoti::detail::CopyPlan plan;
   std::size_t rank = 0;  ///< Of the dimensions with a call for each index.

@@ -33,7 +33,7 @@ class LoadedModules {
 
  private:
   struct Module {
-    const void* image;  ///< Null for one that is not shared.
+    const void* image;  ///< Null for a module that is not shared.
     CUmodule handle;
     std::size_t num_users;
     std::vector<std::pair<CUfunction, std::string>> kernels;

@@ -59,7 +59,7 @@ class CallerStream {
 };
 
 /// A point in the work of a stream: an event of the driver, created when it is first recorded, or
-/// one that belongs to others.
+/// an event of another owner.
 ///
 /// Threads: `wait` and `query` at the same time; otherwise one at a time.
 class Event {
@@ -141,7 +141,7 @@ class ImportedMemory {
   /// cannot say how large the object is: that is `memory.object_size`.
   ///
   /// errors: InvalidArgument (no size), NotSupported (memory to be read alone: the driver maps for
-  ///         reading and writing), and those of the driver.
+  /// reading and writing), and the driver's.
   [[nodiscard]] static Result<ImportedMemory> import(std::shared_ptr<CudaDevice> device,
                                                      const ExternalMemory& memory) {
     if (memory.object_size == 0) {

@@ -61,7 +61,7 @@ std::optional<SharedMemoryNeed> read_file(Bytes file, std::uint64_t& sections_le
   return out;
 }
 
-/// The same for the first file of a fat binary.
+/// Reads the need from the first file of a fat binary.
 std::optional<SharedMemoryNeed> read_fat_binary(Bytes bytes, std::uint64_t& sections_left) {
   constexpr std::uint16_t kind_elf = 2;
   const auto head = read_le<std::uint16_t>(bytes, 6);

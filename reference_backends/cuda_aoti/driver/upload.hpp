@@ -22,12 +22,12 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   /// Enqueues the copy on `stream`. `from` has been read when this returns.
-  /// errors: those of the driver. Pieces that were enqueued before a failure remain so.
+  /// errors: the driver's. Pieces that were enqueued before a failure remain so.
   [[nodiscard]] Status upload(const Driver& driver, CUdeviceptr to, Bytes from, CUstream stream);
 
   /// Whether `from` holds these bytes. Pieces of it are read into the pinned blocks, one while the
   /// one before is compared, after what was enqueued on `stream`.
-  /// errors: those of the driver.
+  /// errors: the driver's.
   [[nodiscard]] Result<bool> holds(const Driver& driver, CUdeviceptr from, Bytes expected,
                                    CUstream stream);
 

@@ -51,8 +51,8 @@ struct MatmulArguments {
   Weights weights;
 };
 
-/// Warps of a block of the kernels for few rows of the packed format, and its columns: those of a
-/// tile for one row, one for each warp for more.
+/// Warps of a block of the kernels for few rows of the packed format, and its columns: a tile's
+/// columns for one row, one for each warp for more rows.
 inline constexpr int few_rows_warps = 4;
 inline constexpr int packed_row_columns = 8;
 /// Warps of a block of the kernels for few rows of the plain formats, and columns of a warp.
@@ -125,9 +125,9 @@ struct Divisor {
   }
 };
 
-/// A copy between two layouts of the same sizes, which do not overlap. Strides are in elements;
-/// those of `to` decrease, so that adjacent threads write adjacent elements. Addresses are aligned
-/// to an element.
+/// A copy between two layouts of the same sizes, which do not overlap. Strides are in elements; the
+/// strides of `to` decrease, so that adjacent threads write adjacent elements. Addresses are
+/// aligned to an element.
 struct CopyArguments {
   const void* from;
   void* to;

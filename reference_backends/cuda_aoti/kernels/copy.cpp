@@ -15,7 +15,7 @@ namespace {
 
 static_assert(copy_max_rank == max_rank);
 
-/// Its alignment is that of both addresses.
+/// It is as aligned as both addresses are.
 std::uintptr_t addresses_of(const CopyArguments& arguments) noexcept {
   return reinterpret_cast<std::uintptr_t>(arguments.from) |
          reinterpret_cast<std::uintptr_t>(arguments.to);

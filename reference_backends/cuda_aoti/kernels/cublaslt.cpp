@@ -54,7 +54,7 @@ Result<CublasLt> load_cublaslt(std::string_view path) {
   Result<CublasLt> newest = open("libcublasLt.so.13");
   if (newest.ok()) return newest;
   Result<CublasLt> older = open("libcublasLt.so.12");
-  // A library that was found says more than one that was not.
+  // The error of a library that was found says more than the error of a missing one.
   return older.ok() || newest.error() == Error::NotFound ? std::move(older) : std::move(newest);
 }
 

@@ -4,10 +4,11 @@
 usage: embed_fatbin.py FATBIN ASSEMBLY SOURCE ARCHITECTURES WARNINGS NVCC ARGUMENT...
 
 nvcc writes PTX of the version of its own CUDA, which no older driver accepts, and binaries that drivers of an earlier
-major version of CUDA do not accept either. So the PTX is declared to be of PTX_VERSION, that of the oldest CUDA whose
-driver the plugin supports; the assembler, which makes the binaries of ARCHITECTURES from it, fails when the code needs
-more than that version has. WARNINGS are arguments for the compiler alone. Of ARCHITECTURES those that this nvcc does not
-know are left out, but not the first two: drivers compile the PTX for their devices. Symbols begin with the name of FATBIN.
+major version of CUDA do not accept either. So the PTX is declared to be of PTX_VERSION, the version of the oldest CUDA
+whose driver the plugin supports; the assembler, which makes the binaries of ARCHITECTURES from it, fails when the code
+needs more than that version has. WARNINGS are arguments for the compiler alone. Of ARCHITECTURES those that this nvcc
+does not know are left out, but not the first two: drivers compile the PTX for their devices. Symbols begin with the
+name of FATBIN.
 
 The assembly is written anew with each fat binary, so that a build notices when it changed.
 """

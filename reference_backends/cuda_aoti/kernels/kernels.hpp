@@ -13,9 +13,8 @@
 #include "tenon/core/result.hpp"
 
 /// The fallback functions of models for CUDA that this plugin implements with kernels. Names and
-/// parameters are those of ExecuTorch's CUDA backend (backends/cuda/runtime/shims) and, where
-/// PyTorch has the function, of its C shim. Declarations, table and the exporter's names come from
-/// this list.
+/// parameters follow ExecuTorch's CUDA backend (backends/cuda/runtime/shims) and, where PyTorch has
+/// the function, its C shim. Declarations, table and the exporter's names come from this list.
 #define TENON_CUDA_KERNEL_SHIMS(X)                                                                \
   X(aoti_torch_cuda__weight_int4pack_mm,                                                          \
     (ModelTensor * self, ModelTensor * mat2, std::int64_t group_size,                             \
@@ -59,8 +58,9 @@ inline constexpr Module all_modules[] = {Module::copies, Module::others};
 /// lifetime: static; threads: any
 [[nodiscard]] std::span<const std::byte> fatbin(Module module = Module::others) noexcept;
 
-/// The same code as PTX for compute_80, with a zero behind it, for devices and drivers that have no
-/// use for the binaries: drivers for CUDA 11.8 and later compile it. Empty as `fatbin`.
+/// The code of the module as PTX for compute_80, with a zero behind it, for devices and drivers
+/// that have no use for the binaries: drivers for CUDA 11.8 and later compile it. Empty as
+/// `fatbin`.
 /// lifetime: static; threads: any
 [[nodiscard]] std::string_view ptx(Module module = Module::others) noexcept;
 
@@ -153,7 +153,7 @@ struct MatmulPlan {
                                          std::int64_t shared_bytes) noexcept;
 
 /// How many parts the depth of a product should have: 1 unless its tiles leave multiprocessors
-/// without work, as those of 5 to 191 rows do, else as many as there are blocks for.
+/// without work, as tiles of 5 to 191 rows do, else as many as there are blocks for.
 [[nodiscard]] std::int64_t num_parts(const MatmulPlan& plan, std::int64_t at_once) noexcept;
 
 /// Bytes of the sums of so many parts.
@@ -162,7 +162,7 @@ struct MatmulPlan {
 /// Launches it as tiles of `num_parts` parts of the depth, whose sums in float32 go to `partial`
 /// (`partial_bytes`, aligned to 16, which may be used again once the stream has run this), and the
 /// addition of the parts, always in the same order. For any number of rows.
-/// errors: those of `run`; InvalidArgument for fewer than one part.
+/// errors: as `run`; InvalidArgument for fewer than one part.
 [[nodiscard]] Status run_in_parts(const MatmulPlan& plan, const ModelTensor& out,
                                   std::int64_t num_parts, void* partial, const Launcher& launcher);
 
@@ -175,7 +175,7 @@ struct SortPlan {
   std::size_t scratch_bytes;  ///< Of the argument of `run`, aligned to 16; 0 for rows up to 2048.
   std::size_t along;          ///< The dimension, from 0.
   std::int32_t rank;
-  std::array<std::int64_t, max_rank> sizes;  ///< Of self, as are `rank` and those of the result.
+  std::array<std::int64_t, max_rank> sizes;  ///< Of self and the result, as is `rank`.
   SortArguments arguments;
 };
 

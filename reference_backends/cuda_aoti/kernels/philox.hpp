@@ -68,7 +68,7 @@ TENON_HOST_DEVICE std::int64_t uniform_integer(std::uint64_t bits, std::int64_t 
 TENON_HOST_DEVICE int rand_per_block(std::int32_t scalar_type) { return scalar_type == 7 ? 2 : 4; }
 inline constexpr int randint_per_block = 2;
 
-/// Writes elements [first, first + count) of `out`, those of one block.
+/// Writes elements [first, first + count) of `out`, which come from one block.
 TENON_HOST_DEVICE void write_uniform(const RandomWords& words, std::int32_t scalar_type, void* out,
                                      std::int64_t first, int count) {
   for (int i = 0; i < count; ++i) {
@@ -88,7 +88,8 @@ TENON_HOST_DEVICE void write_uniform(const RandomWords& words, std::int32_t scal
   }
 }
 
-/// The same for integers; `scalar_type` is PyTorch's number of uint8, int8, int16, int32 or int64.
+/// Writes integers [first, first + count) of `out`; `scalar_type` is PyTorch's number of uint8,
+/// int8, int16, int32 or int64.
 TENON_HOST_DEVICE void write_integers(const RandomWords& words, std::int32_t scalar_type,
                                       std::int64_t low, std::uint64_t range, void* out,
                                       std::int64_t first, int count) {

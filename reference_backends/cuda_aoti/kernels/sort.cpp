@@ -30,7 +30,7 @@ constexpr ScalarType sortable[] = {ScalarType::Byte,    ScalarType::Char,   Scal
   return (bytes + 15) / 16 * 16;
 }
 
-/// Writes the strides of the dimensions other than `along`; returns that of `along`.
+/// Writes the strides of the dimensions other than `along`; returns the stride of `along`.
 std::int64_t split_strides(const ModelTensor& tensor, std::size_t along,
                            std::int64_t* outer) noexcept {
   std::int64_t step = 1;

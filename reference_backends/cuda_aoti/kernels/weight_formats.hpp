@@ -101,9 +101,9 @@ TENON_HOST_DEVICE void load_codes(const Weights& weights, std::int32_t column, s
 inline constexpr int super_block_shift = 8;
 inline constexpr int super_block_chunks = (1 << super_block_shift) / weights_per_chunk;
 
-/// Loads the codes of a super-block, one in each byte of two words: those of its
-/// 8 / 2^(group_shift - 5) groups, aligned to 4 or to their size. Nothing is computed of them here,
-/// which would wait for the loads.
+/// Loads the codes of a super-block, one in each byte of two words. They belong to its 8 /
+/// 2^(group_shift - 5) groups, and are aligned to 4 or to their size. Nothing is computed with them
+/// here, as that would wait for the loads.
 TENON_HOST_DEVICE void load_code_bytes(const void* codes, std::int64_t super_block,
                                        std::int32_t group_shift, std::uint32_t (&words)[4]) {
   switch (group_shift) {
@@ -186,8 +186,8 @@ TENON_HOST_DEVICE float float_above_128(std::uint32_t word, int which) {
 #endif
 }
 
-/// A plain format with codes, `Code` those of scales. `Format::load_numbers` loads the bits of 32
-/// weights.
+/// A plain format with codes; `Code` is the type of a scale's code. `Format::load_numbers` loads
+/// the bits of 32 weights.
 template <class Format, class Code, bool has_zeros>
 struct CodedFormat : Chunks<Format> {
   static constexpr bool has_codes = true;
@@ -258,8 +258,8 @@ struct Int4Plain : CodedFormat<Int4Plain, std::uint8_t, true> {
   }
 };
 
-/// As Int4Plain with a fifth bit. high: uint8 [columns, depth / 8]; a byte has those of eight
-/// weights, of the even ones in its lower half and of the odd ones in its upper half.
+/// As Int4Plain with a fifth bit. high: uint8 [columns, depth / 8]; a byte has the bits of eight
+/// weights, the even ones in its lower half and the odd ones in its upper half.
 struct Int5Plain : CodedFormat<Int5Plain, std::uint8_t, true> {
   static TENON_HOST_DEVICE void load_numbers(const Weights& weights, std::int32_t column,
                                              std::int32_t chunk, RawChunk& raw) {

@@ -8,8 +8,8 @@
 #include "tenon/aoti/tensors/model_tensor.hpp"
 
 // Shims that only CUDA has: the current device and stream, and memory. Names, parameters and
-// meaning are those of torch/csrc/inductor/aoti_torch/c/shim.h. A model works on one device and on
-// the stream of its run; a guard temporarily makes another stream the current one.
+// meaning follow torch/csrc/inductor/aoti_torch/c/shim.h. A model works on one device and on the
+// stream of its run; a guard temporarily makes another stream the current one.
 #define TENON_CUDA_AOTI_SHIMS(X)                                                     \
   X(aoti_torch_create_cuda_guard, (std::int32_t device_index, CudaGuard** out))      \
   X(aoti_torch_delete_cuda_guard, (CudaGuard * guard))                               \

@@ -47,7 +47,7 @@ cudaError_t run(std::string_view name, Call&& call) noexcept {
       const bool is_the_same = outcome.call.empty() || outcome.call == name;
       const std::string what = is_the_same ? std::string(name) : concat(name, ": ", outcome.call);
       const Status failure = (*driver)->check(what, outcome.code);
-      // Other numbers are about the model's own arguments, not those of its caller.
+      // Other numbers are about the model's own arguments, not its caller's.
       const bool is_known = failure.error() == Error::DelegateInvalidCompatibility ||
                             failure.error() == Error::MemoryAllocationFailed;
       calling_pool()->fail(std::string(failure.text()),

@@ -144,7 +144,7 @@ class MetalContext {
   /// Set at each mark, to the next value; made at the first one.
   std::shared_ptr<MetalEvent> marks_;
   std::uint64_t last_mark_ = 0;
-  std::vector<MetalMark> held_by_;  ///< That the CPU's copies wait for, too.
+  std::vector<MetalMark> held_by_;  ///< Marks that the CPU's copies wait for, too.
   ContextSettings settings_;
   /// Buffers found so far, by address, valid until a buffer of the device is freed: each run uses
   /// the same tensors, and finding them here needs no lock.

@@ -149,7 +149,7 @@ class Queue final : public MetalQueue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
   ~Queue() override {
-    // Metal requires that every encoder is ended, also one whose work is dropped.
+    // Metal requires that every encoder is ended, also when its work is dropped.
     end_encoding();
   }
 

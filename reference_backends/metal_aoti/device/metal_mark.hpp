@@ -8,8 +8,8 @@
 
 namespace tenon::metal_aoti {
 
-/// A point in the work of an instance, or of others: a shared event has a value, or a larger one,
-/// when it is reached.
+/// A point in the work of an instance, or of another owner: a shared event has a value, or a larger
+/// one, when it is reached.
 ///
 /// Threads: any.
 struct MetalMark {

@@ -33,7 +33,7 @@ class SharedDevice {
 
   /// Allocates a buffer, which `find` finds by address until it is freed.
   [[nodiscard]] Result<std::byte*> allocate(std::size_t nbytes);
-  /// The same for a host, at a multiple of `alignment`, a power of two.
+  /// Allocates a buffer for a host, at a multiple of `alignment`, a power of two.
   [[nodiscard]] Result<std::byte*> allocate_for_host(std::size_t nbytes, std::size_t alignment);
   /// Makes whole pages of the host a buffer, which `find` finds until as many calls of `free`. They
   /// must be there until then, which is why nothing here depends on an address that was freed and
@@ -65,7 +65,8 @@ class SharedDevice {
   /// errors: InvalidArgument when it is null, or ends before them.
   [[nodiscard]] static Result<Place> place_in(MetalBuffer* buffer, const std::byte* address,
                                               std::size_t nbytes);
-  /// The same in the buffer that contains `address`.
+  /// Where `nbytes` at `address` are in the buffer that contains the address.
+  /// errors: as `place_in`.
   [[nodiscard]] Result<Place> place(const void* address, std::size_t nbytes) const;
   /// Changes whenever a buffer is freed, because buffers found before may then be invalid.
   [[nodiscard]] std::uint64_t generation() const noexcept {
@@ -80,8 +81,8 @@ class SharedDevice {
   /// reports.
   [[nodiscard]] Status finish();
 
-  /// A kernel of the backend for one element type, compiled at the first call and kept.
-  /// errors: NotSupported for a type that the kernel does not support; those of the device.
+  /// A kernel of the backend for one element type, compiled at the first call and kept. errors:
+  /// NotSupported for a type that the kernel does not support; the device's.
   [[nodiscard]] Result<const MetalFunction*> own_kernel(OwnKernel kernel, ScalarType type);
   /// The kernel that copies elements of that many bytes.
   [[nodiscard]] Result<const MetalFunction*> copy_kernel(std::size_t element_size);

@@ -41,7 +41,7 @@ class UnfinishedWork {
     return take_failure();
   }
 
-  /// The same without waiting, for what is complete.
+  /// Returns the first failure of complete work that no event reports, once. Does not wait.
   [[nodiscard]] Status take_failure() {
     const std::lock_guard lock(mutex_);
     Status first = ok();

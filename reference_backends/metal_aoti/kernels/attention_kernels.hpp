@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// Metal source for attention. Scores are never in the device's memory: a threadgroup keeps those
-/// of 32 rows and 32 keys, with the largest score and the sum of each row so far, and corrects what
-/// it has added up when a larger one comes.
+/// Metal source for attention. Scores are never in the device's memory: a threadgroup keeps the
+/// scores of 32 rows and 32 keys, with the largest score and the sum of each row so far, and
+/// corrects what it has added up when a larger one comes.
 namespace tenon::metal_aoti {
 
 inline constexpr std::string_view attention_parameters_source = R"METAL(

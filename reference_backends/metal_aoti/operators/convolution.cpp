@@ -21,8 +21,8 @@ Status check_sizes(const Convolution& c) {
   return ok();
 }
 
-/// True for a dense tensor with the channels last. One whose strides only have that order, as a
-/// slice of such a tensor, is not.
+/// True for a dense tensor with the channels last. False for a tensor whose strides only have that
+/// order, as a slice of such a tensor.
 bool is_packed_channels_last(const ModelTensor& tensor) noexcept {
   return is_channels_last(tensor) &&
          std::ranges::equal(
@@ -34,8 +34,9 @@ bool is_packed_channels_last(const ModelTensor& tensor) noexcept {
 /// decides them for compiled code and for its own kernel by one rule: the input or the weight is
 /// packed with the channels last (ATen/native/ConvUtils.h, mps_conv_use_channels_last, PyTorch
 /// 2.15). With one spatial dimension PyTorch first makes the input contiguous. A PyTorch that was
-/// built without Metal, as for Linux, and one that does not know the sizes plan a contiguous output
-/// from the same arguments; only the model's check in its first run shows it (`learn_layout`).
+/// built without Metal, as for Linux, and a PyTorch that does not know the sizes plan a contiguous
+/// output from the same arguments; only the model's check in its first run shows it
+/// (`learn_layout`).
 bool use_channels_last(const Convolution& c, const MetalContext& context) noexcept {
   if (context.has_contiguous_convolutions()) return false;
   return is_packed_channels_last(c.weight) || (c.spatial > 1 && is_packed_channels_last(c.input));

@@ -161,8 +161,9 @@ Status check_delta_rule(const DeltaRule& arguments) {
   TENON_RETURN_IF_ERROR(check_shape("beta", *beta, {batches, steps, heads}));
   TENON_RETURN_IF_ERROR(check_shape("state", *state, {batches, heads, values, keys}));
   if (q->sizes[2] == 0 || heads % q->sizes[2] != 0) {
-    return error(Error::InvalidArgument, "expected heads of v that are a multiple of those of q, ",
-                 "found ", heads, " and ", q->sizes[2]);
+    return error(Error::InvalidArgument,
+                 "expected heads of v that are a multiple of the heads of q, ", "found ", heads,
+                 " and ", q->sizes[2]);
   }
   if (keys <= GatedDeltaRuleParameters::max_keys) return ok();
   return error(Error::NotSupported, "q: expected at most ", GatedDeltaRuleParameters::max_keys,

@@ -380,7 +380,8 @@ ShimError attention(const char* name, ModelTensor* query, ModelTensor* key, Mode
     TENON_RETURN_IF_ERROR(check_tensor("the key", key));
     TENON_RETURN_IF_ERROR(check_tensor("the value", value));
     if (dropout != 0 || dropout_mask) {
-      return error(Error::NotSupported, "dropout in attention: expected none");
+      return error(Error::NotSupported, "dropout in attention: expected 0 and no mask, found ",
+                   dropout, dropout_mask ? " and a mask" : "");
     }
     return attention({query, key, value, mask ? *mask : nullptr, is_causal,
                       scale ? std::optional(*scale) : std::nullopt},

@@ -64,7 +64,7 @@ Status publish() {
   const void* const found = ::dlsym(RTLD_DEFAULT, probe);
   if (found && image_of(found) == own) return ok();
   return error(Error::InvalidState, "models would call functions of ",
-               found ? image_of(found) : "no image", ", expected those of ", own,
+               found ? image_of(found) : "no image", ", expected functions of ", own,
                ": load the plugin in a process where no other image has ", probe);
 }
 

@@ -10,7 +10,7 @@
 #include "tenon/aoti/shims/shim_table.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
 
-// Shims of models compiled for Metal. Names, parameters and meaning are those of PyTorch's C shim
+// Shims of models compiled for Metal. Names, parameters and meaning follow PyTorch's C shim
 // (torch/csrc/inductor/aoti_torch/c/shim_mps.h, generated/c_shim_mps.h); operators that PyTorch
 // lacks are declared by torchao (experimental/ops/mps/cshim.py) and by ExecuTorch
 // (backends/apple/metal/ops). Declarations, table and the exporter's names come from these lists.

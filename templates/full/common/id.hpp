@@ -5,8 +5,8 @@
 
 namespace my_npu {
 
-/// The name by which programs refer to the backend, in each `.pte` file. The same id is in two
-/// files of data, `my_npu.json` and `test/subject.json`.
+/// The name by which programs refer to the backend, in each `.pte` file. Two files of data have the
+/// id, too: `my_npu.json` and `test/subject.json`.
 inline constexpr std::string_view backend_id = "MyNpuBackend";
 
 }  // namespace my_npu

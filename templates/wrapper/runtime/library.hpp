@@ -13,7 +13,7 @@
 namespace my_npu {
 
 // Every function of the runtime that is called. A name that is missing here does not compile where
-// it is used; one that the library lacks is an error that names it.
+// it is used; a name that the library lacks is an error that names it.
 #define MY_NPU_FUNCTIONS(X)   \
   X(npu_version)              \
   X(npu_last_error)           \

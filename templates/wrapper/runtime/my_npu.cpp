@@ -46,8 +46,8 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     TENON_RETURN_IF_ERROR(my_npu::check_head(processed.bytes()));
     TENON_TRY(const my_npu::Functions* npu, library_.functions());
     TENON_TRY(auto model, my_npu::Model::load(*npu, processed.bytes(), static_cast<int>(threads)));
-    // Only because the runtime keeps no pointer into the blob, as its header says (TN-BUF-1). For
-    // one that does, or that may, leave this line out: the bytes stay until `destroy`.
+    // Only because the runtime keeps no pointer into the blob, as its header says (TN-BUF-1). For a
+    // runtime that does, or may, leave this line out: the bytes stay until `destroy`.
     processed.release();
     return Delegate::create(std::move(model));
   }

@@ -91,7 +91,7 @@ npu_status npu_model_load(const void* blob, size_t nbytes, int num_threads, npu_
   const auto rank = read<std::uint32_t>(bytes + 16);
   if (type > NPU_INT64) return fail(NPU_BAD_MODEL, "unknown type %u", type);
   if (rank > NPU_MAX_RANK || nbytes != head + rank * sizeof(std::int64_t)) {
-    return fail(NPU_BAD_MODEL, "%zu bytes are not those of rank %u", nbytes, rank);
+    return fail(NPU_BAD_MODEL, "%zu bytes do not fit rank %u", nbytes, rank);
   }
   if (num_threads < 0 || num_threads > 64) {
     return fail(NPU_BAD_ARGUMENT, "expected 0 to 64 threads, found %d", num_threads);

@@ -50,7 +50,7 @@ void npu_request_free(npu_request* request);
 // Addresses are used until the next ones are set, and need the alignment of an element.
 npu_status npu_request_set_input(npu_request* request, size_t index, const void* data,
                                  const int64_t* sizes, uint32_t rank);
-// The sizes of an output, which follow from those of the inputs.
+// The sizes of an output, which follow from the sizes of the inputs.
 npu_status npu_request_output_sizes(npu_request* request, size_t index, int64_t* sizes,
                                     uint32_t* rank);
 npu_status npu_request_set_output(npu_request* request, size_t index, void* data);

@@ -58,7 +58,7 @@ def compare(old, new, suppressions=SUPPRESSIONS):
 def _abidiff(*words):
     done = subprocess.run(["abidiff", "--no-default-suppression", "--no-added-syms", "--no-show-locs", *words],
                           capture_output=True, text=True, check=False)
-    # Bits: 1 and 2 errors of abidiff, 4 a change, 8 one that is certainly incompatible.
+    # Bits: 1 and 2 errors of abidiff, 4 a change, 8 a change that is certainly incompatible.
     if done.returncode & 3:
         raise RuntimeError(f"abidiff: exit {done.returncode}: {done.stderr or done.stdout}")
     return done.stdout if done.returncode else ""

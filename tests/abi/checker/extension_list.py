@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares the list of extensions that a backend may have (tenon/core/extensions.hpp) with the headers of the boundary.
 
-The headers say which there are: a macro TENON_EXTENSION_..., whose id "tenon.name/1" names the struct `tenon_name_v1`, a
-table with functions of which at least one takes a `tenon_backend*`. The other tables are those of hosts.
+The headers say which there are: a macro TENON_EXTENSION_..., whose id "tenon.name/1" names the struct `tenon_name_v1`,
+a table with functions of which at least one takes a `tenon_backend*`. The other tables belong to hosts.
 """
 
 import dataclasses

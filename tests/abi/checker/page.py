@@ -58,7 +58,7 @@ def _member(place):
 
 
 def assertions(include, target):
-    """A source in C and C++ that compiles where the sizes, offsets and numbers are those of the model."""
+    """A source in C and C++ that compiles where the sizes, offsets and numbers equal the model's."""
     everything = frozen_texts.read_all(include)
     lines = ["#include <stddef.h>", *(f'#include "{name}"' for name in sorted(set(everything.headers.values()))),
              "#ifdef __cplusplus", "#define LAYOUT_ASSERT static_assert", "#else", "#define LAYOUT_ASSERT _Static_assert",

@@ -60,7 +60,7 @@ def exported():
 
 
 class Symbols(unittest.TestCase):
-    @unittest.skipIf(library.suffix == ".dll", "Debian's package is that of libtenon.so")
+    @unittest.skipIf(library.suffix == ".dll", "Debian's package has libtenon.so")
     def test_the_symbols_file_is_that_of_the_library(self):
         dynamic = subprocess.run(["readelf", "--dynamic", "--wide", library], check=True, text=True, capture_output=True).stdout
         self.assertEqual(LIBRARY.match(symbols.read_text())[1], re.search(r"Library soname: \[(.*)\]", dynamic)[1])

@@ -64,7 +64,7 @@ def declared(version, frozen=keep.HERE.parent / "frozen"):
 
 
 def commit(root=ROOT):
-    """The commit that is checked out, without changes but those of this folder."""
+    """The commit that is checked out, without changes outside of this folder."""
     def git(*words):
         return subprocess.run(["git", "-C", root, *words], check=True, text=True, capture_output=True).stdout
 
@@ -89,8 +89,8 @@ def tools(machine):
     if machine == "x86_64":
         return ["g++"], ["strip"], []
     root, here = sysroot_of_arm64()
-    # The programs name the dynamic linker of a system, not that of tests/cross/arm64.ini, which is a path of this machine.
-    # So the emulator has to find it, when Meson runs what it compiled.
+    # The programs name the dynamic linker of a system, not the linker of tests/cross/arm64.ini, which is a path of this
+    # machine. So the emulator has to find it, when Meson runs what it compiled.
     os.environ["QEMU_LD_PREFIX"] = root
     words = ["--cross-file", str(here), "--cross-file", str(ROOT / "tests/cross/arm64.ini"),
              f"-Dcpp_link_args=--sysroot={root}", f"-Dc_link_args=--sysroot={root}"]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The cost of `tenon_method_execute` above that of the C++ host's `Method::execute`, which it
-// calls: c-calls PLUGIN PROGRAM [ROUNDS]. The two take turns, in rounds of 100,000 runs of one
-// program, whose inputs are zeros; the program of tests/fixtures/bench without a call is the least
-// that a run is.
+// What `tenon_method_execute` costs more than the C++ host's `Method::execute`, which it calls:
+// c-calls PLUGIN PROGRAM [ROUNDS]. The two take turns, in rounds of 100,000 runs of one program,
+// whose inputs are zeros; the program of tests/fixtures/bench without a call is the least that a
+// run is.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

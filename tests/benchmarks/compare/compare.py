@@ -18,7 +18,7 @@ LEAST = 0.03
 
 
 def figures(row):
-    """The figure of a row and those of its halves; None when there is none to compare."""
+    """The figures of a row and of its halves; None when there is none to compare."""
     ours, stock = row.get("ours"), row.get("stock")
     if not ours or ours["minimum"] <= 0:
         return None

@@ -3,10 +3,10 @@
 
 hot_paths_test.py [--write] [--without PREFIX] KEY RECORD HOT_PATHS FIXTURES PLUGIN...
 
-Callgrind counts the same number on a busy machine. RECORD has one table for each KEY, which says
-what the number depends on: compiler, level of optimisation, C library. Without a table for KEY the
-numbers are printed, and the test is skipped. Paths whose names begin with PREFIX are not expected:
-those of the bridges in a build without the ExecuTorch wheel.
+Callgrind counts the same number on a busy machine. RECORD has one table for each KEY, which says what the number
+depends on: compiler, level of optimisation, C library. Without a table for KEY the numbers are printed, and the test is
+skipped. Paths whose names begin with PREFIX are not expected: a build without the ExecuTorch wheel lacks the bridges'
+paths.
 """
 
 import argparse

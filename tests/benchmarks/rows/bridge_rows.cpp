@@ -47,8 +47,7 @@ Sides add_both(Turns& turns, const Setup& setup, const std::string& path) {
   return {stock, turns.add(setup.ours, [&] { return ours::execute(path, setup.bridges); })};
 }
 
-/// Directories of programs that are measured as a whole: those of the fixtures, then those that
-/// were given.
+/// Directories of programs that are measured as a whole: the fixtures', then the given ones.
 std::vector<std::filesystem::path> program_directories(const Setup& setup) {
   std::vector<std::filesystem::path> out;
   for (const char* name : {"mlp_xnnpack", "xnnpack_mobilenet", "xnnpack_transformer",

@@ -2,10 +2,10 @@
 //
 // Writes cases of the OpenVINO plugin into a directory: make-openvino-cases DIR [--exported].
 //
-// Those of TenonOpenvino are OpenVINO IR, which any version of OpenVINO on any processor compiles;
-// they are next to this file. With --exported it writes those of OpenvinoBackend instead: what
-// OpenVINO exports of the same IR, as ExecuTorch's exporter has it do. They are for the processor
-// and the version that made them, so the tests make them where they run.
+// The cases of TenonOpenvino are OpenVINO IR, which any version of OpenVINO on any processor
+// compiles; they are next to this file. With --exported it writes the cases of OpenvinoBackend
+// instead: what OpenVINO exports of the same IR, as ExecuTorch's exporter has it do. They are for
+// the processor and the version that made them, so the tests make them where they run.
 
 #include <cstdio>
 #include <cstring>
@@ -61,7 +61,6 @@ Status write_case(const fs::path& directory, std::string_view description,
   return tenon::ok();
 }
 
-/// The export of the IR of `program`.
 tenon::Result<std::string> exported(const LinearProgram& program, const fs::path& directory) {
   using namespace openvino_backend;
   fs::create_directories(directory);

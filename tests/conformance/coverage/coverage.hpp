@@ -13,8 +13,8 @@
 #include "tenon/conformance/subject.hpp"
 #include "tenon/core/result.hpp"
 
-/// The coverage of a backend: the operators that it takes, by dtype, and whether its results are
-/// those of PyTorch. docs/tools/coverage.md says what a cell means.
+/// The coverage of a backend: the operators that it takes, by dtype, and whether its results equal
+/// PyTorch's. docs/tools/coverage.md says what a cell means.
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 struct Arguments;

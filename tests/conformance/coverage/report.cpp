@@ -47,7 +47,7 @@ std::string counts_text(const CoverageMatrix& matrix) {
 std::string origin_text(const CoverageMatrix& matrix) {
   return matrix.asked ? "The backend was asked about each operator by itself."
                       : "The backend has no compiler in its plugin that could be asked: the matrix "
-                        "is that of its cases.";
+                        "comes from its cases.";
 }
 
 /// The text of a cell; empty for what was not asked, because PyTorch does not have it.

@@ -29,9 +29,10 @@ constexpr const char* footer =
     "  gdb --args tenon-conformance libacme.so --in-process --only 'numerics/expected-outputs*'\n"
     "\n"
     "Exit codes:\n"
-    "  0 PASS: no rule is broken\n"
-    "  1 FAIL: a rule is broken; INCOMPLETE: tests were blocked; or no test was selected\n"
-    "  2 wrong usage  3 not a plugin\n";
+    "  0  PASS: no rule is broken\n"
+    "  1  FAIL: a rule is broken; INCOMPLETE: tests were blocked; or no test was selected\n"
+    "  2  wrong usage\n"
+    "  3  not a plugin\n";
 
 Result<Shard> read_shard(std::string_view text) {
   Shard shard;
@@ -75,43 +76,46 @@ Status check_merge(const Arguments& arguments) {
 
 void add_run_options(CLI::App& app, Arguments& arguments, std::string& shard) {
   const std::string prefix = "TENON_CONFORMANCE_";
-  app.add_option("--only", arguments.only, "Only tests whose path matches a glob, e.g. 'binary/*'")
+  app.add_option("--only", arguments.only,
+                 "Run only tests whose path matches a glob, e.g. 'binary/*'")
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->envname(prefix + "ONLY");
-  app.add_option("--rule", arguments.rules, "Only tests that judge a rule, e.g. TN-EXE-2")
+  app.add_option("--rule", arguments.rules, "Run only tests of a rule, e.g. TN-EXE-2")
       ->type_name("ID")
       ->allow_extra_args(false)
       ->envname(prefix + "RULE");
-  app.add_option("--test", arguments.test, "Only the test with this path, as --list prints it")
+  app.add_option("--test", arguments.test, "Run only the test with this path, as --list prints it")
       ->type_name("PATH");
-  app.add_option("--level", arguments.level, "How much is tested, 1 to 10 (default 5)")
+  app.add_option("--level", arguments.level, "How much to test, 1 to 10 (default: 5)")
       ->check(CLI::Range(1, 10))
       ->type_name("N")
       ->envname(prefix + "LEVEL");
-  app.add_option("--seed", arguments.seed, "Seed of random choices (default 1)")
+  app.add_option("--seed", arguments.seed, "Seed of random choices (default: 1)")
       ->type_name("N")
       ->envname(prefix + "SEED");
-  app.add_option("--repeat", arguments.repeat, "How often each test is run (default 1)")
+  app.add_option("--repeat", arguments.repeat, "How often to run each test (default: 1)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->envname(prefix + "REPEAT");
   app.add_flag("--shuffle", arguments.shuffle,
                "Run tests in a random order, which the seed determines")
       ->envname(prefix + "SHUFFLE");
-  app.add_option("--jobs", arguments.jobs, "Tests that run at a time (default: processors)")
+  app.add_option("--jobs", arguments.jobs,
+                 "Tests to run at a time (default: the number of processors)")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->envname(prefix + "JOBS");
-  app.add_option("--shard", shard, "Only the Ith of N parts of all tests")
+  app.add_option("--shard", shard, "Run only the Ith of N parts of all tests")
       ->type_name("I/N")
       ->envname(prefix + "SHARD");
-  app.add_option("--timeout", arguments.timeout, "Seconds until a test counts as hung (default 60)")
+  app.add_option("--timeout", arguments.timeout,
+                 "Seconds until a test counts as hung (default: 60)")
       ->check(CLI::PositiveNumber)
       ->type_name("S")
       ->envname(prefix + "TIMEOUT");
   app.add_option("--max-hangs", arguments.max_hangs,
-                 "Hung tests after which the rest is blocked (default 5)")
+                 "Hung tests after which the rest is blocked (default: 5)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->envname(prefix + "MAX_HANGS");
@@ -130,19 +134,19 @@ void add_reports(CLI::App& app, Arguments& arguments) {
   file("--html", arguments.html, "Write the report as one HTML file", "HTML");
   file("--markdown", arguments.markdown, "Write a summary as Markdown", "MARKDOWN");
   file("--coverage", arguments.coverage,
-       "Write which operators each backend takes and computes right (.html or .md)", "COVERAGE");
+       "Write the operators that each backend takes and computes right (.html or .md)", "COVERAGE");
   app.add_option("--repro", arguments.repro,
-                 "Write what replays each finding to a directory of its own in DIR")
+                 "Write files that replay each finding to its own directory in DIR")
       ->type_name("DIR")
       ->envname(prefix + "REPRO");
-  file("--baseline", arguments.baseline, "Fail if anything is worse than in this JSON report",
+  file("--baseline", arguments.baseline, "Fail when anything is worse than in this JSON report",
        "BASELINE");
   app.add_option("--baseline-factor", arguments.baseline_factor,
-                 "Factor from which on a measurement counts as worse (default 2)")
+                 "Factor from which on a measurement counts as worse (default: 2)")
       ->type_name("X")
       ->envname(prefix + "BASELINE_FACTOR");
   app.add_option("--merge", arguments.merge,
-                 "Merge the JSON reports of all shards of a run into one, without judging")
+                 "Merge the JSON reports of all shards of a run into one, without testing")
       ->type_name("REPORT...");
   app.add_flag("!--no-times", arguments.with_times,
                "Omit what differs between runs: times, dates, addresses, figures")
@@ -154,9 +158,9 @@ void add_reports(CLI::App& app, Arguments& arguments) {
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   std::string shard;
-  CLI::App app("Judges plugins by the numbered rules of Tenon's boundary.", "tenon-conformance");
-  add_common_options(app, footer);
-  app.add_option("PLUGIN", arguments.plugins, "Plugins to judge");
+  CLI::App app("Tests plugins against the numbered rules of Tenon's boundary.",
+               "tenon-conformance");
+  app.add_option("PLUGIN", arguments.plugins, "Plugins to test");
   app.add_option("--subject", arguments.subject_files,
                  "Declarations of the author: cases, options, unsupported tests (JSON)")
       ->type_name("FILE")
@@ -170,14 +174,14 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_run_options(app, arguments, shard);
   add_reports(app, arguments);
   app.add_flag("--verbose", arguments.verbose,
-               "Also report tests that were not judged, all findings and outputs")
+               "Also report tests without a verdict, all findings and outputs")
       ->envname("TENON_CONFORMANCE_VERBOSE");
   app.add_flag("--progress", arguments.progress,
-               "Print a line for each test that has ended to standard error")
+               "Print a line to standard error for each ended test")
       ->envname("TENON_CONFORMANCE_PROGRESS");
   add_color_option(app, arguments.color);
   app.add_option("--make-proxy", arguments.make_proxy,
-                 "Write a proxy of PLUGIN for any application, without judging")
+                 "Write a proxy of PLUGIN for any application, without testing")
       ->type_name("OUT");
   app.add_flag("--force", arguments.force, "Let --make-proxy replace OUT");
   app.add_option("--run-one", arguments.run_one)->group("");
@@ -186,7 +190,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--server", arguments.server)->group("");
   app.add_option("--channel", arguments.channel)->group("");
   app.add_option("--crumbs", arguments.crumbs)->group("");
-  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_TRY(arguments.shard, read_shard(shard));
   TENON_RETURN_IF_ERROR(check_rules(arguments.rules));

@@ -64,7 +64,7 @@ struct Arguments {
   [[nodiscard]] bool selects_all_tests() const noexcept {
     return shard.of == 1 && shards_have_all_tests();
   }
-  /// The same of all shards together.
+  /// Whether nothing but the level decides which tests all shards together run.
   [[nodiscard]] bool shards_have_all_tests() const noexcept {
     return only.empty() && rules.empty() && test.empty();
   }

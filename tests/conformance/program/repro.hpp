@@ -17,7 +17,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 /// case, the seed and the version of the kit, and `repro.sh`, which replays that test alone. Names
 /// of directories have letters, digits and '-' alone. `number` counts the bundles of a run.
 ///
-/// errors: AccessFailed and those of `host::write_file`.
+/// errors: AccessFailed; as `host::write_file`.
 [[nodiscard]] Status write_repros(const Arguments& arguments, const Subject& subject,
                                   const SubjectReport& judged, std::size_t& number);
 

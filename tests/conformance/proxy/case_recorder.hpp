@@ -27,7 +27,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 /// recorded, there is no case but a reason. One thread at a time, except for the named data map.
 class CaseRecorder {
  public:
-  /// `context` is that of the plugin; its named data map must outlive this.
+  /// `context` is the plugin's; its named data map must outlive this.
   CaseRecorder(std::string backend_id, const tenon_init_context& context, std::uint32_t max_runs)
       : map_{sizeof(tenon_named_data_map), 0, &get_data, &get_tensor_layout, &get_key},
         theirs_(context.named_data_map),
@@ -45,7 +45,7 @@ class CaseRecorder {
   CaseRecorder(const CaseRecorder&) = delete;
   CaseRecorder& operator=(const CaseRecorder&) = delete;
 
-  /// The map for the plugin, in place of that of the context.
+  /// The map for the plugin, in place of the context's map.
   [[nodiscard]] const tenon_named_data_map* named_data() const noexcept {
     return theirs_ ? &map_ : nullptr;
   }

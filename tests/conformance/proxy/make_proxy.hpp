@@ -15,10 +15,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 /// host can load it in place of the plugin, whose record it has. With `force`, a file at `out` is
 /// replaced in one step.
 ///
-/// errors: those of `host::peek` when one of the two is not a plugin; NotSupported when the plugin
-///         has an unsupported ABI or too many backends, or is a proxy itself; InvalidArgument when
-///         its path is too long or `out` is the plugin; InvalidState when `out` already exists;
-///         AccessFailed when it cannot be written.
+/// errors: as `host::peek` when one of the two is not a plugin; NotSupported when the plugin has an
+/// unsupported ABI or too many backends, or is a proxy itself; InvalidArgument when its path is too
+/// long or `out` is the plugin; InvalidState when `out` already exists; AccessFailed when it cannot
+/// be written.
 [[nodiscard]] Status make_proxy(const std::filesystem::path& template_file,
                                 const std::filesystem::path& plugin,
                                 const std::filesystem::path& out, bool force);

@@ -86,7 +86,7 @@ class ProxiedBackend : public Boundary {
   [[nodiscard]] const tenon_host* host() const noexcept { return host_; }
 
  private:
-  /// A context of `init` in the size of this header, and that of the host, which answers what the
+  /// A context of `init` in the size of this header, and the host's context, which answers what the
   /// plugin asks about the call.
   struct ShownContext {
     tenon_init_context context{};

@@ -10,7 +10,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 inline constexpr std::size_t max_proxied_backends = 16;
 inline constexpr std::size_t wrapped_path_size = 4096;
 
-/// Marks a plugin's object as that of a proxy.
+/// Marks a plugin's object as a proxy's.
 inline constexpr char proxy_mark[16] = "tenon-proxy/1";
 
 /// The object that a proxy exports. `tenon-conformance --make-proxy` fills in the head, the

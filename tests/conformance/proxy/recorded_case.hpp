@@ -48,8 +48,8 @@ struct RecordedCase {
   nlohmann::ordered_json runtime_specs = nlohmann::ordered_json::object();
 };
 
-/// A copy of `value`. errors: NotSupported for a tensor on a device and for lists of tensors; those
-/// of `host::to_array`. The texts continue "argument 3: ".
+/// A copy of `value`. errors: as `host::to_array`; NotSupported for a tensor on a device and for
+/// lists of tensors. The texts continue "argument 3: ".
 [[nodiscard]] inline Result<RecordedValue> record_value(const tenon_value& value) {
   RecordedValue out;
   auto& declared = out.argument.value;

@@ -143,10 +143,10 @@ def read_repository(root):
 
 
 def render_ids(survey):
-    """The list of the released ids, with those of the tests that are new."""
+    """The list of the released ids, with the ids of new tests."""
     ids = sorted({name for name, _ in survey.released} | {test.id for test in survey.tests})
     return ("# Ids that subject files, baselines and command lines may have: each stays the id of a test, which may get another\n"
-            "# name. tests/conformance/rules/check.py adds those of new tests, at a release.\n" +
+            "# name. tests/conformance/rules/check.py adds the ids of new tests, at a release.\n" +
             "".join(f"{name}\n" for name in ids))
 
 

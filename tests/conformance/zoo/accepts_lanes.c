@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-5 at level 4: elements of two lanes are taken for those of one.
+// Breaks TN-EXE-5 at level 4: elements of two lanes are taken for elements of one lane.
 #define ZOO_IS_FLOAT(tensor)                                                  \
   ((tensor)->scalar_type == 6 && (tensor)->dl.dtype.code == TENON_DL_FLOAT && \
    (tensor)->dl.dtype.bits == 32)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INT-3 at level 5: an intermediate result is that of the run before.
+// Breaks TN-INT-3 at level 5: an intermediate result comes from the run before.
 #include "good.h"
 
 struct zoo_asked;
@@ -7,7 +7,7 @@ static void give_before(struct zoo_asked* asked, float* elements, uint64_t nbyte
 #define ZOO_BEFORE_GIVING(delegate, asked, elements, nbytes) give_before(asked, elements, nbytes)
 #include "good_intermediates.h"
 
-/// Exchanges the elements for those of the run before, which are zeros before the first one.
+/// Exchanges the elements for the elements of the run before, or for zeros in the first run.
 static void give_before(zoo_asked* asked, float* elements, uint64_t nbytes) {
   float* const now = (float*)malloc(nbytes + 1);
   if (!now) return;

@@ -69,7 +69,7 @@ static inline tenon_status good_get_option(tenon_backend* backend, const char* k
   return TENON_STATUS_OK;
 }
 
-/// The bias of a load: that of the backend, or the one given for this load.
+/// The bias of a load: the backend's, or the bias given for this load.
 static inline tenon_status good_read_bias(tenon_backend* backend, const tenon_init_context* context,
                                           float* out) {
   int64_t bias = atomic_load(&backend->bias);

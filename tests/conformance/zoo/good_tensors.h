@@ -111,7 +111,7 @@ static inline tenon_status good_check_data(const tenon_host* host, uint32_t inde
   return TENON_STATUS_OK;
 }
 
-/// Refuses a rank other than that of `first`, argument 0.
+/// Refuses a rank other than the rank of `first`, argument 0.
 static inline tenon_status good_check_rank(const tenon_host* host, uint32_t index,
                                            const tenon_tensor* tensor, const tenon_tensor* first) {
   if (tensor->dl.ndim == first->dl.ndim) return TENON_STATUS_OK;

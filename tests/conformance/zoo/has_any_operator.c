@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-2 at level 5: an unknown overload is treated as the one that it implements.
+// Breaks TN-KRN-2 at level 5: an unknown overload is treated as the overload that it implements.
 #include "kernels.h"
 
 static tenon_status create(tenon_backend* backend, const tenon_kernel_context* context,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-SEQ-4 at level 5: a part of the state is that of all delegates.
+// Breaks TN-SEQ-4 at level 5: a part of the state belongs to all delegates.
 #include "good.h"
 
 static atomic_llong all_runs;

@@ -62,7 +62,7 @@ def _kept(target):
         return
     packages.need(target.part, {"patchelf": "patchelf"})
     backends = f"{target.build}/examples/backends"
-    target.check("kept binaries and those of today run each other", [
+    target.check("kept and new binaries run each other", [
         "python3", "tests/abi/kept/kept_test.py", "aarch64", f"{target.build}/{TENON_RUN}", f"{target.build}/{CONFORMANCE}",
         f"{backends}/hello.so", f"{backends}/demo_backend.so", os.path.abspath(target.emulate[0]),
         f"{sysroot(target.part, 'arm64')}/lib/ld-linux-aarch64.so.1"])

@@ -36,7 +36,7 @@ QUICK_KIT_LEVEL = 3
 
 
 def add_arguments(parser):
-    """Those of the command."""
+    """Adds the arguments of the command."""
     parser.add_argument("target", metavar="TARGET", choices=[*TARGETS, "all", "quick"], help="one of the names above")
     parser.add_argument("--whole", action="store_true", help="trixie: README's two commands, ./dev demo and ./dev test")
     parser.add_argument("--kit-level", type=int, default=5, metavar="N",
@@ -62,7 +62,8 @@ def run_one(part, name, function, kit_level):
 
 
 def several(part, name, at_once, functions, kit_level, last=()):
-    """Runs targets, some at the same time, and those of `last` when all before have ended; a summary of all of them."""
+    """Runs targets, some at the same time, and the targets of `last` when all before have ended. Returns a summary of
+    all."""
     summary.clear(name)
     slots, found, asides = threading.Semaphore(at_once), {}, []
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The headers for authors, and plugins, by the rules of Microsoft's compiler as clang-cl has them: its target, its
-extensions, no GNU C. Nothing is linked: that takes Visual Studio. The C++ library is LLVM's and the C library's headers are
-those of mingw-w64, both from zig, which expect GNU C and are read before it is switched off."""
+extensions, no GNU C. Nothing is linked: that takes Visual Studio. The C++ library is LLVM's and the C library's headers
+are mingw-w64's. Both come from zig, expect GNU C, and are read before it is switched off."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A target of `./dev cross`: its build folder, how its programs are run, and its checks, of which one that fails ends
+"""A target of `./dev cross`: its build folder, how its programs are run, and its checks; a check that fails ends
 nothing."""
 
 import contextlib
@@ -22,8 +22,8 @@ PROGRAMS = [*PLUGINS, "examples/backends/graph_backend/graph_backend.so",
             *(f"examples/programs/tenon-{name}/tenon-{name}" for name in ("run", "list", "inspect", "doctor"))]
 NATIVE = "build/cross/native"
 CONFORMANCE = "tests/conformance/tenon-conformance"
-# The unit tests of what asks the system for something, and those of methods. Those of programs cut and change each byte
-# of many files, which takes an emulator more than a quarter of an hour.
+# The unit tests of what asks the system for something, and of methods. Tests of programs cut and change each byte of
+# many files, which takes an emulator more than a quarter of an hour.
 UNIT_TESTS = ("core", "peek", "files that are written", "loader", "loader threads", "discovery", "discovery threads",
               "host", "host threads")
 
@@ -97,7 +97,7 @@ class Target:
             self.result(f"{name}: ended by {type(error).__name__}: {error}", False, traceback.format_exc())
 
     def configure(self, words, options=OPTIONS, folder=None, **variables):
-        """Makes a build folder, or reads the build definitions of today into one that is there."""
+        """Makes a build folder, or reads the current build definitions into an existing folder."""
         folder = folder or self.build
         if builds.is_configured(folder):
             builds.regenerate(self.part, folder)
@@ -105,12 +105,13 @@ class Target:
             builds.set_up(self.part, folder, [*words, *options], **variables)
 
     def compile(self, *names):
-        """Compiles targets in the build folder. One that does not compile ends the run."""
+        """Compiles targets in the build folder. A target that does not compile ends the run."""
         self.part.say(f"building for {self.name}")
         self.compile_in(self.build, *names)
 
     def compile_in(self, folder, *names):
-        """The same in another folder, configured for this machine's compiler where it is not configured."""
+        """Compiles targets in another folder, which is configured for this machine's compiler where it is not
+        configured."""
         with alone(f"{os.path.basename(folder)}-build"):
             self.configure([], folder=folder)
             builds.compile_in(self.part, folder, names, jobs=os.cpu_count())
@@ -124,7 +125,7 @@ class Target:
         self.part.say("unit tests")
         for name in unit_tests:
             log = pathlib.Path(self.build, "meson-logs", f"tests-{self.name}.txt")
-            log.unlink(missing_ok=True)  # That of the test before it.
+            log.unlink(missing_ok=True)  # The log of the test before.
             self.check(f"unit tests: {name}", lambda log=log, test=name: self._unit_test(log, test))
             # Without it Meson did not come to the test, and the check has failed.
             text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""

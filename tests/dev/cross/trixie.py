@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Debian 13 (trixie) of this machine's architecture: its compilers, libraries and C library, in a root of its own. Two
-kinds of roots, made once in ~/.cache/tenon/cross. The one of `trixie` is installed by debootstrap, and by `./dev setup` in
-it; the one of `quick` has packages that are only unpacked, as those of `sysroot` do."""
+kinds of roots, made once in ~/.cache/tenon/cross. The one of `trixie` is installed by debootstrap, and by `./dev setup`
+in it; the one of `quick` has packages that are only unpacked, as `sysroot` does."""
 
 import json
 import os

@@ -392,7 +392,7 @@ def broken_plugins(checks):
 
 
 def run_all(checks, quick, kit_level):
-    """All checks: one that an exception ends has failed, and the others are made."""
+    """All checks: a check that an exception ends has failed, and the others are made."""
     steps = [
         ("Wine", lambda: checks.run("wineboot", "-i")),
         ("recorded numbers", lambda: recorded_numbers(checks, quick)),

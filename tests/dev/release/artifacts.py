@@ -24,7 +24,7 @@ class Made:
     # The files of the release, and what is only needed to make them.
     folder: pathlib.Path
     work: pathlib.Path
-    # Those that are for one Debian alone, by its code name.
+    # Artifacts that are for one Debian alone, by its code name.
     of_debian: dict = dataclasses.field(default_factory=dict)
 
     @property
@@ -58,7 +58,7 @@ def unpack(archive, folder):
 
 
 def missing_in(unpacked, tracked):
-    """Files of the commit that an archive lacks. Those of git alone may."""
+    """Files of the commit that an archive lacks, except the files for git alone."""
     return [name for name in tracked if not os.path.lexists(unpacked / name) and not name.startswith(".git")]
 
 
@@ -116,7 +116,7 @@ def check_contents(part, files):
 
 
 def wheel(made, place):
-    """That of `./dev wheel`, for a Debian's Python, where PyPI has what it is built with."""
+    """Makes the wheel of `./dev wheel`, for a Debian's Python, where PyPI has what it is built with."""
     part = made.part
     if not place.succeeds("python3", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place.empty("probe"),
                           "meson-python"):

@@ -54,7 +54,7 @@ def check_one(part, root, files, name):
 
 
 def check_all(part, release, files):
-    """Those whose files were made, in roots of a release of Debian."""
+    """Checks the artifacts whose files were made, in roots of a release of Debian."""
     if os.geteuid() != 0:
         part.skip("clean roots: debootstrap makes a root as root alone")
         return

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Makes what a release VERSION consists of, from the commit, into build/release/VERSION, and checks each:
+"""Makes the files of release VERSION from the commit in build/release/VERSION, and checks each:
 
   archive   tenon-VERSION.tar.gz, the sources, of `meson dist`
   debian    Debian packages libtenon-dev, libtenon1, tenon-tools and python3-tenon, for a Debian
   wheel     the wheel of `./dev wheel`, for a Debian's Python; needs PyPI
 
-and with them tenon-VERSION-DEBIAN.spdx.json, what those for a Debian contain of others (SPDX 2.3), and SHA256SUMS. What is for
-another Debian than this machine's is made in its root of `./dev cross` (2.4 GB). As root, each is installed and used in a
-root of its Debian that has nothing else, made once by debootstrap in ~/.cache/tenon (200 MB). Nothing is published."""
+and with them SHA256SUMS and tenon-VERSION-DEBIAN.spdx.json, which lists third-party parts of a Debian's packages (SPDX
+2.3). What is for another Debian than this machine's is made in its root of `./dev cross` (2.4 GB). As root, each is
+installed and used in a root of its Debian that has nothing else, made once by debootstrap in ~/.cache/tenon (200 MB).
+Nothing is published."""
 
 import pathlib
 import re
@@ -24,8 +25,8 @@ FOLDER = pathlib.Path("build/release")
 
 
 def add_arguments(parser):
-    """Those of the command."""
-    parser.add_argument("version", metavar="VERSION", help="that of include/tenon/abi/version.h")
+    """Adds the arguments of the command."""
+    parser.add_argument("version", metavar="VERSION", help="the version in include/tenon/abi/version.h")
     parser.add_argument("--only", metavar="PART", action="append", choices=["archive", *PARTS],
                         help=f"one of archive, {', '.join(PARTS)}; may be repeated. The archive is always made")
     parser.add_argument("--root", metavar="DEBIAN", action="append", choices=DEBIANS,

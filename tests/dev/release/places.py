@@ -30,7 +30,7 @@ class Place:
     prefix: tuple = ()
 
     def words(self, *command, folder=".", **variables):
-        """Those that run a command there, in a folder of the tree."""
+        """The words that run a command there, in a folder of the tree."""
         given = [f"{name}={value}" for name, value in variables.items()]
         return [*self.prefix, "env", f"--chdir={folder}", *given, *command]
 
@@ -54,8 +54,7 @@ class Place:
         return folder
 
     def suffix(self):
-        """What distinguishes the version of its packages from those of another Debian, of which it is the newer one if that
-        is so of the Debian: +deb13."""
+        """The end of its packages' versions, which differs by Debian and is higher for a newer Debian: +deb13."""
         system, version = self.output("sh", "-c", '. /etc/os-release; echo "$ID $VERSION_ID"').split()
         return f"+{NAMES.get(system, system)}{version}"
 

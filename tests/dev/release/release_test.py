@@ -224,7 +224,7 @@ class Sbom(InFolder):
         lacks["packages"] = [package for package in lacks["packages"] if package["name"] != "fmt"]
         self.assertEqual(sbom.problems(lacks, self.folder), ["SPDXRef-fmt is not in the list"])
         pathlib.Path("one.tar.gz").write_bytes(b"two")
-        self.assertEqual(sbom.problems(document, self.folder), ["one.tar.gz is another file than the one that is listed"])
+        self.assertEqual(sbom.problems(document, self.folder), ["one.tar.gz differs from the listed file"])
 
     def test_a_notice_that_is_not_understood_is_refused(self):
         for changed, text in ((self.NOTICE.replace("Apache-2.0 ", "Apache-9.9 "), "'Apache-9.9' of flatbuffers"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a release contains of others, in the format SPDX 2.3: the tables of NOTICE, with the versions of the packages of the
-Debian that it is for."""
+"""The third-party parts of a release, in the format SPDX 2.3: the tables of NOTICE, with the versions of the packages
+of the Debian that it is for."""
 
 import hashlib
 import json
@@ -98,7 +98,7 @@ def problems(found, folder):
         for checksum in package.get("checksums", []):
             path = folder / package["packageFileName"]
             if not path.is_file() or digest(path) != checksum["checksumValue"]:
-                out.append(f"{path.name} is another file than the one that is listed")
+                out.append(f"{path.name} differs from the listed file")
     return out
 
 

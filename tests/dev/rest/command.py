@@ -2,9 +2,9 @@
 """Runs what `./dev test` leaves out, in slices of at most twelve minutes of two idle cores each where their build is
 there.
 
-Without arguments all slices run in turn. Ends with the totals of all that ran. The last result of each slice is
-written to docs/measurements/rest.json when the tree is that of a commit, and committed by hand; a test of suite lint fails
-when a slice last ran without a failure more than 300 commits ago. Where CI is set, as in a clone that cannot commit, the
+Without arguments all slices run in turn. Ends with the totals of all that ran. The last result of each slice is written
+to docs/measurements/rest.json when the tree equals a commit, and committed by hand; a test of suite lint fails when a
+slice last ran without a failure more than 300 commits ago. Where CI is set, as in a clone that cannot commit, the
 result is printed as a line `rest-result: ...` instead, which --take adds to the file.
 
 The table of slices is tests/dev/rest/slices.py.
@@ -34,9 +34,10 @@ def number_of(text):
 
 
 def automatic():
-    """The slice that is this commit's turn, or none: of those that ran without a failure once, and for which `.ci/run` has
-    the time and the builds, the one with the number of commits modulo their number. Where the history is not here, the
-    commit's hash is that number. One that never ran so fails for another reason than this commit; age_test.py names it.
+    """The slice that is this commit's turn, or none: of those that ran without a failure once, and for which `.ci/run`
+    has the time and the builds, the one with the number of commits modulo their number. Where the history is not here,
+    the commit's hash is that number. A slice that never ran so fails for another reason than this commit; age_test.py
+    names it.
     """
     count = record.commits()
     if count is None:
@@ -84,7 +85,7 @@ def keep(outcome, before, out):
     if record.os.environ.get("CI") or record.os.environ.get(runner.CI_STARTED):
         print(record.PREFIX + json.dumps(result), file=out)
     elif result["commits"] is None or before is None or tree() != before:
-        print(f"rest: {outcome.name}: not recorded: the tree is not that of a commit, or its history is not here", file=out)
+        print(f"rest: {outcome.name}: not recorded: the tree differs from its commit, or the history is not here", file=out)
     else:
         known = record.read()
         record.take(known, result)
@@ -122,19 +123,19 @@ def run(slices, out):
 
 
 def add_arguments(parser):
-    """Those of the command."""
+    """Adds the arguments of the command."""
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--list", action="store_true", help="print the slices, with the last result of each, and leave")
     choice.add_argument("--slice", action="append", metavar="auto|N|NAME", type=number_of, dest="slices",
-                        help="run this slice; repeatable; auto: the one of this commit's turn, of those that ran without a "
-                        "failure once and fit into what is left of .ci/run's 20 minutes")
+                        help="run this slice; repeatable; auto: the slice of this commit's turn, out of the slices that have "
+                        "passed before and fit into what is left of .ci/run's 20 minutes")
     choice.add_argument("--take", metavar="LOG", type=argparse.FileType(encoding="utf-8"),
                         help="add the results in a log of CI to the record")
     parser.add_argument("--json", action="store_true", help="print results, or the list, as JSON; all else to stderr")
 
 
 def rest(_, slices, take, **options):
-    """The command; its totals are those of other commands, so it prints them itself."""
+    """The command. Its totals come from other commands, so it prints them itself."""
     is_json = options["json"]
     if take:
         take_lines(take)

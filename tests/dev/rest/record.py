@@ -36,7 +36,7 @@ def commits():
 
 
 def is_clean():
-    """Whether the tree is that of the commit, without the record itself."""
+    """Whether the tree equals the commit, without the record itself."""
     changed = git("status", "--porcelain", "--untracked-files=all")
     return changed is not None and all(line[3:] == FILE for line in changed.splitlines())
 
@@ -70,7 +70,7 @@ def result_of(name, totals, seconds, processor_seconds):
 
 
 def take(record, result):
-    """Adds a result to the record. One of an older commit than what is there changes nothing."""
+    """Adds a result to the record. A result of an older commit than the recorded one changes nothing."""
     result = dict(result)
     name = result.pop("slice")
     before = record.get(name, {})

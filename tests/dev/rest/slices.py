@@ -21,7 +21,7 @@ class Slice:
     # On two idle cores, where the folder that it builds in has what earlier slices compiled. Commands are ended after
     # three times as long.
     minutes: float
-    # Number of commits on main when the slice was added: the age of one that never ran.
+    # Number of commits on main when the slice was added: the age of a slice that never ran.
     since: int = 718
 
     def words(self):

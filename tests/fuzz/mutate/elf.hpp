@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Mutations of the fields of an ELF file: those of its header, of the tables that it names, and of
-// its dynamic section.
+// Mutations of the fields of an ELF file: in its header, in the tables that it names, and in its
+// dynamic section.
 #pragma once
 
 #include <elf.h>

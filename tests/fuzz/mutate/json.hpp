@@ -172,7 +172,7 @@ class JsonMutator {
   return mutate_bytes(input, size);
 }
 
-/// The same for one JSON text a line, some of which have a word in front.
+/// Mutates one JSON text a line, some of which have a word in front.
 [[nodiscard]] inline std::size_t mutate_json_lines(std::span<std::uint8_t> input, std::size_t size,
                                                    Random& random) {
   const std::string_view all(reinterpret_cast<const char*>(input.data()), size);

@@ -17,7 +17,7 @@ namespace tenon::fuzz {
 namespace objects = schema::objects;
 
 /// Changes one method of a program. Most changes leave it right, so that it is loaded and run; each
-/// index and number is now and then one that it must not be.
+/// index and number now and then gets a forbidden value.
 class PlanMutator {
  public:
   PlanMutator(objects::ProgramT& program, objects::ExecutionPlanT& plan, Random& random) noexcept
@@ -65,7 +65,7 @@ class PlanMutator {
     return static_cast<std::int32_t>(random_.below(count));
   }
   std::int32_t value_index() { return index(plan_.values.size()); }
-  /// The same of a value of that kind, where there is one.
+  /// An index of a value of that kind, where there is one.
   std::int32_t value_index(schema::KernelTypes kind) {
     std::vector<std::int32_t> fitting;
     for (std::size_t i = 0; i < plan_.values.size(); ++i) {

@@ -112,7 +112,7 @@ void change_program(ProgramBuilder& builder, Random& random) {
   }
 }
 
-/// One that is right, and uses all of the format. Its backends are those of touch_backends.hpp.
+/// A valid program that uses all of the format, with the backends of touch_backends.hpp.
 std::vector<std::byte> new_program(Random& random) {
   aot::ProgramData program = test::RandomProgram(random.next()).make();
   for (aot::MethodData& method : program.methods) {

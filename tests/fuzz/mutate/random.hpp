@@ -45,7 +45,7 @@ class Random {
   return LLVMFuzzerMutate(input.data(), size, input.size());
 }
 
-/// The same of a text or list of bytes, which becomes no longer than `longest`.
+/// Mutates a text or list of bytes, which becomes no longer than `longest`.
 template <class Text>
 void mutate_text(Text& text, std::size_t longest) {
   const std::size_t size = text.size() < longest ? text.size() : longest;

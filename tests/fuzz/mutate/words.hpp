@@ -51,7 +51,7 @@ struct Field {
   }
 }
 
-/// Gives a field another number: one of `other_number`, or that of another field of `fields`.
+/// Gives a field another number: from `other_number`, or from another field of `fields`.
 inline void mutate_field(std::span<std::uint8_t> bytes, const Field& field,
                          std::span<const Field> fields, Random& random) {
   if (field.offset > bytes.size() || field.width > bytes.size() - field.offset) return;

@@ -28,8 +28,8 @@ struct StoredZip {
   };
   std::vector<Entry> entries;
 
-  /// Nothing when the bytes are no such archive, or one that this does not write: with compressed
-  /// entries, or numbers of 64 bits.
+  /// Nothing when the bytes are no such archive, or an archive that this does not write: with
+  /// compressed entries, or numbers of 64 bits.
   [[nodiscard]] static std::optional<StoredZip> read(std::span<const std::uint8_t> bytes) {
     if (bytes.size() < end_size) return std::nullopt;
     std::size_t end = bytes.size() - end_size;

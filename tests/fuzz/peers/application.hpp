@@ -82,7 +82,8 @@ class CallArguments {
   [[nodiscard]] WorkerPeer::Arguments expected() const;
   /// As an application between two runs: bytes elsewhere, other sizes.
   void change(Choices& choices);
-  /// Aborts when a run changed what it may not: `takes_views` that of a kernel.
+  /// Aborts when a run changed what it may not change. A kernel's run, `takes_views`, may make
+  /// views.
   void check(bool takes_views) const;
 
  private:

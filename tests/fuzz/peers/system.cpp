@@ -207,7 +207,7 @@ extern "C" {
 
 int __real_memfd_create(const char* name, unsigned flags);
 int __wrap_memfd_create(const char* name, unsigned flags) {
-  // Files that the loader reads are those of the system.
+  // The loader reads the system's files.
   if (!is_active() || std::strcmp(name, "tenon-plugin") == 0) {
     return __real_memfd_create(name, flags);
   }

@@ -2,8 +2,8 @@
 //
 // The part of Linux that two processes talk through, inside this one: files in memory, sockets that
 // carry descriptors, futexes, a clock. The linker puts the functions of system.cpp in place of
-// those of libc (--wrap), so that the code under test is compiled as it is shipped. Nothing sleeps,
-// a mapping is a block that AddressSanitizer guards, and what is left open at the end is a finding.
+// libc's (--wrap), so that the code under test is compiled as it is shipped. Nothing sleeps, a
+// mapping is a block that AddressSanitizer guards, and what is left open at the end is a finding.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct Object {
   Object& operator=(const Object&) = delete;
   ~Object();
 
-  /// The bytes of a file; null for one that is too large.
+  /// The bytes of a file; null for a file that is too large.
   std::byte* data();
 };
 using ObjectPointer = std::shared_ptr<Object>;
@@ -68,7 +68,7 @@ class Peer {
   virtual void kill() = 0;
 };
 
-/// One run. From its begin to its end the functions of libc are those of system.cpp.
+/// One run. From its begin to its end system.cpp's functions replace libc's.
 class System {
  public:
   explicit System(Peer& peer);

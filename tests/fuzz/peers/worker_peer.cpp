@@ -163,7 +163,7 @@ ObjectPointer WorkerPeer::descriptor_of(std::span<const std::byte> bytes) {
   std::uint64_t size = bytes.size();
   if (what >= 0xf8) size = now().number();
   ObjectPointer out = System::make_file("from the worker", size);
-  // One of another size may have no bytes at all.
+  // A file of another size may have no bytes at all.
   std::byte* const to = size == bytes.size() || what % 2 == 0 ? out->data() : nullptr;
   if (to) std::copy_n(bytes.begin(), std::min<std::uint64_t>(size, bytes.size()), to);
   out->seals = what < 0xf0 ? F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// fuzz-parsers: every parser but those of programs and data files.
+// fuzz-parsers: every parser except for programs and data files.
 #include "parsers.hpp"
 
 #include "fuzz/fuzz_target.hpp"

@@ -564,7 +564,7 @@ class Application {
 
 void worker_messages(std::span<std::byte> bytes) {
   static_cast<void>(WrappedPlugin::get());
-  // A worker gets the variables; a run need not copy those of this process.
+  // A worker gets the variables; a run need not copy this process's.
   static char* few[] = {nullptr};
   char** const before = std::exchange(environ, few);
   Application(bytes).run();

@@ -26,7 +26,7 @@ std::byte* bytes_at(const Memory& memory, std::size_t first) {
 }
 
 /// Compares with the CPU's copy, the bytes between the elements of the target included. `offset` is
-/// that of the first element on both sides, in elements. With indices of 64 bits as well.
+/// the first element's on both sides, in elements. With indices of 64 bits as well.
 void compare(const Copy& copy, std::size_t element_size, std::size_t offset) {
   const std::size_t first = offset * element_size;
   std::vector<unsigned char> content(first + extent(copy.sizes, copy.from) * element_size);
@@ -127,7 +127,7 @@ void test_copies() {
       {{500, 3}, {1, 500}, {3, 1}},
       {{3, 500}, {1, 3}, {500, 1}},
       {{129, 67}, {1, 129}, {67, 1}},
-      // With other dimensions, gaps, and sizes around those of tiles.
+      // With other dimensions, gaps, and sizes around the tiles' sizes.
       {{3, 64, 2, 65}, {130 * 64, 1, 64, 128}, {64 * 130, 130, 65, 1}},
       {{16, 33}, {1, 20}, {40, 1}},
       {{2, 66, 130}, {66 * 130, 1, 66}, {66 * 130, 130, 1}},

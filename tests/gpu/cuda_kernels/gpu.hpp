@@ -38,14 +38,14 @@ class Gpu {
   /// Launches on a stream of its own.
   kernels::Launcher launcher();
   void* stream() const { return stream_; }
-  /// The file of cuBLASLt, empty for that of the system; none where it cannot run.
+  /// The file of cuBLASLt, empty for the system's; none where it cannot run.
   std::optional<std::string> cublaslt() const;
   void set_cublaslt(std::string path) { cublaslt_ = std::move(path); }
   /// Tiles of a product that it computes at once.
   std::int64_t tiles_at_once() const { return tiles_at_once_; }
   /// Enqueues a copy of adjacent bytes within the device.
   tenon::Status copy(std::uint64_t to, std::uint64_t from, std::size_t nbytes) const;
-  /// The same for rows of `width` bytes with pitches.
+  /// Enqueues a copy of rows of `width` bytes with pitches.
   tenon::Status copy_rows(std::uint64_t to, std::size_t to_pitch, std::uint64_t from,
                           std::size_t from_pitch, std::size_t width, std::size_t height) const;
   /// Seconds that what `body` enqueues takes the device, as a graph: the least of several.
@@ -118,7 +118,7 @@ void test_aligned_products(RunProduct* run_product);
 /// Computes a product by cuBLASLt, and waits for it.
 tenon::Status run_by_library(const kernels::CublasLtHandle& handle, const kernels::MatmulPlan& plan,
                              const tenon::aoti::ModelTensor& out);
-/// The same products by cuBLASLt, where there is one.
+/// Tests products by cuBLASLt, where there is one.
 void test_library_products();
 void test_sorting();
 void test_copies();

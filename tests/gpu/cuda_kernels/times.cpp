@@ -90,7 +90,7 @@ struct AnyWeight {
   }
 };
 
-/// Prints a line; `members` are those of a JSON object that come first.
+/// Prints a line; `members` of a JSON object come first.
 void print(const std::string& members, double seconds, double nbytes) {
   std::printf("{%s, \"microseconds\": %.2f, \"bytes\": %.0f, \"bytes_per_second\": %.4g}\n",
               members.c_str(), seconds * 1e6, nbytes, seconds > 0 ? nbytes / seconds : 0.0);

@@ -102,7 +102,7 @@ tenon::Status Gpu::copy_rows(std::uint64_t to, std::size_t to_pitch, std::uint64
 }
 
 tenon::Result<double> Gpu::time(const std::function<tenon::Status()>&) const {
-  return tenon::error(tenon::Error::NotSupported, "times are those of a device");
+  return tenon::error(tenon::Error::NotSupported, "only a device has times");
 }
 
 void Gpu::begin_capture() { is_capturing = true; }

@@ -63,7 +63,7 @@ class Driver {
   int call(const char* name, Arguments... arguments) const;
   template <class... Arguments>
   int in_context(const char* name, Arguments... arguments) const;
-  /// The same, with an error in place of a number.
+  /// `call` with an error in place of a number.
   template <class... Arguments>
   [[nodiscard]] tenon::Status run(const char* name, Arguments... arguments) const;
 

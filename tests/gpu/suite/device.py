@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Facts about the machine. As a program it prints those of the CUDA driver and its first device.
+"""Facts about the machine. As a program it prints facts about the CUDA driver and its first device.
 
 The driver is asked in a process of its own: loading it may end or hang one.
 """

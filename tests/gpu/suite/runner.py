@@ -26,7 +26,7 @@ PASS, FAIL, SKIP, NOT_AVAILABLE = "pass", "fail", "skip", "not available"
 
 @dataclasses.dataclass
 class Finished:
-    """How a command ended. `code` is that of its process: negative for a signal."""
+    """How a command ended. `code` is its process's exit code: negative for a signal."""
 
     code: int
     timed_out: bool

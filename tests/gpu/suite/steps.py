@@ -241,7 +241,7 @@ def times(pack: Pack, name: str, folder: Path) -> Step:
 
 
 def rivals(pack: Pack, name: str, folder: Path, python: str, computes: bool) -> Step:
-    """The same beside torch's own loader of the same model, which torch compiles for a minute and more."""
+    """Times the plugin beside torch's own loader of one model, which torch compiles for a minute and more."""
     def body(step: Step) -> Result:
         case = pack.ready(folder)
         # Again, in the same minutes as the rival's.

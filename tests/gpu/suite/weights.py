@@ -21,7 +21,7 @@ def generated(name: str, nbytes: int) -> bytes:
 
 def describe(data: bytes, names: dict[str, int]) -> tuple[dict[str, Any], bytes]:
     """The description of a file's bytes and its literal ones. `names` has the generated parts that it holds, with their
-    sizes; a ValueError names one that is not there."""
+    sizes; a ValueError names a missing part."""
     found = []
     for name, nbytes in names.items():
         part = generated(name, nbytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The same library, compiled with the headers of a later release.
+// The library of copy.cpp, compiled with the headers of a later release.
 #include "tenon/abi/version.h"
 #undef TENON_RELEASE
 #define TENON_RELEASE v999_0_0

@@ -13,7 +13,7 @@ namespace {
 using Object = const void*(int);
 using Refuse = std::size_t(const char*);
 
-/// Their symbols are offered to the libraries that are loaded after them, as those of an
+/// Their symbols are offered to the libraries that are loaded after them, as the symbols of an
 /// application's own libraries are.
 void* open_library(const char* variable) {
   const char* path = std::getenv(variable);

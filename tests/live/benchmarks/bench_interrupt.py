@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How soon Ctrl-C ends a run in Python: from SIGINT to the KeyboardInterrupt, one line of JSON for each program.
 
-Inputs are zeros of the largest sizes. Each run is interrupted at another time of its course; one that was at its end
-before the signal came is run again. `loop` as a program is the loop without end of the package's tests.
+Inputs are zeros of the largest sizes. Each run is interrupted at another time of its course; a run that was at its end
+before the signal came is repeated. `loop` as a program is the loop without end of the package's tests.
 
     PYTHONPATH=build/gcc/examples/python python3 tests/live/benchmarks/bench_interrupt.py loop MODEL.pte --plugin FILE.so
 """

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Tokens a second of a Llama: CpuAotiBackend, ExecuTorch's XNNPACK in its stock runtime, torch.compile, and llama.cpp.
 
-A decoder of --layers layers of --width channels with random weights; keys and values stay in buffers of the program. A run
-has --tokens places of --batch sequences: 1 is a step of generation, more are a prompt, of which the last place has logits.
-`int8` and `int4` have PyTorch's own products of float32 with weights of 8 bits, a scale for each channel, and of 4 bits in
-groups; `float32` and `bfloat16` have plain linear layers. XNNPACK has no such products: its programs are those of
-torchao's dynamic quantisation, which also rounds activations to 8 bits, so they compute something else. `inductor_...` is
-the model of the same name, compiled by torch.compile with frozen weights, in one process for all turns. `llamacpp_...` needs
---llama-cpp (llama_cpp.py); its `q8_0` and `q4_0` have a scale for each 32 weights and round activations to 8 bits.
+A decoder of --layers layers of --width channels with random weights; keys and values stay in buffers of the program. A
+run has --tokens places of --batch sequences: 1 is a step of generation, more are a prompt, of which the last place has
+logits. `int8` and `int4` have PyTorch's own products of float32 with weights of 8 bits, a scale for each channel, and
+of 4 bits in groups; `float32` and `bfloat16` have plain linear layers. XNNPACK has no such products: its programs use
+torchao's dynamic quantisation, which also rounds activations to 8 bits, so they compute something else. `inductor_...`
+is the model of the same name, compiled by torch.compile with frozen weights, in one process for all turns.
+`llamacpp_...` needs --llama-cpp (llama_cpp.py); its `q8_0` and `q4_0` have a scale for each 32 weights and round
+activations to 8 bits.
 
 Each side runs in a process of its own on --threads pinned threads, in turns; the least time counts. The bound is the time
 that this machine takes to read the bytes of the linear layers' weights, scales and zeros once, by the best rate at which

@@ -249,7 +249,7 @@ Status start_plugin(const Arguments& arguments, const std::string& cache) {
   return ours.method->execute();
 }
 
-/// The same IR through OpenVINO's C API alone, with OpenVINO's own cache (`CACHE_DIR`).
+/// Starts the IR through OpenVINO's C API alone, with OpenVINO's own cache (`CACHE_DIR`).
 Status start_direct(const Arguments& arguments, const std::string& cache) {
   const fs::path directory = arguments.cold;
   TENON_TRY(const auto program, tenon::host::Program::open((directory / "model.pte").string()));

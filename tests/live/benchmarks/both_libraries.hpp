@@ -105,7 +105,7 @@ class Tensors {
     return over(data, sizes, type, strides.empty() ? contiguous(sizes) : std::move(strides));
   }
 
-  /// The same of whole numbers.
+  /// Whole numbers in one memory for both.
   BothTensors integers(const std::vector<std::int64_t>& values) {
     std::byte* const data = block(values.size() * sizeof(std::int64_t));
     std::memcpy(data, values.data(), values.size() * sizeof(std::int64_t));

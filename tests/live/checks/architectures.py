@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Runs small architectures of torchvision, timm, transformers and diffusers by the CPU plugin.
 
-The models are those of architecture_models.py, with random weights: nothing but packages is downloaded. Each is run by
+The models come from architecture_models.py, with random weights: nothing but packages is downloaded. Each is run by
 eager PyTorch on two sets of inputs or more and compiled as export_models.py compiles, whatever operators it asks for.
 CACHE/NAME/ is its case (docs/tools/cases.md) with model.pt2, a package of the same library for libtorch's loader; a
-second run with the same packages and options only runs. aoti-cases runs the case by the plugin, without libtorch in
-the process, and compares all outputs with eager's, with each number of --threads. --speed times both loaders on that
+second run with the same packages and options only runs. aoti-cases runs the case by the plugin, without libtorch in the
+process, and compares all outputs with eager's, with each number of --threads. --speed times both loaders on that
 library, in turns, as bench_aoti.py does.
 
     PYTHONPATH=build/live/architecture_packages build/live/venv/bin/python tests/live/checks/architectures.py \\

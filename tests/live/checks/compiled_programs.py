@@ -29,7 +29,7 @@ from exporters.export_pt2 import FIXTURES, write
 DELEGATED = ["mlp", "mlp_decomposed", "vision", "vision_decomposed"]
 PORTABLE = ["mlp_decomposed", "vision_decomposed", "stateful", "shared", "symbolic", "dtypes",
             "arguments", "layouts", "mutated_input"]
-SEED = 8  # Not that of the fixtures: other weights and inputs.
+SEED = 8  # Not the fixtures' seed: other weights and inputs.
 
 
 def run(program, *arguments):

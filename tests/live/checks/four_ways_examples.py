@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The examples of a program in four ways, all of it: four_ways_examples.py BUILD [TEST]...
 
-Each model is trained, and answers in eager PyTorch, torch.compile and ExecuTorch; the applications in C++ and in Rust run
-the program that was written. ExecuTorch, C++ and Rust run one program and print the same lines. torch.compile may decompose
-a model into other operators, so its numbers are those of eager PyTorch within the kit's limits.
+Each model is trained, and answers in eager PyTorch, torch.compile and ExecuTorch; the applications in C++ and in Rust
+run the program that was written. ExecuTorch, C++ and Rust run one program and print the same lines. torch.compile may
+decompose a model into other operators, so its numbers equal eager PyTorch's within the kit's limits.
 """
 
 import os

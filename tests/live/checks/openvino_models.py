@@ -4,11 +4,11 @@
 
 usage: openvino_models.py [--only NAME]... [--folder DIR] BUILD LIBRARIES
 
-BUILD is a build directory of Tenon, LIBRARIES the one of OpenVINO's libraries, as
-`.ci/fetch-openvino-wheel` prints it. Every model is exported twice: in Core ATen operators, and with
-the operators left whole that `tenon-compile --print-ops-to-not-decompose` names. Each must be one
-delegate without a node left over, and its outputs those of eager PyTorch: to 1e-3 of each element, or
-1e-5 of the largest one. Dynamic models run at several sizes. `operators_*` call one operator each.
+BUILD is a build directory of Tenon, LIBRARIES the one of OpenVINO's libraries, as `.ci/fetch-openvino-wheel` prints it.
+Every model is exported twice: in Core ATen operators, and with the operators left whole that `tenon-compile
+--print-ops-to-not-decompose` names. Each must be one delegate without a node left over, and its outputs must equal
+eager PyTorch's: to 1e-3 of each element, or 1e-5 of the largest one. Dynamic models run at several sizes. `operators_*`
+call one operator each.
 """
 
 import argparse
@@ -37,7 +37,7 @@ RTOL, PEAK = 1e-3, 1e-5
 @dataclasses.dataclass
 class Model:
     module: nn.Module
-    runs: list  # Inputs of each run; the first is that of the export.
+    runs: list  # Inputs of each run; the first run has the export's.
     dynamic: dict | None = None
 
 

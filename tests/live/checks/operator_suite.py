@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """ExecuTorch's suite of operators, compiled by AOTInductor and run by the CPU plugin.
 
-The cases are those of `executorch.backends.test.suite.operators` in the wheel: a module and its arguments, in
-float32 or another --dtype. Each is run by eager PyTorch. Those that eager runs are compiled as export_models.py
-compiles (whatever operators they ask for), several as one program whose outputs are the outputs of each, and those are
-compared with eager's by tenon-run. A program that is refused or crashes is halved until one case is left: each case has
-its own verdict and reason. CACHE/ keeps the programs, so that a second run only runs; other options of the exporter or
-versions of PyTorch or ExecuTorch have them compiled again.
+The cases come from `executorch.backends.test.suite.operators` in the wheel: a module and its arguments, in float32 or
+another --dtype. Each is run by eager PyTorch. Cases that eager runs are compiled as export_models.py compiles (whatever
+operators they ask for), several as one program whose outputs are the outputs of each, and those are compared with
+eager's by tenon-run. A program that is refused or crashes is halved until one case is left: each case has its own
+verdict and reason. CACHE/ keeps the programs, so that a second run only runs; other options of the exporter or versions
+of PyTorch or ExecuTorch have them compiled again.
 
     build/live/venv/bin/python tests/live/checks/operator_suite.py --cache build/live/operators --build build/gcc
 
@@ -250,8 +250,8 @@ def has_other_numbers(file: Path, expected: torch.Tensor) -> bool:
 
 
 def verdicts(group: list[Case], options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
-    """Name, verdict and reason of each case. One whose outputs differ in a group is wrong, even if it should be right
-    alone."""
+    """Name, verdict and reason of each case. A case whose outputs differ in a group is wrong, even if it should be
+    right alone."""
     facts, folder = facts_of(group, options)
     if facts is None:
         yield from ((case.name, "not in the cache", "") for case in group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a case of a CUDA program with recorded launches: their results are those of replay_cuda.py --record.
+"""Runs a case of a CUDA program with recorded launches: their results must equal replay_cuda.py --record's.
 
 Each launch must be the recorded one: kernel, grid, shared memory, parameters, and every byte that the kernel read. Then
 the bytes that it wrote are written, and the case compares outputs with eager PyTorch's. So the check of replay_cuda.py

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Checks that each function that exported libraries have undefined is one that the plugin provides.
+"""Checks that the plugin provides each function that exported libraries leave undefined.
 
 Reads the libraries in .pte files that PyTorch's AOTInductor compiled for the CPU, for CUDA or for Metal, and the names
-in the plugins' tables, which build/tests/live/checks/shim-names-* print. A function counts unless it is weak or has a version,
-as with those of the C library: these are the dynamic loader's, all others must be the plugin's. Those of the CUDA
-driver and of SLEEF are looked up in these libraries by name.
+in the plugins' tables, which build/tests/live/checks/shim-names-* print. A function counts unless it is weak or has a
+version, as the C library's functions do: these come from the dynamic loader, all others must be the plugin's. Functions
+of the CUDA driver and of SLEEF are looked up in these libraries by name.
 
 Writes a Markdown table with a row for each function; exits with 1 when one is not provided. With --without, functions
 are taken out of the tables: it exits with 1 when other functions than these are missing.

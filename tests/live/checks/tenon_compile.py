@@ -87,7 +87,7 @@ class Compile(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def check(self, model, sets, dynamic=None, **options):
-        """The compiled module; its numbers are eager PyTorch's, and its bytes those of tenon-compile."""
+        """The compiled module; its numbers equal eager PyTorch's, and its bytes tenon-compile's."""
         compiled = tenon.compile(model, sets[0], backend="GraphBackend", options=options, dynamic=dynamic,
                                  plugins=[PLUGIN, KERNELS])
         with torch.no_grad():

@@ -6,13 +6,12 @@ usage: variants.py export FOLDER             needs torch and executorch
        variants.py check FOLDER BUILD [LIBRARIES]
        variants.py stock FOLDER              needs executorch
 
-`export` writes one model, compiled by ExecuTorch for XNNPACK and by AOTInductor, and exported for the rest.
-`check` makes one program of it with tenon-compile and runs it as several machines would: BUILD is a build
-directory of Tenon, LIBRARIES the one of OpenVINO's libraries. A plugin that is not named is not there, and
-CPU features are hidden by tenon-run. For each machine it prints the variant that ran, and for each variant
-the bytes that were read from the disk: the file's pages are dropped from the system's memory before, and
-counted after (mincore). At most LOSERS bytes of one that did not run may be read. `stock` runs the program with
-ExecuTorch's own runtime.
+`export` writes one model, compiled by ExecuTorch for XNNPACK and by AOTInductor, and exported for the rest. `check`
+makes one program of it with tenon-compile and runs it as several machines would: BUILD is a build directory of Tenon,
+LIBRARIES the one of OpenVINO's libraries. A plugin that is not named is not there, and CPU features are hidden by
+tenon-run. For each machine it prints the variant that ran, and for each variant the bytes that were read from the disk:
+the file's pages are dropped from the system's memory before, and counted after (mincore). At most LOSERS bytes of a
+variant that did not run may be read. `stock` runs the program with ExecuTorch's own runtime.
 """
 
 import ctypes

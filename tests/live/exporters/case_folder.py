@@ -31,7 +31,7 @@ def save_tensors(tensors: Iterable[torch.Tensor], prefix: str, folder: Path) -> 
 
 
 def limits(tensors: Iterable[torch.Tensor], rtol: float, atol: float) -> dict[str, Any]:
-    """The same limits for each floating-point dtype among the tensors."""
+    """One pair of limits for all floating-point dtypes among the tensors."""
     names = sorted({dtype_name(tensor) for tensor in tensors if tensor.is_floating_point()})
     return {name: {"rtol": rtol, "atol": atol} for name in names}
 

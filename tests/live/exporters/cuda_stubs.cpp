@@ -4,9 +4,9 @@
 // twice by export_cuda.py: as libcudart.so.13, and with EXPORT_CUDA_DRIVER as libcuda.so.1. All
 // functions that are not here succeed and do nothing; export_cuda.py writes those.
 //
-// It reports an H100, keeps the memory of the device in that of the host, and launches
-// nothing. So what is compiled is real, what is tuned by measuring is arbitrary, and no number that
-// comes out of it means anything.
+// It reports an H100, keeps the memory of the device in the host's memory, and launches nothing. So
+// what is compiled is real, what is tuned by measuring is arbitrary, and no number that comes out
+// of it means anything.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>

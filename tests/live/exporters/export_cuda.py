@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Exports small models to ExecuTorch programs for CudaBackend, on Linux without a GPU.
 
-ExecuTorch's own CudaBackend and PyTorch's compiler do the work. They see an H100
-through two stand-in libraries for the CUDA runtime and the driver while this program runs
-(cuda_stubs.cpp): the kernels are compiled for sm_90 as they would be there, and never launched. The
-expected outputs are those of the same module on the CPU. The stand-in for the driver
+ExecuTorch's own CudaBackend and PyTorch's compiler do the work. They see an H100 through two stand-in libraries for the
+CUDA runtime and the driver while this program runs (cuda_stubs.cpp): the kernels are compiled for sm_90 as they would
+be there, and never launched. The module's outputs on the CPU are the expected outputs. The stand-in for the driver
 (tests/stand_ins/cuda) shows which calls such a program makes; a GPU alone shows what it computes.
 
 Programs are of generation 3, weights by name. What is different from ExecuTorch's own: libraries

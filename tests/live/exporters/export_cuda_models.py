@@ -211,8 +211,8 @@ def save_runs(method: str, module: nn.Module, runs: Runs, folder: Path) -> list[
 
 
 def write_cases(name: str, method: str, runs: list[dict[str, Any]], folder: Path) -> None:
-    """The runs of a method in two cases: plain, in the model's own folder if it is the first method, and as
-    a CUDA graph. That begins with the fourth run, and again with the second one of another shape."""
+    """The runs of a method in two cases: plain, in the model's own folder if it is the first method, and as a CUDA
+    graph. The graph begins with the fourth run, and again with the second one of another shape."""
     is_first = not (folder / "case.json").exists()
     other = {"program": f"../{folder.name}/model.pte", "data": [f"../{folder.name}/aoti_cuda_blob.ptd"]}
     moved = [{key: [f"../{folder.name}/{file}" for file in files] for key, files in run.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Exports a program with a library for each of several CUDA devices, on Linux without a GPU.
 
-The exporter is that of ExecuTorch after pytorch/executorch#22198 (executorch 1.5.1 is older): each device has an export
-of its own, by export_cuda.py with a stand-in for that device, and ExecuTorch's backends/cuda/merge_ptes.py makes one
+The exporter is ExecuTorch's after pytorch/executorch#22198 (executorch 1.5.1 is older): each device has an export of
+its own, by export_cuda.py with a stand-in for that device, and ExecuTorch's backends/cuda/merge_ptes.py makes one
 program of them, over one file of weights. --exporter is the folder that holds its `executorch` package, in front of an
 installed one.
 

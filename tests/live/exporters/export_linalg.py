@@ -32,7 +32,7 @@ class Cholesky(torch.nn.Module):
 def export(folder, model, inputs, description):
     folder.mkdir(parents=True, exist_ok=True)
     exported = torch.export.export(model, inputs)
-    # The operators are not among those of the core set, which the check asks for.
+    # The operators are not in the core set, which the check asks for.
     program = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
     (folder / "model.pte").write_bytes(program.buffer)
     names = {"in": [], "expected": []}

@@ -334,7 +334,7 @@ def chosen_convolutions() -> Iterator[None]:
 
 def metal_backend() -> Any:
     """ExecuTorch's MetalBackend with what is different here."""
-    # Those of torchao itself ask for operators that only its builds for macOS have.
+    # The modules of torchao itself ask for operators that only its builds for macOS have.
     for name in ("torchao.experimental", "torchao.experimental.ops",
                  "torchao.experimental.ops.mps", "torchao.experimental.ops.mps.cshim"):
         sys.modules.setdefault(name, types.ModuleType(name))

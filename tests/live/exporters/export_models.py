@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Exports the models of models/cases.py to ExecuTorch programs for the CPU, with expected outputs.
 
-Each program has one delegate, `CpuAotiBackend`: AOTInductor's library and weights as ExecuTorch's
-own AotiBackend stores them. The expected outputs are those of eager PyTorch. Takes 10 to 60
-seconds a model and needs torch 2.15 and executorch 1.5 (the pip packages) and a C++ compiler.
+Each program has one delegate, `CpuAotiBackend`: AOTInductor's library and weights as ExecuTorch's own AotiBackend
+stores them. The expected outputs come from eager PyTorch. Takes 10 to 60 seconds a model and needs torch 2.15 and
+executorch 1.5 (the pip packages) and a C++ compiler.
 
-Writes CACHE/NAME/, a case as docs/tools/cases.md describes it: model.pte, aoti_cpu_blob.ptd (external
-weights), inK_J.npy and outK_J.npy (input set K, tensor J), case.json, and with --package model.pt2.
-With --kit the models are those of kit_models.py, compiled small: the conformance kit's cases; with
---arm64 those and a convolution, for 64-bit ARM (for_arm64.py): tests/fixtures/arm64.
+Writes CACHE/NAME/, a case as docs/tools/cases.md describes it: model.pte, aoti_cpu_blob.ptd (external weights),
+inK_J.npy and outK_J.npy (input set K, tensor J), case.json, and with --package model.pt2. With --kit the models come
+from kit_models.py, compiled small: the conformance kit's cases; with --arm64 these and a convolution, for 64-bit ARM
+(for_arm64.py): tests/fixtures/arm64.
 """
 
 import argparse
@@ -297,7 +297,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="NAME",
                         help="export this model; may be given several times")
     parser.add_argument("--kit", action="store_true",
-                        help="the models of kit_models.py in place of those of cases.py")
+                        help="the models of kit_models.py in place of cases.py")
     parser.add_argument("--arm64", action="store_true",
                         help="as --kit, for 64-bit ARM, with Debian's cross compiler")
     parser.add_argument("--list", action="store_true", help="name the models and leave")

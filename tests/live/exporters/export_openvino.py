@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Exports models for OpenVINO with ExecuTorch's own partitioner: export_openvino.py --cache DIR
 
-The payloads are those of `executorch.backends.openvino`, unchanged. The expected outputs are those of
-eager PyTorch. Needs torch 2.15, executorch 1.5, openvino and nncf (pip packages; the exporter imports
-nncf when it is imported). CPU payloads run with the OpenVINO version and on the instruction set that
-made them, so they are made where they run and are not committed.
+The payloads come from `executorch.backends.openvino`, unchanged. The expected outputs come from eager PyTorch. Needs
+torch 2.15, executorch 1.5, openvino and nncf (pip packages; the exporter imports nncf when it is imported). CPU
+payloads run with the OpenVINO version and on the instruction set that made them, so they are made where they run and
+are not committed.
 
 Writes CACHE/NAME/, a case as docs/tools/cases.md describes it, with the delegate id OpenvinoBackend,
 and CACHE/tenon_NAME/ with the same payload under the id TenonOpenvino: the stock wheel has a delegate

@@ -28,7 +28,7 @@ from models import pt2_models as models
 
 @dataclass
 class Fixture:
-    """A module, and the runs of its case; the first run's inputs are those of the export."""
+    """A module, and the runs of its case; the first run has the export's inputs."""
 
     module: nn.Module
     runs: Sequence[tuple[Tensor | int, ...]]

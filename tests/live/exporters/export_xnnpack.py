@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Exports models for XNNPACK, as ExecuTorch's own partitioner and quantizer prepare them.
 
-What the partitioner does not take stays in the program as kernel calls, so a program is a mix of both.
-The expected outputs are those of eager PyTorch; for a quantised model, of the model with the scales and
-zero points that its calibration found. `beside-executorch` compares with the stock runtime bit for bit.
-Takes about a minute for all and needs torch 2.15 and executorch 1.5 (the pip packages).
+What the partitioner does not take stays in the program as kernel calls, so a program is a mix of both. The expected
+outputs come from eager PyTorch; for a quantised model, of the model with the scales and zero points that its
+calibration found. `beside-executorch` compares with the stock runtime bit for bit. Takes about a minute for all and
+needs torch 2.15 and executorch 1.5 (the pip packages).
 
 Writes CACHE/NAME/, a case as docs/tools/cases.md describes it. With --small the models are small ones of the
 same build, for tests/fixtures, as tests/fixtures/xnnpack_NAME.
@@ -128,7 +128,7 @@ BATCH = ({0: Dim("batch", min=1, max=16)},)
 
 
 def length(limit: int) -> tuple[dict[int, Dim]]:
-    """That sequences may have any length up to a limit."""
+    """A dynamic size: sequences may have any length up to a limit."""
     return ({1: Dim("length", min=2, max=limit)},)
 
 

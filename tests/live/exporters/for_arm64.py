@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What export_models.py needs to compile a model for 64-bit ARM on another machine.
 
-Inductor writes C++ for the machine that it runs on, which it asks Python for. Debian's cross compiler
-compiles it (g++-aarch64-linux-gnu). The wheel's sleef.h has the functions of its own machine alone, so
-that of Debian's package for arm64 comes before it (libsleef-dev, unpacked, not installed).
+Inductor writes C++ for the machine that it runs on, which it asks Python for. Debian's cross compiler compiles it
+(g++-aarch64-linux-gnu). The wheel's sleef.h has the functions of its own machine alone, so the header of Debian's
+package for arm64 comes before it (libsleef-dev, unpacked, not installed).
 """
 
 import hashlib

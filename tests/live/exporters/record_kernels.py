@@ -54,7 +54,7 @@ def some(*sizes: int, dtype: torch.dtype = FLOAT) -> torch.Tensor:
 
 
 def transposed(tensor: torch.Tensor) -> torch.Tensor:
-    """The same shape with other strides."""
+    """The tensor's shape with other strides."""
     return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
 
 
@@ -298,7 +298,7 @@ def int8_cases() -> None:
 
 
 def layout_cases() -> None:
-    """Results whose strides are not those of a contiguous tensor, and views of a part of a storage."""
+    """Results that are not contiguous, and views of a part of a storage."""
     rows = torch.tensor([True, False, True])
     pair = torch.tensor([2, 0])
     x = some(3, 4, 5).permute(0, 2, 1)

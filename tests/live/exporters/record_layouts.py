@@ -45,7 +45,7 @@ def is_alike(planned: torch.Tensor, eager: torch.Tensor) -> bool:
 
 
 def case(name: str, operator: Callable[..., Any], operands: tuple[Any, ...], *arguments: Any) -> None:
-    """Prints one case of `operator(*operands)`; `arguments` are those of the kernel, as in record_kernels.py."""
+    """Prints one case of `operator(*operands)`; `arguments` are the kernel's, as in record_kernels.py."""
     with MODE:
         planned = tensors_of(operator(*map(fake, operands)))
     eager = tensors_of(operator(*operands))
@@ -80,7 +80,7 @@ def dense(*sizes: int, dtype: torch.dtype = FLOAT) -> list[torch.Tensor]:
 
 
 def layouts(*sizes: int, dtype: torch.dtype = FLOAT) -> list[torch.Tensor]:
-    """The same with gaps, and with elements that have one place."""
+    """Tensors as `dense` makes them, also with gaps and with elements that share one place."""
     larger = [size + 2 for size in sizes]
     out = dense(*sizes, dtype=dtype)
     out.append(zeros(*larger, dtype=dtype)[tuple(slice(1, 1 + size) for size in sizes)])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Architectures of torchvision, timm, transformers and diffusers for architectures.py, as small as their
-configurations permit, with random weights under a fixed seed. The depth and the widths are smaller than in published
-models; the operators are theirs. A package is imported when a model of it is made, so that one that is missing
-concerns its own models only.
+"""Architectures of torchvision, timm, transformers and diffusers for architectures.py, as small as their configurations
+permit, with random weights under a fixed seed. The depth and the widths are smaller than in published models; the
+operators are theirs. A package is imported when a model of it is made, so that a missing package concerns its own
+models only.
 """
 
 from collections.abc import Callable

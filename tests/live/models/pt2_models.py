@@ -204,7 +204,7 @@ class ControlFlow(nn.Module):
 
 
 class Half(nn.Module):
-    """One of two methods."""
+    """A program of two methods."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ struct Outcome {
   double largest = 0;         ///< Difference from what the case expects.
 };
 
-/// The same method on both sides.
+/// One method on both sides.
 struct Pair {
   StockMethod stock;
   std::unique_ptr<kit::CaseMethod> ours;
@@ -83,7 +83,7 @@ Result<std::vector<MemoryTensor>> read_inputs(const kit::CaseRun& run,
   return out;
 }
 
-/// Other numbers in place of those of float32 tensors; others, which may be indices, stay.
+/// Puts other numbers into float32 tensors; other tensors, which may be indices, stay.
 void fill_with_noise(std::vector<MemoryTensor>& inputs, std::mt19937& generator) {
   std::normal_distribution<float> normal;
   for (MemoryTensor& input : inputs) {

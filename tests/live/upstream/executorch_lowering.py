@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The ahead-of-time half of plugins in ExecuTorch's exporter: executorch_lowering.py BUILD [TEST]...
 
-Models are exported, lowered by `to_edge_transform_and_lower` with tenon.executorch.partitioner("GraphBackend"),
-and run in ExecuTorch's runtime and in tenon-run; the outputs are eager PyTorch's. The same model in PyTorch's archive,
-compiled by tenon-compile, has the same delegates. BUILD/lowering.json gets the table of the page.
+Models are exported, lowered by `to_edge_transform_and_lower` with tenon.executorch.partitioner("GraphBackend"), and run
+in ExecuTorch's runtime and in tenon-run; the outputs are eager PyTorch's. From a model in PyTorch's archive,
+tenon-compile makes the same delegates. BUILD/lowering.json gets the table of the page.
 """
 
 import copy
@@ -212,7 +212,7 @@ class Models(Case):
             "left over": sum(left.values()), "left": dict(left), "worst": worst,
             "pte": pte.stat().st_size}
         torch.export.save(archive_of(program), self.folder / "model.pt2")
-        # The same model in an archive.
+        # The model in an archive.
         compiled, report = self.compile(self.folder / "model.pt2")
         self.check_outputs(eager, compiled, model.sets(), **limits)
         for inputs in model.sets():
@@ -238,8 +238,8 @@ class Models(Case):
         self.assertEqual(lowered, compiled)
 
     def check_parts(self, name):
-        """The same nodes are delegated and left over as in tenon-compile. The blobs may differ: nodes that do
-        not need each other, and inputs, may be in another order."""
+        """Delegates and leaves over the same nodes as tenon-compile does. The blobs may differ: nodes that do not need
+        each other, and inputs, may be in another order."""
         inside, left, method, lowered, compiled = self.check(name)
         row = table[name]
         self.assertEqual([row["delegates"], row["delegated"], row["left over"]], row["compiled"])

@@ -52,7 +52,7 @@ MAX_LITERAL = 30000
 
 
 def kernels_of(path):
-    """Qualified names ("aten::add.out") of kernels of ATen, and schemas of those of others."""
+    """Qualified names ("aten::add.out") of kernels of ATen, and schemas of other kernels."""
     names, schemas = set(), []
     text = (pathlib.Path(list(executorch.__path__)[0]) / "kernels" / path).read_text(encoding="utf-8")
     for entry in yaml.safe_load(text):
@@ -92,8 +92,8 @@ def out_variant(op):
     except (AttributeError, RuntimeError):
         return None
     except AssertionError:
-        # ExecuTorch looks at all overloads of a name at once, and gives up on those of aten::pow
-        # because of some for Python's integers.
+        # ExecuTorch looks at all overloads of a name at once, and gives up on aten::pow's because of some for Python's
+        # integers.
         wanted = parameters(op)
         for other in overloads(op._schema.name):
             taken = [arg.name for arg in other._schema.arguments if arg.is_out]
@@ -104,7 +104,7 @@ def out_variant(op):
 
 def rows():
     names, schemas = kernels_of("portable/functions.yaml")
-    # Those of the quantized library are registered with PyTorch, as ATen's are.
+    # Kernels of the quantized library are registered with PyTorch, as ATen's are.
     names |= {schema.partition("(")[0] for schema in kernels_of("quantized/quantized.yaml")[1]}
     found, served = {}, set()
     for base in sorted({name.partition(".")[0] for name in names}):

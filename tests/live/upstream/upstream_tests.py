@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """ExecuTorch's own tests of `to_backend` and the partitioner on plugins: upstream_tests.py BUILD [NAME]...
 
-The tests are those of the wheel, exir/backend/test. Each demo backend that they import is replaced by
-the class that tenon.executorch.backend makes of the plugin upstream_demos.so, which also runs the programs
-of BackendWithCompilerDemo. Every test runs twice, in processes of its own: with upstream's backends, and
-with plugins. What upstream's backends do not pass here is not the plugins' failure.
+The tests come from the wheel, exir/backend/test. Each demo backend that they import is replaced by the class that
+tenon.executorch.backend makes of the plugin upstream_demos.so, which also runs the programs of BackendWithCompilerDemo.
+Every test runs twice, in processes of its own: with upstream's backends, and with plugins. What upstream's backends do
+not pass here is not the plugins' failure.
 
 Prints one line a test, and fails when a test passes with upstream's backends and not with plugins, unless
 EXPECTED says why.

@@ -27,7 +27,7 @@ from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSeria
 from executorch.runtime import Runtime, Verification
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
-# Those whose kernels and backends the wheel has.
+# Programs whose kernels and backends the wheel has.
 REWRITTEN = ["add_dynamic_portable", "mlp_portable", "mlp_xnnpack", "mutable_buffer_portable"]
 # Indices of tenon::aot::Storage.
 FROM_CALLER, PLANNED, CONSTANT, INITIAL_STATE, EXTERNAL = range(5)

@@ -2,7 +2,7 @@
 //
 // Backends whose runs happen later, on a thread of each delegate: a stand-in for a device with
 // streams, on the CPU. "Later" and "Other" have events of one kind, and call functions when they
-// are complete, as `LaterRecord::calls` says. Those of "Apart" have no handles and call nothing.
+// are complete, as `LaterRecord::calls` says. Events of "Apart" have no handles and call nothing.
 //
 // Blobs: "add NAME" (out = a + b), "copy NAME" (out = in), "fail NAME" (fails when it runs),
 // "refuse NAME" (fails in `start`), "hang NAME" (runs until it is cancelled). float32, all

@@ -13,7 +13,7 @@ struct PooledRecord {
   std::atomic<int> running = 0;  ///< Ranges that are being computed.
   std::atomic<int> most = 0;     ///< Of those, the most at once.
   std::atomic<int> at_init = 0;  ///< Threads in the latest `init`; 0 without a pool.
-  std::atomic<int> at_run = 0;   ///< The same in `execute`.
+  std::atomic<int> at_run = 0;   ///< Threads in the latest `execute`.
   Scheduling scheduling;         ///< In the latest `init` or `set_scheduling`.
   int num_set = 0;               ///< Calls of `set_scheduling`.
 

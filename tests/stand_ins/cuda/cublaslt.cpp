@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers and sizes of attributes are those of cublasLt.h, CUDA 13.
+// Numbers and sizes of attributes follow cublasLt.h, CUDA 13.
 #include <dlfcn.h>
 
 #include <array>

@@ -68,7 +68,7 @@ DeviceBlock* new_block(std::size_t nbytes) {
   return &state().blocks.emplace(address, block).first->second;
 }
 
-/// A block whose bytes are those of another owner; null when they cannot be mapped.
+/// A block whose bytes belong to another owner; null when they cannot be mapped.
 DeviceBlock* new_imported_block(int file, std::uint64_t offset, std::size_t nbytes) {
   constexpr std::size_t page = 4096;
   const std::size_t before = offset % page;

@@ -120,7 +120,7 @@ Launch describe(const Function& function, const std::array<unsigned, 7>& sizes,
   return out;
 }
 
-/// `sizes` are those of the grid, of a block, and of the dynamic shared memory.
+/// `sizes` are the grid's, a block's, and the dynamic shared memory's.
 Result launch(const char* name, const Function* function, const std::array<unsigned, 7>& sizes,
               Stream* stream, void** parameters) {
   const CallScope call(name, CallScope::needs_context, stream);

@@ -57,7 +57,7 @@ bool receive_all(std::span<std::byte> bytes) {
 
 using Blocks = std::map<std::uint64_t, std::span<std::byte>>;
 
-/// The blocks that a launch may use: those of words in its parameters, also within structures.
+/// The blocks that a launch may use: words in its parameters name them, also within structures.
 Blocks blocks_of(const Launch& launch) {
   Blocks out;
   for (const auto& parameter : launch.parameters) {

@@ -15,13 +15,13 @@
 ///   wait that is missing shows as old data. The legacy default stream and blocking streams wait
 ///   for each other, others for nothing but events;
 /// - a block that is allocated in a capture is the graph's: it is there from the turn of its
-///   allocation in a launch to that of its free node. Nothing else may be freed in a capture;
-/// - calls that are potentially unsafe in a capture (cuMemAlloc, cuMemFree, and those of pinned
-///   memory) are refused, and invalidate captures, by the modes of captures and threads;
+///   allocation in a launch to the turn of its free node. Nothing else may be freed in a capture;
+/// - calls that are potentially unsafe in a capture (cuMemAlloc, cuMemFree, and calls for
+///   pinned memory) are refused, and invalidate captures, by the modes of captures and threads;
 /// - a call that waits for the device, or uses the legacy default stream, invalidates the captures
 ///   that the driver's documentation says it does;
-/// - blocks are aligned to 256 bytes and no more; those of a pool exist from their allocation's
-///   turn to that of the call that freed them, and used outside of that are a misuse;
+/// - blocks are aligned to 256 bytes and no more; a pool's blocks exist from the turn of their
+///   allocation to the turn of the call that freed them: any other use is a misuse;
 /// - the parameters of a launch are read, where the kernel's own file has their sizes: an address
 ///   that is not of the device, or not aligned to 16 bytes as Triton's kernels expect, is a misuse,
 ///   when a kernel is launched and when its turn comes;
@@ -45,9 +45,10 @@ struct Machine {
   std::size_t memory_limit = std::size_t{1} << 32;  ///< Of all devices together, in bytes.
   int driver_version = 13000;
   int capability = 90;
-  int other_capability = 0;  ///< Of all devices but the first; 0 for that of the first.
+  int other_capability = 0;  ///< Of all devices but the first; 0 for the first's.
   bool has_memory_pools = true;
-  int shared_bytes = 0;  ///< That a block can have; 0 for what devices of the capability have.
+  int shared_bytes = 0;  ///< Bytes that a block can have; 0 for what devices of the capability
+                         ///< have.
 };
 
 /// The objects that exist now.

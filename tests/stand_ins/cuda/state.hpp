@@ -84,8 +84,8 @@ struct DeviceBlock {
   MemoryPool* pool = nullptr;
   bool is_ready = true;   ///< The stream of its allocation has reached that point.
   bool is_freed = false;  ///< Its stream has not come to the call that freed it.
-  /// It is a graph's: there from the turn of its allocation in a launch to that of its free node,
-  /// or of the call that frees it after the launch. Its address is the graph's for life.
+  /// It is a graph's: there from the turn of its allocation in a launch to the turn of its free
+  /// node, or of the call that frees it after the launch. Its address is the graph's for life.
   bool is_of_graph = false;
   bool is_freed_in_graph = false;
 };
@@ -240,8 +240,8 @@ void run_everything();
 /// Pools give back what is above their threshold, as they do when something waits.
 void shrink_pools();
 
-/// A call that is potentially unsafe in a capture (cuda.h, cuThreadExchangeStreamCaptureMode): one
-/// that this thread is prohibited from invalidates the captures that prohibit it. Success when
+/// A call that is potentially unsafe in a capture (cuda.h, cuThreadExchangeStreamCaptureMode): a
+/// call that this thread is prohibited from invalidates the captures that prohibit it. Success when
 /// there are none.
 Result refuse_unsafe_call();
 /// The mode of this thread.
@@ -255,11 +255,11 @@ Result refuse_during_capture(const Context& context, bool only_blocking);
 void erase_block(std::uint64_t address);
 
 /// Enqueues on `stream`, or on the default one of the current context, or adds to its capture.
-/// `needs` are in addition to those of the stream itself.
+/// `needs` are in addition to the stream's own.
 Result enqueue(Stream* stream, const char* call, Work work, std::vector<Need> needs = {});
 
 /// A stream by its handle; null, with a misuse, for an unknown one. 0 and 1 are the legacy default
-/// stream, 2 is that of the calling thread.
+/// stream, 2 is the calling thread's.
 Stream* find_stream(Stream* handle, const char* call);
 
 /// One call of the driver: records it, makes it fail on request, and checks that a context is

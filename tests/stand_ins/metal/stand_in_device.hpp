@@ -12,10 +12,10 @@ namespace tenon::metal_stand_in {
 
 /// The interface of the stand-in for tests: counts of the whole process, and failures on request.
 struct Control {
-  std::atomic<int> num_buffers = 0;  ///< That are alive, also by enqueued work.
-  std::atomic<int> num_adopted = 0;  ///< Buffers of memory of others, as above.
-  std::atomic<int> num_queues = 0;   ///< That are alive.
-  std::atomic<int> num_events = 0;   ///< That are alive.
+  std::atomic<int> num_buffers = 0;  ///< Buffers that are alive, also by enqueued work.
+  std::atomic<int> num_adopted = 0;  ///< Buffers of another owner's memory, as above.
+  std::atomic<int> num_queues = 0;   ///< Queues that are alive.
+  std::atomic<int> num_events = 0;   ///< Events that are alive.
   std::atomic<int> num_compiled = 0;
   std::atomic<int> num_dispatches = 0;
   std::atomic<int> num_commits = 0;
@@ -31,7 +31,7 @@ struct Control {
   /// The handle of a queue that `use_queue` refuses, as one of another device.
   std::atomic<void*> queue_of_other_device = nullptr;
   /// Where dispatches add their work, unless it is null. Sources that are compiled meanwhile are
-  /// compiled to be counted; the work of others is not known.
+  /// compiled to be counted; the work of other sources is not known.
   std::atomic<Work*> work = nullptr;
   /// False simulates a device with memory of its own.
   std::atomic<bool> adopts = true;

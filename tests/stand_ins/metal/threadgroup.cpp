@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fibers jump between stacks that are not those of signals, which the C library ends a program for
-// when it is compiled with this.
+// Fibers jump between stacks that are not signal stacks. The C library ends a program for that when
+// it is compiled with this.
 #undef _FORTIFY_SOURCE
 
 #include "threadgroup.hpp"

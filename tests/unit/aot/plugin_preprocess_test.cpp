@@ -184,7 +184,7 @@ TEST_CASE("every partition gets one blob", "[aot]") {
                                "any object has"));
 }
 
-TEST_CASE("debug handles are those of the partition's nodes, by text or by number", "[aot]") {
+TEST_CASE("debug handles come from the partition's nodes, by text or by number", "[aot]") {
   const std::uint32_t handles[] = {1, 2, 3};
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
                return sink.add_debug_handles(sink.context, 9, "e", 0, handles, 1);

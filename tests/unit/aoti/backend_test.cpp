@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CpuAotiBackend as a plugin, with stand-ins for compiled models. The names D1 to D22 are those of
-// the defects of ExecuTorch's own AOTI backends (docs/aoti/loading.md) that a test here rules out.
+// CpuAotiBackend as a plugin, with stand-ins for compiled models. D1 to D22 name the defects of
+// ExecuTorch's own AOTI backends (docs/aoti/loading.md) that a test here rules out.
 #include <atomic>
 #include <cstdlib>
 #include <memory>

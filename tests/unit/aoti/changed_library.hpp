@@ -46,7 +46,7 @@ struct Change {
     library.change_segment(index, segment);
   }
 
-  /// Puts an entry in the place of one that loading does not need.
+  /// Puts an entry in the place of an entry that loading does not need.
   void entry(std::uint64_t tag, std::uint64_t value) const {
     ElfClass::DynamicEntry entry{};
     entry.tag = tag;

@@ -84,8 +84,8 @@ void ask_for_executable_stack(const Change& change) {
   change.segment(PT_GNU_STACK, [](ElfClass::Segment& stack) { stack.flags = PF_R | PF_W | PF_X; });
 }
 
-/// Loads a library and returns the rights of all stacks: those of this thread, of one that was
-/// there before, and of one that came after.
+/// Loads a library and returns the rights of all stacks: of this thread, of an earlier thread, and
+/// of a later thread.
 std::vector<std::string> stacks_after_loading(Bytes code, const FindShim& find_shim) {
   const int local = 0;
   const Sleeper before;
@@ -168,7 +168,7 @@ TEST_CASE("what would change the process when a library is loaded is refused by 
   };
   const Case cases[] = {
       {"auditor", [](const Change& change) { change.entry(DT_AUDIT, 1); }, "as DT_AUDIT"},
-      {"auditor of others", [](const Change& change) { change.entry(DT_DEPAUDIT, 1); },
+      {"another program's auditor", [](const Change& change) { change.entry(DT_DEPAUDIT, 1); },
        "as DT_DEPAUDIT"},
       {"filter", [](const Change& change) { change.entry(DT_FILTER, 1); }, "as DT_FILTER"},
       {"auxiliary filter", [](const Change& change) { change.entry(DT_AUXILIARY, 1); },
@@ -277,7 +277,7 @@ TEST_CASE("headers that the dynamic loader would read otherwise, or crash at, ar
          change.segment(PT_NOTE, [](ElfClass::Segment& note) { note.address = 1u << 30; });
        },
        "is outside its segments"},
-      {"no rights on memory of others",
+      {"no rights on other memory",
        [](const Change& change) {
          change.segment(PT_GNU_RELRO,
                         [](ElfClass::Segment& relro) { relro.memory_size = 1u << 30; });

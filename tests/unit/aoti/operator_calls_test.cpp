@@ -24,7 +24,8 @@ std::string call_of(const std::string& target) {
     "metadata": {}}}]})";
 }
 
-/// The same for an operator of tests/plugins/operators, whose results are a sum and products.
+/// The description of a call of an operator of tests/plugins/operators, whose results are a sum and
+/// products.
 std::string found_call(const std::string& target) {
   const std::string tensor = R"({\"dtype\": 6, \"sizes\": [1], \"dim_order\": [0],
       \"dynamic\": [false]})";

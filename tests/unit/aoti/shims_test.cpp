@@ -149,7 +149,7 @@ TEST_CASE("copies keep the elements and the order that they had", "[aoti]") {
   CHECK(packed->is_contiguous());
   CHECK(std::vector(packed->as<float>(), packed->as<float>() + 6) ==
         std::vector<float>{1, 2, 3, 1, 2, 3});
-  // Rows of a transposed tensor, between which there is one that is left out.
+  // Rows of a transposed tensor, between which a row is left out.
   const std::int64_t part[] = {2, 2};
   ModelTensor* gaps = nullptr;
   ModelTensor* closed = nullptr;

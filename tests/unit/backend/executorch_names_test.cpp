@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A backend that is written with the names of torch::executor, as one that moves over is.
+// A backend that is written with the names of torch::executor, as a backend that moves over is.
 #include <tenon/abi/static_plugin.h>
 
 #include <tenon/executorch_names.hpp>

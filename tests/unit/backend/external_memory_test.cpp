@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The mixins for memory of others and for copies from device to device: what they refuse before an
+// The mixins for imported memory and for copies from device to device: what they refuse before an
 // author's function is called.
 #include <tenon/abi/static_plugin.h>
 
@@ -122,7 +122,7 @@ tenon_external_memory good() {
 
 }  // namespace
 
-TEST_CASE("memory of others reaches the author as it was described", "[backend][external]") {
+TEST_CASE("imported memory reaches the author as it was described", "[backend][external]") {
   Opened opened;
   CHECK(opened.table.struct_size == sizeof(tenon_external_memory_v1));
   REQUIRE(opened.table.num_memory_kinds == 3);

@@ -69,7 +69,7 @@ Descriptor frame(int seals, off_t nbytes = 8192) {
   if (seals != 0) REQUIRE(::fcntl(out.get(), F_ADD_SEALS, seals) == 0);
   return out;
 }
-/// The same file, opened again.
+/// Opens the file of `of` again.
 Descriptor reopened(const Descriptor& of, int flags) {
   return Descriptor(::open(concat("/proc/self/fd/", of.get()).c_str(), flags | O_CLOEXEC));
 }
@@ -156,7 +156,7 @@ TEST_CASE("an event is a fence whatever its count, and keeps it", "[backend][ext
       const ExternalFence fence{.kind = FenceKind::EventFd, .descriptor = of.get()};
       const Status waited = wait_for(fence, 0);
       CHECK(waited.error() == (count == 0 ? Error::TimedOut : Error::Ok));
-      // One that cannot count any further is signalled.
+      // An eventfd that cannot count any further is signalled.
       CHECK(signal(fence).ok());
       CHECK(wait_for(fence, -1).ok());
       eventfd_t found = 0;

@@ -158,7 +158,7 @@ TEST_CASE("an easy session refuses a state and options, and ignores hints", "[ba
   CHECK(loaded.sessions.size() == 2);
 }
 
-TEST_CASE("a session gets a state, options over those of the load, hints and memory",
+TEST_CASE("a session gets a state, options over the load's, hints and memory",
           "[backend][TN-SES-4]") {
   Loaded loaded(1);
   const auto level = [](tenon_delegate* of) {

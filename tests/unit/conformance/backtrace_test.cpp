@@ -105,7 +105,7 @@ TEST_CASE("frames and mappings that make no sense are left as they are") {
                                          "1000-2000 r-xp 00000000 00:00 0 [vdso]",
                                          std::string(10000, 'f')};
   CHECK(name_frames(frames, maps, "/no/such/plugin.so") == frames);
-  // A file that is none, and one that is no library.
+  // A file that does not exist, and a file that is no library.
   const auto named = name_frames(
       std::vector<std::string>{"0x1004", "0x3004"},
       std::vector<std::string>{"1000-2000 r-xp 00000000 00:00 0 /no/such/file",

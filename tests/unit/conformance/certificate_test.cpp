@@ -20,7 +20,6 @@ namespace {
 
 const std::string hash(64, 'a');
 
-/// A kit of few tests.
 constexpr KitTest few_tests[] = {
     {"arguments/inputs", 4, Scope::of_case, "TN-EXE-2"},
     {"options/keys", 3, Scope::backend, "TN-OPT-1 TN-OPT-2"},
@@ -132,7 +131,7 @@ TEST_CASE("a report vouches for nothing unless it has each test of its level onc
   tests().back().repeat = 1;
   CHECK(certificate_of(report, terms_of(hash)).ok());
   tests().back().id = "arguments/easy";
-  refused("'arguments/easy/ZooBackend/add/#2', which is none of this version of the kit");
+  refused("'arguments/easy/ZooBackend/add/#2', which this version of the kit does not have");
   tests().push_back(test_of(few_tests[3], Outcome::passed, {"TN-BCK-5"}));
   refused("'leaks/grows/ZooBackend/add', which is of level 8");
   tests().front().rules.push_back("TN-EXE-9");
@@ -142,7 +141,7 @@ TEST_CASE("a report vouches for nothing unless it has each test of its level onc
   tests().at(1).of_case = "add";
   refused("for case 'add', expected none");
   tests().at(2).backend = "ZooBackend";
-  refused("for backend 'ZooBackend', expected none: it is of the plugin");
+  refused("for backend 'ZooBackend', expected none: the test is about the plugin");
   report.subjects[0].backends.push_back("Other");
   refused("the report lacks the test 'arguments/inputs/Other'");
   report.level = 99;
@@ -201,7 +200,7 @@ TEST_CASE("a failure of another plugin in the report does not matter", "[conform
   report.subjects.insert(report.subjects.begin(), other);
   CHECK(certificate_of(report, terms_of(hash)).ok());
   check_refused(report, terms_of(other.sha256), Error::InvalidArgument,
-                "which is none of this version of the kit");
+                "which this version of the kit does not have");
   check_refused(report, terms_of(std::string(64, 'd')), Error::NotFound, " and 1 more");
 }
 

@@ -157,10 +157,11 @@ TEST_CASE("no limit accepts NaN or an infinity in place of another value", "[com
   const auto result = compare_floats({0, found}, {0, expected}, all);
   CHECK_FALSE(result.equal);
   CHECK(result.is_void == std::isnan(found));
-  CHECK_THAT(result.text,
-             ContainsSubstring(result.is_void ? "1 of 2 elements is NaN where others are expected"
-                                              : "NaN or an infinity in one place alone") &&
-                 ContainsSubstring("at [1]"));
+  CHECK_THAT(
+      result.text,
+      ContainsSubstring(result.is_void ? "1 of 2 elements is NaN where other values are expected"
+                                       : "NaN or an infinity in one place alone") &&
+          ContainsSubstring("at [1]"));
 }
 
 TEST_CASE("no limit accepts zeros alone in place of a result", "[compare]") {
@@ -168,7 +169,8 @@ TEST_CASE("no limit accepts zeros alone in place of a result", "[compare]") {
   const auto result = compare_floats({0, -0.0F, 0}, {0, 0.5F, 0}, all);
   CHECK(result.is_void);
   CHECK_FALSE(result.equal);
-  CHECK_THAT(result.text, ContainsSubstring("all 3 elements are 0 where others are expected; "));
+  CHECK_THAT(result.text,
+             ContainsSubstring("all 3 elements are 0 where other values are expected; "));
   // Not one zero among others, not one element, not what 16 bits cannot hold, and no integers.
   CHECK(compare_floats({0, 1}, {1, 1}, all).equal);
   CHECK(compare_floats({0}, {1}, all).equal);

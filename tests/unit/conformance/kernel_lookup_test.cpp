@@ -95,7 +95,7 @@ TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[
   CHECK(plugin_depth == 1);
 }
 
-TEST_CASE("a plugin that asks for changes gets those of the host, which sees its own context",
+TEST_CASE("a plugin that asks for changes gets the host's changes, which sees its own context",
           "[conformance]") {
   const host::HostTable original(host::all_layers(), "");
   Faults faults;

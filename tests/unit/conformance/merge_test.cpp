@@ -113,7 +113,7 @@ TEST_CASE("a shard that is there twice is refused with both files", "[conformanc
   CHECK_THAT(text, ContainsSubstring("'again.json': shard 1/3 is also in 'shard-1.json'"));
 }
 
-TEST_CASE("a report whose tests are not those of its plan is refused", "[conformance]") {
+TEST_CASE("a report whose tests do not match its plan is refused", "[conformance]") {
   CHECK_THAT(refusal_after([](Report& report) { report.subjects[0].tests.pop_back(); }),
              ContainsSubstring("1 test missing"));
   CHECK_THAT(refusal_after([](Report& report) {

@@ -152,7 +152,7 @@ TEST_CASE("a case that does not fit its program is an error", "[shipped]") {
     add.method = "backward";
     CHECK_FALSE(CaseRunner::load(add, options).ok());
   }
-  SECTION("a program that is none") {
+  SECTION("a file that is no program") {
     add.program = std::get<ArrayFile>(add.runs[0].inputs[0]).path;
     CHECK_FALSE(CaseRunner::load(add, options).ok());
   }

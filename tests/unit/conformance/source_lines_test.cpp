@@ -71,7 +71,7 @@ TEST_CASE("without a program that reads debug information the frame has its symb
 
   const auto directory = TemporaryDirectory::make();
   REQUIRE(directory.ok());
-  // One that fails, one that knows nothing, and one that crashes.
+  // A reader that fails, a reader that knows nothing, and a reader that crashes.
   for (const char* body : {"exit 1", R"(echo "??"; echo "??:0")", "kill -SEGV $$"}) {
     CAPTURE(body);
     CHECK(frame_of({script(*directory, body)}) == plain);

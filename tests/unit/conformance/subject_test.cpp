@@ -143,8 +143,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK(read->environment[0].reason == "no cache in tests");
 }
 
-TEST_CASE("left files and variables need a reason, and variables are those of the plugin",
-          "[subject]") {
+TEST_CASE("left files and variables need a reason, and variables are the plugin's", "[subject]") {
   CHECK(complaint(R"({"left_files": [{"pattern": "x"}]})") ==
         "left_files[0].reason: is missing, expected a text that is not empty");
   CHECK(complaint(R"({"left_files": [{"patern": "x", "reason": "y"}]})") ==
@@ -180,8 +179,7 @@ TEST_CASE("an empty subject file declares nothing", "[subject]") {
   CHECK(read->unsupported(test_result("arguments", "x", "Acme", {})) == nullptr);
 }
 
-TEST_CASE("limits of a backend count before those of a case, and these before the default",
-          "[subject]") {
+TEST_CASE("limits of a backend count before a case's, and these before the default", "[subject]") {
   const auto limit = [](double max) {
     CaseTolerance out;
     out.max = max;

@@ -275,7 +275,7 @@ TEST_CASE("a constant can be read and not written", "[core][TN-TEN-1]") {
                                              ContainsSubstring("found a constant of the program"));
 }
 
-TEST_CASE("a dtype of run time is compared, and the bytes are those of the tensor", "[core]") {
+TEST_CASE("a dtype of run time is compared, and the bytes are the tensor's", "[core]") {
   TestTensor tensor({2}, {std::int32_t{1}, std::int32_t{2}});
   tensor.raw().dl.byte_offset = 4;
   const TestArgs args({tensor.value()});

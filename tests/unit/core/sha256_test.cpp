@@ -50,7 +50,7 @@ std::vector<Example> nist_examples() {
 
 }  // namespace
 
-TEST_CASE("the hashes are those of NIST's examples", "[core]") {
+TEST_CASE("the hashes equal NIST's examples", "[core]") {
   for (const Example& example : nist_examples()) {
     INFO(example.text.size() << " bytes, " << example.text.substr(0, 60));
     CHECK(sha256_hex(bytes_of(example.text)) == example.hash);

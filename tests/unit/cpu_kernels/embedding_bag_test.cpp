@@ -143,7 +143,7 @@ TEST_CASE("_embedding_bag: wide rows, and more of them in a bag than are added t
   }
 }
 
-// Expected numbers are those of torch 2.15.0.
+// Expected numbers come from torch 2.15.0.
 TEST_CASE("_embedding_bag: indices behind the last offset count in the last bag", "[cpu_aoti]") {
   Fixture fixture;
   const std::vector<double> numbers = {1, 2, 4, 8, 16};

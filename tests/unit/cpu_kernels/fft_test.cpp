@@ -80,7 +80,7 @@ constexpr double most = 2e-5;  // Of sums of up to 210 numbers in [-1, 1].
 
 }  // namespace
 
-TEST_CASE("complex transforms of any length are those of the definition", "[cpu_aoti][fft]") {
+TEST_CASE("complex transforms of any length follow the definition", "[cpu_aoti][fft]") {
   Fixture fixture;
   Random source;
   for (const std::int64_t size : {1, 2, 3, 4, 5, 7, 8, 30, 64, 97, 210}) {
@@ -272,7 +272,7 @@ TEST_CASE("the memory of plans is bounded, and what was used last is kept", "[cp
   CHECK(make_plan(0) == nbytes);
   CHECK(make_plan(2) == nbytes);
   CHECK(make_plan(1) < nbytes);  // Replaces number 3, which is longer.
-  // One that is larger alone, and the next one in its place.
+  // A plan that is larger than the limit alone, and the next plan in its place.
   REQUIRE(plans.find(std::int64_t{1} << 23, false).ok());
   CHECK(plans.size() == 1);
   CHECK(plans.nbytes() >= FftPlans::most_bytes);

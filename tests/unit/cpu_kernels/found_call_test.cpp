@@ -41,7 +41,7 @@ struct Host {
     host::detail::PluginKernelLookup lookup(providers, {"forward"});
     return make_proxy_with(nodes, &lookup);
   }
-  /// The same where the host looks for kernels in `lookup`, which may be null.
+  /// A proxy executor whose host looks for kernels in `lookup`, which may be null.
   Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy_with(
       const json& nodes, host::detail::KernelLookup* lookup) const {
     const host::detail::Service service{&host::detail::KernelLookup::key, lookup};
@@ -159,7 +159,7 @@ TEST_CASE("a call runs with the kernel of another plugin", "[cpu_aoti][kernels]"
   CHECK(plain.failure.empty());
   CHECK(plain.results[0].sizes() == Shape{2, 3});
   CHECK(plain.results[0].values() == Values{5, 6, 7, 8, 9, 10});
-  // The model may pass other integers and other strides than those of the export.
+  // The model may pass other integers and other strides than the export did.
   const Handle turned = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Float, {1, 2});
   CHECK(call(**proxy, {turned.get()}, {10, -10}, 1).results[0].values() ==
         Values{2, 3, 4, 5, 6, 7});
@@ -240,7 +240,7 @@ TEST_CASE("lists of tensors, dtypes and scalars are arguments of kernels", "[cpu
   CHECK(both.results[2].values() == Values{9, 12, 15});
 }
 
-TEST_CASE("sizes that do not vary are those of the export, in arguments and results",
+TEST_CASE("sizes that do not vary are the export's, in arguments and results",
           "[cpu_aoti][kernels]") {
   Fixture fixture;
   const json rows = tensor_facts({64, 4}, {true, false});
@@ -454,8 +454,7 @@ TEST_CASE("kernels are missing where the host looks for none", "[cpu_aoti][kerne
              ContainsSubstring("the host has no kernels of other plugins"));
 }
 
-TEST_CASE("names that are those of no operator are refused before a plugin is asked",
-          "[cpu_aoti][kernels]") {
+TEST_CASE("names of no operator are refused before a plugin is asked", "[cpu_aoti][kernels]") {
   const RawContext context(host().table.get());
   for (const std::string& name : {std::string(), std::string(257, 'a'), std::string("a::b\n"),
                                   std::string("a::b\0c", 6), std::string("a::\x7f")}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Random numbers with a seed. Expected ones are those of PyTorch 2.15 after
+// Random numbers with a seed. Expected numbers come from PyTorch 2.15 after
 // torch.manual_seed(20261123), on x86-64 with AVX-512.
 #include <cstdint>
 #include <vector>

@@ -22,7 +22,7 @@ TEST_CASE("the exporter accepts exactly the operators that the plugin has", "[ao
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("aoti_torch_")) listed.insert(line);
     if (!line.starts_with("at::_ops::")) continue;
-    // The same kernel, as the exporter writes it when it looks the operator up by name.
+    // The exporter writes a kernel in this way when it looks the operator up by name.
     std::string name = line.substr(10, line.find("::", 10) - 10);
     INFO(line);
     CHECK(served.contains("aoti_torch_cpu_" + name));

@@ -179,7 +179,7 @@ inline Handle make(const Shape& sizes, ScalarType type = ScalarType::Float,
   return out;
 }
 
-/// The same with random elements: in [-1, 1], or small whole numbers for integers.
+/// A tensor with random elements: in [-1, 1], or small whole numbers for integers.
 inline Handle random(Random& source, const Shape& sizes, ScalarType type = ScalarType::Float,
                      const Shape& strides = {}) {
   Handle out = make(sizes, type, strides);

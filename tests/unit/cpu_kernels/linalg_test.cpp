@@ -87,7 +87,7 @@ constexpr ScalarType types[] = {ScalarType::Float, ScalarType::Double};
 
 }  // namespace
 
-TEST_CASE("inverses and solutions are those of the matrices", "[cpu_aoti][linalg]") {
+TEST_CASE("inverses and solutions fit the matrices", "[cpu_aoti][linalg]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : types) {

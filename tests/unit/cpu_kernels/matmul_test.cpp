@@ -334,7 +334,7 @@ TEST_CASE("invalid products are refused with a message", "[cpu_aoti]") {
   CHECK_THAT(failure(), ContainsSubstring("expected 3 dimensions"));
   CHECK(aoti_torch_cpu_addmm_out(out.get(), a.get(), a.get(), c.get(), 1, 1) == 1);
   CHECK_THAT(failure(),
-             ContainsSubstring("a summand [2, 3]: expected one that broadcasts to [2, 5]"));
+             ContainsSubstring("a summand [2, 3]: expected a shape that broadcasts to [2, 5]"));
   CHECK(aoti_torch_cpu_addmm_out(out.get(), bools.get(), a.get(), c.get(), 1, 1) == 1);
   CHECK_THAT(failure(), ContainsSubstring("a summand of Bool"));
   CHECK(aoti_torch_cpu_mm_out(bools.get(), bools_a.get(), bools_b.get()) == 1);

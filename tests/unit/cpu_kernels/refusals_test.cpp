@@ -20,7 +20,7 @@ using namespace tenon::cpu_aoti;
 namespace refusals_test {
 namespace {
 
-/// Calls must fail; the text is that of the failure.
+/// Calls must fail with the text.
 struct Refusals : Fixture {
   Handle result, second;
 
@@ -285,7 +285,7 @@ TEST_CASE("grouped products refuse groups that do not fit", "[cpu_aoti]") {
              ContainsSubstring("offset 2 of group 1: expected one from 3 to 5"));
   auto half = static_cast<std::int32_t>(ScalarType::Half);
   CHECK_THAT(text(rows, experts, &ends, &half),
-             ContainsSubstring("a result of dtype 5: expected that of the operands, Float"));
+             ContainsSubstring("a result of dtype 5: expected the dtype of the operands, Float"));
   ModelTensor *given = ends.get(), *bias = rows.get();
   CHECK_THAT(r.text(aoti_torch_cpu__grouped_mm(rows.get(), experts.get(), &given, &bias, nullptr,
                                                r.out())),

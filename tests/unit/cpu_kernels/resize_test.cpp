@@ -195,7 +195,7 @@ TEST_CASE("images and sizes that cannot be resized are refused", "[cpu_aoti]") {
              ContainsSubstring("images of Byte: expected Float or Double"));
   for (const double scale : {1e-300, 0.2}) {
     CHECK_THAT(refusal(images, {linear, size, false, {}, scale}),
-               ContainsSubstring("for 4 elements: expected one that leaves at least one"));
+               ContainsSubstring("for 4 elements: expected a scale that leaves at least one"));
   }
 }
 

@@ -17,7 +17,7 @@ using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 
 // Infinite numbers, NaN, -0, numbers at the ends of types, and dimensions counted from the end. The
-// expected numbers are those of torch 2.15.
+// expected numbers come from torch 2.15.
 namespace special_values_test {
 namespace {
 

@@ -47,7 +47,6 @@ class AppGraph {
   void* executable_ = nullptr;
 };
 
-/// Calls of a name on a stream.
 long calls_on(std::string_view name, const void* stream) {
   long count = 0;
   for (long i = 0; i < cuda().num_calls(); ++i) {

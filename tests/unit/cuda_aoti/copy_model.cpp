@@ -53,7 +53,7 @@ struct Container {
   int device = 0;
   void* blob = nullptr;
   Tensor constants[2] = {};
-  float num_runs[16] = {};  // The same number, for MODEL_COUNTS.
+  float num_runs[16] = {};  // One number for all, for MODEL_COUNTS.
 
   void set(std::size_t index, Tensor tensor) {
     if (constants[index]) aoti_torch_delete_tensor_object(constants[index]);

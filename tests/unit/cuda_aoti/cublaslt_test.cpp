@@ -39,7 +39,7 @@ struct Product {
   ~Product() {
     for (DeviceTensor* tensor : {weight, scale, zero}) fixture.pool->release(tensor);
   }
-  /// `stride` is the distance of rows, `offset` that of the first element.
+  /// `stride` is the distance of rows, `offset` the place of the first element.
   std::int32_t run(std::int64_t rows, std::int64_t stride = 2048, std::int64_t offset = 0) {
     const std::int64_t strides[] = {stride, 1};
     const std::vector<std::int64_t> sizes = {rows, 2048};

@@ -287,7 +287,7 @@ inline Result<Outputs> run_and_read(host::Method& method) {
   return out;
 }
 
-/// The same with `size` numbers `x` in the host's memory.
+/// Runs a method on `size` numbers `x` in the host's memory and reads the numbers.
 inline Result<Outputs> run(host::Method& method, float x, std::int64_t size = 16) {
   const auto bytes = filled(x, static_cast<std::size_t>(size) * sizeof x);
   TENON_RETURN_IF_ERROR(method.set_input(0, {ScalarType::Float, {&size, 1}, bytes}));
@@ -320,7 +320,7 @@ class AppBlock {
     REQUIRE(out.has_value());
     return *out;
   }
-  /// The same for other threads than the test's; empty when the copy fails.
+  /// `first` for other threads than the test's; empty when the copy fails.
   [[nodiscard]] std::optional<float> try_first() const {
     std::vector<std::byte> bytes(64);
     if (table_->copy_to_host(raw_, device, bytes.data(), data_, 64) != TENON_STATUS_OK) return {};

@@ -150,7 +150,7 @@ TEST_CASE("a delegate that reads what another writes waits for it on its stream"
     CHECK(count_since(before, "cuStreamWaitEvent") == 1);
     CHECK(count_since(before, "cuStreamSynchronize") == 0);
     REQUIRE(model.finish().ok());
-    // The state is the input of the run before; that of the second is two runs behind.
+    // The state is the input of the run before; the second model's state is two runs behind.
     CHECK(model.second_state.first() == expected);
   }
 }

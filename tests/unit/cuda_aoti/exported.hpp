@@ -21,7 +21,7 @@
 
 namespace tenon::test {
 
-/// A program of tests/live/exporters/export_cuda.py, or one that ExecuTorch's exporter made:
+/// A program of tests/live/exporters/export_cuda.py, or a program that ExecuTorch's exporter made:
 /// generation 3, and the same packed as generations 1 and 2, as exporters did before.
 class ExportedProgram {
  public:
@@ -30,7 +30,7 @@ class ExportedProgram {
     std::span<const std::byte> bytes;
   };
 
-  /// `directory` is that of the case. Here and below, std::runtime_error for another program.
+  /// `directory` is the case's. Here and below, std::runtime_error for another program.
   explicit ExportedProgram(const std::filesystem::path& directory)
       : file_(read_file((directory / "model.pte").string())) {
     auto data = host::DataFile::open(directory / "aoti_cuda_blob.ptd");

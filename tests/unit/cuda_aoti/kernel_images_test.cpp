@@ -31,7 +31,7 @@ void append(std::vector<std::byte>& out, Number number) {
 constexpr int newest = 13040;
 
 /// A fat binary with images of 16 bytes, behind 8 bytes of something else. PTX has version
-/// `ptx_major`. `ptx_minor`, and binaries are those of CUDA 13 or of 12.
+/// `ptx_major`.`ptx_minor`, and binaries come from CUDA 13 or 12.
 std::vector<std::byte> library(const std::vector<std::pair<std::uint16_t, std::uint32_t>>& images,
                                unsigned ptx_major = 9, unsigned ptx_minor = 0,
                                bool is_of_cuda_13 = true) {

@@ -23,7 +23,7 @@ std::string model_of(const std::string& name) {
   return TENON_TEST_FIXTURES "/" + name + "/model.pte";
 }
 
-/// The file for a GPU, or that of the library for the host, that begins first in a program.
+/// The file for a GPU, or the library for the host, that begins first in a program.
 std::vector<std::byte> first_file(const AlignedBytes& program, std::uint16_t machine) {
   const Bytes bytes = program.bytes();
   for (std::size_t at = 0; at + 64 < bytes.size(); at += 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// CudaBackend on a machine without a CUDA driver, and with one that finds no device.
+// CudaBackend on a machine without a CUDA driver, and with a driver that finds no device.
 #include <dlfcn.h>
 
 #include <cstring>

@@ -268,7 +268,7 @@ TEST_CASE("a delegate's stream has the priority that the application asks for",
   CHECK(priority_with(Priority::High, {option("enable_cuda_graph_for_method", "forward")}) == -5);
 }
 
-TEST_CASE("a failure of the driver with a priority is that of the load", "[cuda]") {
+TEST_CASE("a failure of the driver with a priority fails the load", "[cuda]") {
   CudaHost host;
   host.scheduling = {.priority = Priority::High};
   REQUIRE(host.load({}).ok());

@@ -74,7 +74,7 @@ TEST_CASE(
     "[cuda][TN-BLB-1]") {
   const std::string file = TENON_TEST_FIXTURES "/cuda_variants/model.pte";
   // Its kernels are binaries of sm_80 and sm_90, and PTX of compute_75; the stand-in refuses to
-  // load those of another device.
+  // load another device's.
   for (const int capability : {75, 80, 86, 90, 100, 120}) {
     INFO("sm_" << capability);
     CudaHost host({.num_devices = 1, .capability = capability});

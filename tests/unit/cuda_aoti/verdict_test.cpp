@@ -73,13 +73,13 @@ TEST_CASE("a model that needs a kernel of the plugin is refused where it cannot 
   const auto program = program_of({.model = "sorts"});
   const auto loaded = host.load(program, "forward", {}, {});
   CHECK(loaded.error() == Error::DelegateInvalidCompatibility);
-  // Those for sm_100 and sm_120 are there as far as nvcc knows them.
+  // Kernels for sm_100 and sm_120 are there as far as nvcc knows them.
   CHECK_THAT(std::string(loaded.text()),
              ContainsSubstring(
                  "the plugin's kernels for aoti_torch_cuda_sort_stable are for sm_80, sm_90, ") &&
                  ContainsSubstring("compute_80 (PTX); CUDA device 0 has compute capability 7.5"));
   CHECK(check_blob(host, program).verdict == TENON_BLOB_INCOMPATIBLE);
-  // One that needs none loads.
+  // A library that needs no kernel loads.
   CHECK(host.load({}).ok());
 }
 

@@ -13,8 +13,7 @@ const std::set<std::string> served = {TENON_CUDA_KERNEL_SHIMS(NAME)};
 
 }  // namespace
 
-TEST_CASE("the functions with kernels are those of ExecuTorch's CUDA backend",
-          "[cuda_kernels][S3.10]") {
+TEST_CASE("ExecuTorch's CUDA backend has the functions with kernels", "[cuda_kernels][S3.10]") {
   // executorch backends/cuda/runtime/shims, the .cu files.
   CHECK(served == std::set<std::string>{
                       "aoti_torch_cuda__weight_int4pack_mm", "aoti_torch_cuda_int4_plain_mm",

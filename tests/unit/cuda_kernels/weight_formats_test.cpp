@@ -45,7 +45,7 @@ void check(const Weight& weight) {
   }
 }
 
-/// The same with the codes of 256 weights at once, as tiles have them.
+/// Checks all weights with the codes of 256 weights at once, as tiles have them.
 template <class Format>
 void check_in_tiles(const Weight& weight) {
   const kernels::Weights weights = arguments(weight);

@@ -113,7 +113,7 @@ TEST_CASE("sizes of one symbol must be equal", "[graph_backend][TN-EXE-5]") {
   CHECK(method->execute().ok());
 }
 
-TEST_CASE("a program whose arguments are not those of the blob is refused when it runs",
+TEST_CASE("a program whose arguments do not fit the blob is refused when it runs",
           "[graph_backend][TN-EXE-5]") {
   const auto program = dynamic_program();
   const auto compiled = compile_ok(program);

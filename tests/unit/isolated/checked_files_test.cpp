@@ -169,7 +169,7 @@ TEST_CASE("a library that comes next to the plugin after the check is refused") 
   CHECK_THAT(run(plugin), ContainsSubstring("or a library is next to the plugin"));
 }
 
-TEST_CASE("under a policy a worker loads libraries that were signed, and those of the signature") {
+TEST_CASE("under a policy a worker loads libraries that were signed, and the signature's") {
   TENON_TEST_NEEDS_SIGNER();
   const Signer signer;
   const HelloCompanions here;

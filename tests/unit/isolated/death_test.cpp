@@ -137,7 +137,7 @@ TEST_CASE("what a worker writes to an input that is read-only is a failure of th
   ::munmap(page, 4096);
 }
 
-TEST_CASE("options of the isolated plugin are checked as those of any plugin") {
+TEST_CASE("options of the isolated plugin are checked as any plugin's") {
   Application application(TENON_TEST_DIES);
   const auto load = [&](const char* key, OptionValue value) {
     return application.load(add_program, {{"Add", key, std::move(value)}}).error();

@@ -29,7 +29,7 @@ class HostileHost : public tenon_host {
   HostileHost& operator=(const HostileHost&) = delete;
 
   std::string error;
-  std::uint64_t num_bytes = 0;  ///< That were read, so that none is left unread.
+  std::uint64_t num_bytes = 0;  ///< Bytes that were read, so that none is left unread.
   /// Prepared bytes, by the context of `init`.
   std::map<const tenon_init_context*, int> num_opened;
   std::map<const tenon_init_context*, int> num_stored;

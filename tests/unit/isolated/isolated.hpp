@@ -186,8 +186,8 @@ inline std::set<std::string> open_descriptors() {
 /// The guard, the supervisor and the plugin's process, each the parent of the next one.
 inline constexpr std::size_t processes_of_worker = 3;
 
-/// The processes of workers that this process started, and those of its children: by a variable in
-/// their environment.
+/// The processes of workers that this process or its children started, by a variable in their
+/// environment.
 inline std::set<pid_t> worker_processes() {
   const std::string mark = std::string(worker_mark) + "=" + std::to_string(marked_process());
   std::set<pid_t> out;

@@ -210,7 +210,7 @@ TEST_CASE("a method may have workers of its own while others run in the process"
   CHECK(*add(**second) == sum);
   first->reset();
   CHECK(*add(**second) == sum);
-  // One whose rules do not match is as any other.
+  // A layer whose rules do not match changes nothing.
   options.layers = {host::Isolation(by_rules("other"))};
   const auto third = here.load(options);
   REQUIRE(third.ok());

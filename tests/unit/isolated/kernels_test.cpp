@@ -134,7 +134,7 @@ TEST_CASE("an argument that a plugin in a worker changes may be read-only in any
       floats[0] = 1;
       REQUIRE(kernels.run(increase) == TENON_STATUS_OK);
       CHECK(floats[0] == 2);
-      // The bytes are those of a file that was mapped there, say.
+      // As if a file were mapped there.
       REQUIRE(::mprotect(made, 2 * page, PROT_READ) == 0);
       CHECK(kernels.run(increase) == TENON_STATUS_INTERNAL);
       CHECK(has_text(Kernels::text(), "it changed tensor 0, which is read-only: an input"));

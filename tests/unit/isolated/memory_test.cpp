@@ -84,7 +84,7 @@ bool has_text(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-TEST_CASE("memory of others is read and written by the worker itself") {
+TEST_CASE("the worker itself reads and writes imported memory") {
   Remote remote;
   remote.set_restarts(1);
   const Frame frame;
@@ -102,7 +102,7 @@ TEST_CASE("memory of others is read and written by the worker itself") {
   CHECK(frame.values() == std::vector<float>{1, 1, 8, 1});
   CHECK(x.elements() == std::vector<float>{1, 1, 8, 1});
 
-  // A part of it.
+  // A part of the memory.
   Vector part(static_cast<float*>(address) + 1, 2, 2);
   std::vector<tenon_value*> some{&part.value, &part.value};
   tenon_kernel* const increase_part = remote.increase(some);
@@ -138,7 +138,7 @@ TEST_CASE("memory and fences that are no descriptors are refused by name") {
   CHECK(remote.external.import_memory(remote.backend().raw(), &memory, &imported, &address) ==
         TENON_STATUS_NOT_SUPPORTED);
   CHECK(has_text(Kernels::text(), "memory of kind 'opencl.mem' cannot be imported"));
-  // The plugin's own refusal: one that may become smaller.
+  // The plugin's own refusal: memory that may become smaller.
   const int file = ::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   REQUIRE(::ftruncate(file, 4096) == 0);
   memory = Frame().memory();
@@ -215,7 +215,7 @@ TEST_CASE("memory that is not what is said of it reaches no worker") {
   CHECK(open_descriptors().size() == before.size());
   CHECK(worker_processes() == workers);
   REQUIRE(import(&good) == TENON_STATUS_OK);
-  // Given back twice, and one that never was.
+  // A number that is given back twice, and a number that never was.
   remote.external.release_memory(backend, imported);
   remote.external.release_memory(backend, imported);
   remote.external.release_memory(backend, reinterpret_cast<tenon_imported_memory*>(&remote));

@@ -15,8 +15,8 @@ using namespace tenon::test;
 
 namespace isolated_profiles_test { namespace {
 
-/// A way out, and what the application reads of it. One that ends the worker is in the failure of
-/// the call, another one in the log when the worker ends.
+/// A way out, and what the application reads of it. An escape that ends the worker is in the
+/// failure of the call; any other is in the log when the worker ends.
 struct Escape {
   std::string how;
   std::string text;

@@ -102,7 +102,7 @@ TEST_CASE("a sequence continues where it was when its worker has died") {
   CHECK(inputs.count() == 5);
 }
 
-/// A run, one in which the worker dies, and one that must fail.
+/// A run, a run in which the worker dies, and a run that must fail.
 void check_stays_dead(Application& application, std::vector<host::BackendOption> options) {
   auto method = application.load(add_program, std::move(options));
   REQUIRE(method.ok());
@@ -191,7 +191,7 @@ TEST_CASE("a session keeps the hints that it was made with when it is loaded aga
   (*method)->use_session(session.get());
   CHECK(*count(**method) == 100);
   die(**method);
-  // One that is made in a new worker, and one that is loaded again there.
+  // A delegate that is made in a new worker, and a delegate that is loaded again there.
   const auto other = urgent();
   CHECK(*count(**method) == 100);
   (*method)->use_session(other.get());

@@ -271,7 +271,7 @@ TEST_CASE("memory of the host that is of no memfd does not cross to a worker") {
   memory.nbytes = bytes.size();
   const auto refused = host::ImportedMemory::import(*backend, memory);
   CHECK(refused.error() == Error::NotSupported);
-  CHECK_THAT(std::string(refused.text()), ContainsSubstring("only where it is that of a memfd"));
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("only in a memfd"));
 
   // A kind of descriptor that neither the plugin nor the worker knows. The host asks for none that
   // is not listed; another one may.
@@ -284,7 +284,7 @@ TEST_CASE("memory of the host that is of no memfd does not cross to a worker") {
   CHECK(table->import_memory((*backend)->raw(), &other, &imported, &address) ==
         TENON_STATUS_NOT_SUPPORTED);
 
-  // One that may become smaller.
+  // A file that may become smaller.
   const host::FileDescriptor loose(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   memory.descriptor = loose.get();
   const auto unsealed = host::ImportedMemory::import(*backend, memory);

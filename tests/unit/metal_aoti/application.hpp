@@ -90,7 +90,7 @@ class Block {
     CHECK(status.ok());
     return out;
   }
-  /// The same as it is now, without waiting for anything.
+  /// Its last number as it is now, without waiting for anything.
   [[nodiscard]] float now() const {
     float out = 0;
     std::memcpy(&out, last(), sizeof out);

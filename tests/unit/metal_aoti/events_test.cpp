@@ -139,7 +139,7 @@ TEST_CASE("two delegates on two queues overlap: the second starts before the fir
   REQUIRE(model.start().ok());
   CHECK(control().num_commits == commits + 4);  // A run and its event, twice.
   CHECK(waits.count() == 0);
-  // Reading without waiting is noticed: the numbers are those of the run before.
+  // Reading without waiting is noticed: the numbers come from the run before.
   CHECK(model.now(0) == 12);
   CHECK(model.now(1) == 12);
   REQUIRE(model.finish().ok());

@@ -195,7 +195,7 @@ TEST_CASE("pages are one buffer until the last that imported them releases them"
   CHECK(device.num_buffers() == 0);
 }
 
-TEST_CASE("memory on the device is that of buffers, with any alignment", "[metal][TN-DEV-5]") {
+TEST_CASE("memory on the device comes from buffers, with any alignment", "[metal][TN-DEV-5]") {
   Sum sum;
   const auto memory = host::DeviceMemory::of(sum.backend(), {TENON_DL_METAL, 0});
   INFO(memory.text());

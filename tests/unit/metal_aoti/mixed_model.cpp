@@ -81,7 +81,8 @@ std::size_t count(char place) {
 
 void load(Container& container, std::uint8_t* blob) {
   container.clear();
-  // PyTorch fills these in the order of the device's constants, and reads them in that of all.
+  // PyTorch fills these in the order of the device's constants, and reads them in the order of all
+  // constants.
   std::vector<std::size_t> offsets(places.size());
   for (std::size_t i = 0; i < count('d'); ++i) offsets[i] = i * nbytes;
   check(aoti_torch_mps_malloc(&container.device_block, count('d') * nbytes), "malloc");

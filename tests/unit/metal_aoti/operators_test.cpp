@@ -58,8 +58,7 @@ TEST_CASE("matrix products take any strides, batches and 16-bit types", "[metal]
   }
 }
 
-TEST_CASE("matrix products: sizes around those of a tile, every layout of the operands",
-          "[metal]") {
+TEST_CASE("matrix products: sizes around a tile's, every layout of the operands", "[metal]") {
   Bench bench;
   struct Case {
     std::int64_t rows, columns, inner;

@@ -204,7 +204,7 @@ class OpenClHost {
   std::optional<host::BackendRef> backend_;
 };
 
-/// Numbers at an address that is a multiple of 64, or at one that is not.
+/// Numbers at an address that is, or is not, a multiple of 64.
 class Numbers {
  public:
   explicit Numbers(std::size_t count, std::size_t offset = 0) : bytes_(count + offset + 16) {

@@ -95,7 +95,7 @@ class AppQueue {
 
 constexpr int num_kernels = 12;
 
-/// Two delegates that need nothing of each other, and one that adds their results.
+/// Two delegates that need nothing of each other, and a delegate that adds their results.
 aot::ProgramData fork_and_join(std::int32_t columns) {
   Steps steps(64, columns);
   const auto left = steps.delegate({steps.input()}, 0.5, num_kernels);
@@ -193,7 +193,7 @@ TEST_CASE("delegates that need nothing of each other run on two queues, the thir
       REQUIRE(kernels.size() == 2 * num_kernels + 2);
       auto of_queues = spans(kernels);
       CHECK(of_queues.size() == (on_one ? 1 : 3));
-      // The last two kernels are those of the sum.
+      // The last two kernels compute the sum.
       std::uint64_t before = 0;
       for (std::size_t k = 0; k < 2 * num_kernels; ++k) before = std::max(before, kernels[k].end);
       CHECK(kernels[2 * num_kernels].start >= before);

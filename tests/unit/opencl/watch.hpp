@@ -12,8 +12,8 @@ struct WatchedKernel {
 };
 
 /// The result of `opencl_watch` of the library watch_opencl.cpp, which a plugin loads in place of
-/// libOpenCL.so.1: it counts the calls, passes them on, and can make them fail. Names are those of
-/// OpenCL's functions, also of its extension for command buffers. Threads: any.
+/// libOpenCL.so.1: it counts the calls, passes them on, and can make them fail. Names are OpenCL's
+/// functions, also of its extension for command buffers. Threads: any.
 struct OpenClWatch {
   /// Calls so far; -1 for another name.
   long (*count)(const char* name);

@@ -69,7 +69,7 @@ TEST_CASE("equal constants are stored once, and every offset is aligned", "[open
   CHECK(ir.weights.size() == openvino_backend::weights_alignment);
 }
 
-TEST_CASE("names of layers are those of nodes, and unique", "[openvino]") {
+TEST_CASE("layers have the names of nodes, and unique ones", "[openvino]") {
   EdgeProgramBuilder graph;
   const EdgeTensor row{f32, {3}};
   const auto x = graph.user_input("x", row);

@@ -383,7 +383,7 @@ class Programs(unittest.TestCase):
     def test_the_tables_have_each_rule_and_each_test(self):
         self.add_test()
         tables = self.make_tables()
-        # As the compiler reads them, the texts are those of the header.
+        # As the compiler reads them, the texts equal the header's.
         texts = [value for kind, value, _ in rulebook.tokens_of(tables) if kind == "text"]
         self.assertEqual(texts[2:], [
             ids("@TST-1"), "A host MUST run.", "tenon/abi/a.h: n",
@@ -424,7 +424,7 @@ class Programs(unittest.TestCase):
 
 
 class Zoo(unittest.TestCase):
-    """A zoo of a good plugin, one that breaks a rule, and one each that not all systems can have."""
+    """A zoo of a good plugin, a plugin that breaks a rule, and plugins that not all systems can have."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="tenon zoo-")

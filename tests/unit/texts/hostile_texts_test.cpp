@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The same hostile text in every name that a file, a manifest or a plugin can hold: no message
-// repeats what a terminal would obey.
+// One hostile text in every name that a file, a manifest or a plugin can hold: no message repeats
+// what a terminal would obey.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -42,7 +42,7 @@ namespace {
 /// ESC with a sequence that clears the screen, a line that looks like another message, C1 as a
 /// character, an override of the direction of writing, and DEL.
 const std::string hostile = "a\x1b[2J\ntenon: ok\u009b\u202e\x7f";
-/// The same with a byte that is not UTF-8, for what is not JSON.
+/// The hostile text with a byte that is not UTF-8, for what is not JSON.
 const std::string hostile_bytes = hostile + "\xff";
 
 /// The first thing in `text` that must not be there; empty when there is none. Lines of the library

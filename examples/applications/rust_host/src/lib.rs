@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The number of a TENON_STATUS_..., which are those of ExecuTorch.
+    /// The number of a TENON_STATUS_...; ExecuTorch has the same numbers.
     pub status: u32,
     /// One or several lines.
     pub text: String,
@@ -89,7 +89,7 @@ unsafe impl Send for Registry {}
 unsafe impl Sync for Registry {}
 
 impl Registry {
-    /// One that knows no plugin.
+    /// A registry that knows no plugin.
     pub fn new() -> Result<Self> {
         let mut out = null_mut();
         // SAFETY: null means the defaults.

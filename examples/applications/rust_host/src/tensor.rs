@@ -40,7 +40,7 @@ impl<'a> Input<'a> {
         Self::of(data.as_ptr() as *mut _, T::DTYPE, data.len(), shape, false)
     }
 
-    /// Memory that the program may write to, as one that changes its state in place does.
+    /// Memory that the program may write to, as a program that changes its state in place does.
     pub fn new_mut<T: Element>(data: &'a mut [T], shape: &'a [i64]) -> Self {
         Self::of(data.as_mut_ptr().cast(), T::DTYPE, data.len(), shape, true)
     }

@@ -60,8 +60,8 @@ class GraphBuilder {
                                   std::span<const float> elements);
   [[nodiscard]] TensorId scalar(float value) { return constant("scalar", {}, {&value, 1}); }
 
-  /// Adds a node and returns the tensor that it makes. Its debug handle is that of the node of the
-  /// program that was announced last.
+  /// Adds a node and returns the tensor that it makes. It has the debug handle of the program's
+  /// node that was announced last.
   [[nodiscard]] tenon::Result<TensorId> add(OperatorUnion op, std::vector<TensorId> inputs);
   void announce(const tenon::aot::EdgeNode& node) { debug_handle_ = node.debug_handle(); }
 

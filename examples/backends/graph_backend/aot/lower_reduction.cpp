@@ -15,7 +15,7 @@ namespace {
 
 template <blob::ReduceKind kind>
 Status reduce(const Call& call) {
-  // Another dtype would show in that of the result, which `finish` compares.
+  // Another dtype would show in the result's dtype, which `finish` compares.
   TENON_TRY(const TensorId x, call.tensor("self"));
   TENON_TRY(const auto dims, call.dims("dim", call.rank(x)));
   blob::ReduceT op;

@@ -29,8 +29,8 @@ std::optional<std::int32_t> multiple_of(std::string_view expression, std::string
   return std::string_view(stop + 1, end) == unit ? std::optional(factor) : std::nullopt;
 }
 
-/// How the sizes of `out` follow from those of `x` at each run. The numbers that the operator was
-/// given are not needed for that: the exporter wrote what every size is.
+/// How the sizes of `out` follow from the sizes of `x` at each run. The numbers that the operator
+/// was given are not needed for that: the exporter wrote what every size is.
 Result<blob::ReshapeT> follow_sizes(const EdgeValue& x, const EdgeValue& out) {
   constexpr std::int32_t is_known = -1;
   constexpr std::int32_t is_rest = -2;
@@ -57,14 +57,14 @@ Result<blob::ReshapeT> follow_sizes(const EdgeValue& x, const EdgeValue& out) {
       found.emplace(1, is_rest);
     } else {
       return error(Error::NotSupported, "size ", i, " (", size.expression,
-                   ") does not follow from those of '", x.name(), "'");
+                   ") does not follow from the sizes of '", x.name(), "'");
     }
     op.sizes.push_back(*found);
   }
   // The size that is left of an empty tensor is ambiguous.
   if (has_rest && has_others) {
-    return error(Error::NotSupported, "sizes of '", out.name(), "' do not follow from those of '",
-                 x.name(), "' when one of them is 0");
+    return error(Error::NotSupported, "sizes of '", out.name(),
+                 "' do not follow from the sizes of '", x.name(), "' when one of them is 0");
   }
   return op;
 }

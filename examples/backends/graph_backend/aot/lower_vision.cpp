@@ -51,8 +51,8 @@ Result<TensorId> by_channel(const Call& call, TensorId tensor, std::size_t rank)
   return call.add(make_operator(std::move(op)), {tensor});
 }
 
-/// x * scale + shift, where both follow from the statistics. Those are constants, so that what is
-/// left at run time is a product and a sum, and those become part of the convolution before them
+/// x * scale + shift, where both follow from the statistics. The statistics are constants, so a
+/// product and a sum are left at run time, and become part of the convolution before them
 /// (fold.cpp).
 Status batch_norm(const Call& call) {
   TENON_TRY(const bool training, call.boolean("training", false));

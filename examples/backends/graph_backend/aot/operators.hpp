@@ -29,7 +29,7 @@ struct OperatorRow {
 [[nodiscard]] const OperatorRow* find_operator(std::string_view target) noexcept;
 
 /// True for a node that computes sizes alone ("aten.sym_size.int"). No code is made of it: sizes
-/// follow from those of the inputs.
+/// follow from the sizes of the inputs.
 [[nodiscard]] bool only_computes_sizes(const tenon::aot::EdgeProgram& program,
                                        const tenon::aot::EdgeNode& node) noexcept;
 

@@ -24,13 +24,12 @@ class RunShapes {
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
   [[nodiscard]] Operand& operator[](TensorId id) noexcept { return operands_[id]; }
   [[nodiscard]] const Operand& operator[](TensorId id) const noexcept { return operands_[id]; }
-  /// The inputs of node `node`.
   [[nodiscard]] Operands inputs_of(std::size_t node) const noexcept {
     return Operands(inputs_of_nodes_).subspan(nodes_[node].first, nodes_[node].second);
   }
 
-  /// Begins a run: takes the sizes of all inputs among `args`, and infers all others where those of
-  /// an input have changed.
+  /// Begins a run: takes the sizes of all inputs among `args`, and infers all others where an
+  /// input's have changed.
   ///
   /// errors: InvalidArgument for a number or sizes of arguments that do not fit; InvalidType
   [[nodiscard]] tenon::Status take_inputs(const tenon::Args& args);

@@ -89,7 +89,7 @@ struct Operand {
 using Operands = std::span<const Operand* const>;
 
 /// Checks attributes, number, dtypes and sizes of the inputs of an operator, and returns the sizes
-/// of its output, whose dtype is float32 unless the operator is Reshape. The same function judges a
+/// of its output, whose dtype is float32 unless the operator is Reshape. This function judges a
 /// program ahead of time, a blob when it is loaded, and every run with new sizes: what it accepts,
 /// `run` computes in bounds. Allocates nothing on success.
 ///

@@ -12,9 +12,8 @@
 /// that a compiler makes vector instructions of it. All is float32, sums included.
 namespace graph_backend {
 
-/// Computes `out`, whose sizes are those that `infer` returned for these inputs and whose memory
-/// overlaps none of them (Reshape: or is that of the first). Allocates nothing. Threads: any, on
-/// different outputs.
+/// Computes `out`. `infer` returned its sizes for these inputs, and its memory overlaps no input's
+/// (Reshape: or is the first input's). Allocates nothing. Threads: any, on different outputs.
 ///
 /// errors: InvalidArgument for an index of Embedding outside of its table.
 [[nodiscard]] tenon::Status run(const OperatorUnion& op, Operands inputs, const Operand& out);
@@ -44,7 +43,7 @@ struct Strides {
 [[nodiscard]] Strides broadcast_strides(const Shape& shape, const Shape& in) noexcept;
 
 /// Calls `row(out, a)` for each row of `shape`, which is a run of its last dimension: `out` is the
-/// offset of the row in a dense tensor, `a[i]` that of tensor i.
+/// offset of the row in a dense tensor, `a[i]` the offset in tensor i.
 template <std::size_t N, class Row>
 void for_each_row(const Shape& shape, const Strides (&strides)[N], Row&& row) {
   const std::size_t outer = shape.rank() == 0 ? 0 : shape.rank() - 1;

@@ -33,7 +33,7 @@ class Model {
                                       tenon::CancelFlag cancelled,
                                       const tenon::IntermediateRecorder& recorder);
 
-  /// The results of all nodes; their handles are those of events.
+  /// The results of all nodes; events have the same handles.
   [[nodiscard]] std::vector<tenon::Intermediate> intermediates() const;
 
   /// Bytes that `load` takes for a graph: scratch, and lists by tensor and by node.

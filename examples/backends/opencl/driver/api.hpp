@@ -155,8 +155,8 @@ struct cl_device_pci_bus_info_khr {
   X(ReleaseEvent, cl_int, (cl_event))                                                              \
   X(GetExtensionFunctionAddressForPlatform, void*, (cl_platform_id, const char*))
 
-/// The same for what the plugin calls of `cl_khr_command_buffer`, version 0.9. Handles of commands
-/// and numbers of their points in time are not asked for: null is passed for them.
+/// The functions of `cl_khr_command_buffer`, version 0.9, that the plugin calls. Handles of
+/// commands and numbers of their points in time are not asked for: null is passed for them.
 #define OPENCL_BACKEND_COMMAND_BUFFER_FUNCTIONS(X)                                                 \
   X(CreateCommandBufferKHR, cl_command_buffer_khr,                                                 \
     (cl_uint, const cl_command_queue*, const cl_bitfield*, cl_int*))                               \
@@ -174,7 +174,7 @@ struct Api {
   OPENCL_BACKEND_FUNCTIONS(OPENCL_BACKEND_MEMBER)
 };
 
-/// Those of the extension. All are set, or none.
+/// The functions of the extension. All are set, or none.
 struct CommandBufferApi {
   OPENCL_BACKEND_COMMAND_BUFFER_FUNCTIONS(OPENCL_BACKEND_MEMBER)
 #undef OPENCL_BACKEND_MEMBER

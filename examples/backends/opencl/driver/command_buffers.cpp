@@ -54,7 +54,7 @@ Result<CommandBuffers> find_command_buffers(const Api& api, const DeviceRecord& 
   }
   if (ask_bits(api, record.id, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR) != 0) {
     return tenon::error(Error::NotSupported, extension, " of ", record.name,
-                        " needs queues with properties that those of sessions do not have");
+                        " needs queues with properties that a session's queue does not have");
   }
   CommandBuffers out;
   const cl_bitfield capabilities =

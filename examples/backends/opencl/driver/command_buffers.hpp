@@ -24,7 +24,7 @@ struct CommandBuffers {
 /// Whether runs are recorded, and why or why not.
 struct Replay {
   bool is_used = false;
-  bool at_once = false;  ///< Also a run whose sizes and places were not those of a run before.
+  bool at_once = false;  ///< Also a run whose sizes and places no earlier run had.
   std::string reason;
 };
 

@@ -78,7 +78,7 @@ Result<std::shared_ptr<cl_event_of>> Device::share(cl_event event) const {
       api_.GetEventInfo(event, CL_EVENT_CONTEXT, sizeof found, static_cast<void*>(&found), nullptr),
       "use the event", Error::InvalidArgument));
   if (found != context()) {
-    return tenon::error(Error::InvalidArgument, "the event is of another context than that of ",
+    return tenon::error(Error::InvalidArgument, "the event's context is not the context of ",
                         "OpenCL device ", number_);
   }
   TENON_RETURN_IF_ERROR(check(api_.RetainEvent(event), "keep the event"));

@@ -45,7 +45,7 @@ struct DeviceRecord {
   std::uint64_t memory_bytes = 0;
   std::uint64_t most_bytes = 0;  ///< Of one buffer.
   std::size_t most_items = 1;    ///< In a work-group.
-  bool is_cpu = false;           ///< Its memory is that of this process.
+  bool is_cpu = false;           ///< Its memory is this process's.
   std::string identity;          ///< As `tenon::DeviceInfo` has it.
 };
 
@@ -146,9 +146,9 @@ class Devices {
   /// Chooses the library with the functions of OpenCL; an empty name is `default_library`.
   /// errors: InvalidState for another one when a library is in use
   [[nodiscard]] tenon::Status use_library(std::string_view name);
-  /// errors: those of `load_api`; NotFound without a driver or a device
+  /// errors: as `load_api`; NotFound without a driver or a device
   [[nodiscard]] tenon::Result<const std::vector<DeviceRecord>*> list();
-  /// errors: those of `list`; InvalidArgument when no device has that number
+  /// errors: as `list`; InvalidArgument when no device has that number
   [[nodiscard]] tenon::Result<std::shared_ptr<Device>> open(std::int64_t number);
   /// The device of a tensor or a block. errors: InvalidArgument for one of another kind
   [[nodiscard]] tenon::Result<std::shared_ptr<Device>> open(tenon_dl_device device);

@@ -33,7 +33,7 @@ class Event {
   std::shared_ptr<Device> device_;
   std::shared_ptr<cl_event_of> mark_;                  ///< Null: it marks nothing yet.
   std::shared_ptr<const Run> run_;                     ///< Null for an event of the application.
-  std::vector<std::shared_ptr<cl_event_of>> handles_;  ///< Those that were given away.
+  std::vector<std::shared_ptr<cl_event_of>> handles_;  ///< Handles that were given away.
 };
 
 }  // namespace opencl_backend

@@ -21,7 +21,7 @@ Status HostBuffer::unmap(const Api& api, cl_command_queue queue) {
 Status HostBuffer::map(const Api& api, cl_command_queue queue) {
   if (is_mapped) return tenon::ok();
   cl_int code = CL_SUCCESS;
-  // The address is that of the bytes, as the buffer was made of them.
+  // The address is `bytes`, as the buffer was made of them.
   static_cast<void>(api.EnqueueMapBuffer(queue, buffer.get(), CL_FALSE, CL_MAP_READ | CL_MAP_WRITE,
                                          0, nbytes, 0, nullptr, nullptr, &code));
   TENON_RETURN_IF_ERROR(check(code, "map an argument"));

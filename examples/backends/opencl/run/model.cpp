@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t bytes_of_failure = sizeof(Run::failure);
 
-/// Largest bytes of the tensor of an argument; 0 for one that is not read.
+/// Largest bytes of the tensor of an argument; 0 for an argument that is not read.
 std::uint64_t largest_bytes(const Graph& graph, TensorId id) {
   return id == graph_backend::no_tensor ? 0 : graph_backend::largest(graph.tensors[id]).nbytes();
 }
@@ -352,7 +352,7 @@ Status Session::set_queue(cl_command_queue queue) {
                                 "use the application's queue", Error::NotSupported));
     if (context != model_->device->context()) {
       return tenon::error(Error::NotSupported,
-                          "the queue is of another context: expected that of the delegate, which "
+                          "the queue is of another context: expected the delegate's, which "
                           "CL_EVENT_CONTEXT of an event's handle has");
     }
     cl_bitfield properties = 0;
@@ -361,7 +361,7 @@ Status Session::set_queue(cl_command_queue queue) {
                                 "use the application's queue", Error::NotSupported));
     if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
       return tenon::error(Error::NotSupported,
-                          "the queue runs commands out of order: expected one that keeps it");
+                          "the queue runs commands out of order: expected an in-order queue");
     }
     TENON_RETURN_IF_ERROR(check(api.RetainCommandQueue(queue), "use the application's queue"));
     wanted = Owned<cl_queue_of>(queue, {api.ReleaseCommandQueue});

@@ -68,7 +68,7 @@ class Session {
   [[nodiscard]] tenon::Status start(tenon::ExecutionContext& context, const tenon::Args& args,
                                     tenon::CancelFlag cancelled);
 
-  /// The same, and waits where the application has no queue of its own, or arguments are in the
+  /// Calls `start`, and waits where the application has no queue of its own, arguments are in the
   /// host's memory, or an index may be outside of its table.
   [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args,
                                       tenon::CancelFlag cancelled);
@@ -99,7 +99,7 @@ class Session {
     Slice slice;
     std::uint64_t nbytes = 0;
     std::byte* host = nullptr;       ///< Null for one on the device.
-    HostBuffer* in_place = nullptr;  ///< Null for one that is copied, or on the device.
+    HostBuffer* in_place = nullptr;  ///< Null for an argument that is copied, or on the device.
   };
 
   [[nodiscard]] cl_command_queue queue() const noexcept {
@@ -118,10 +118,10 @@ class Session {
   tenon::Status enqueue_recording(tenon::ExecutionContext& context, tenon::CancelFlag cancelled);
   /// Sets `key_` to what the commands of this run depend on.
   void make_key();
-  /// Gives the bytes of an argument to the device, or those of the device to the host.
+  /// Gives the bytes of an argument to the device; `give_back` gives them to the host.
   tenon::Status give(std::size_t index);
   tenon::Status give_back(std::size_t index);
-  /// Bytes of an argument in this run; 0 for one that is not read.
+  /// Bytes of an argument in this run; 0 for an argument that is not read.
   [[nodiscard]] std::size_t read_bytes(std::size_t index) const;
   void forget_finished_runs();
 
@@ -139,7 +139,7 @@ class Session {
   Recordings recordings_;
   std::vector<std::uint64_t> key_;
   HostBuffers host_buffers_;
-  std::deque<std::shared_ptr<const Run>> runs_;  ///< Those that may not be done.
+  std::deque<std::shared_ptr<const Run>> runs_;  ///< Runs that may not be done.
   std::shared_ptr<const Run> last_run_;
 };
 

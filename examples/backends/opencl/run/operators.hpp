@@ -17,7 +17,7 @@ struct Place {
   ElementSlice failure{};          ///< Four numbers, of Embedding; see its kernel.
 };
 
-/// Enqueues or records one node, whose sizes are those of `shapes`.
+/// Enqueues or records one node, whose sizes `shapes` has.
 [[nodiscard]] tenon::Status enqueue_node(Launcher& launch, const graph_backend::RunShapes& shapes,
                                          std::size_t node, const Place& place);
 

@@ -49,7 +49,7 @@ struct Layer {
 };
 
 /// A model: layers in an order in which each follows what it reads. `Parameter` layers are in the
-/// order of the model's inputs, `Result` layers in that of its outputs.
+/// order of the model's inputs, `Result` layers in the order of its outputs.
 struct Ir {
   std::string name;
   std::vector<Layer> layers;

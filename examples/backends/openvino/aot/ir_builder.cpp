@@ -188,7 +188,7 @@ Output IrBuilder::constant(std::string_view name, ScalarType dtype,
   if (!digest.empty()) {
     if (const auto found = constants_.find(key); found != constants_.end()) return found->second;
   }
-  // The same bytes in another shape are stored once.
+  // Equal bytes are stored once, also in another shape.
   const auto [place, is_new] = offsets_.try_emplace(digest, ir_.weights.size());
   if (is_new || digest.empty()) {
     place->second = ir_.weights.size();

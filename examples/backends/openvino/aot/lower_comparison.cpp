@@ -14,8 +14,8 @@ using tenon::Status;
 
 namespace {
 
-/// The type in which PyTorch compares the argument `self` with the argument `other`: that of the
-/// tensors, which must be one; a number has to be exact in it.
+/// The type in which PyTorch compares the argument `self` with the argument `other`: the tensors'
+/// type, which must be one; a number has to be exact in it.
 Result<ScalarType> compared_type(const Call& call) {
   TENON_TRY(const auto self, call.described("self"));
   const auto other = call.node().find("other");
@@ -31,7 +31,9 @@ Result<ScalarType> compared_type(const Call& call) {
   }
   if (other && other->value() && call.program().value(*other->value()).is_tensor() &&
       call.program().value(*other->value()).scalar_type() != self.scalar_type()) {
-    return error(Error::NotSupported, "tensors of two dtypes are compared");
+    return error(Error::NotSupported, "a tensor of dtype ", name_of(self.scalar_type()),
+                 " is compared with dtype ",
+                 name_of(call.program().value(*other->value()).scalar_type()));
   }
   return self.scalar_type();
 }

@@ -63,7 +63,8 @@ Status elu(const Call& call) {
   TENON_TRY(const double scale, call.number("scale", 1));
   TENON_TRY(const double input_scale, call.number("input_scale", 1));
   if (scale != 1 || input_scale != 1) {
-    return error(Error::NotSupported, "arguments 'scale' and 'input_scale': expected 1");
+    return error(Error::NotSupported, "arguments 'scale' and 'input_scale': expected 1, found ",
+                 scale, " and ", input_scale);
   }
   TENON_TRY(const Output x, call.tensor("self"));
   return call.make({.type = "Elu", .inputs = {x}, .attributes = {{"alpha", number_text(alpha)}}});

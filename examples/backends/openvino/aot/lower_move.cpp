@@ -43,8 +43,8 @@ Status cat(const Call& call) {
   std::vector<Output> parts;
   for (const auto value : values) {
     // PyTorch skips empty tensors of one dimension, whatever the others are.
-    if (call.program().value(value).rank() != rank) {
-      return error(Error::NotSupported, "tensors of different ranks");
+    if (const std::size_t found = call.program().value(value).rank(); found != rank) {
+      return error(Error::NotSupported, "a tensor of rank ", found, ", expected rank ", rank);
     }
     TENON_TRY(const Output part, call.builder().tensor(value));
     parts.push_back(call.builder().convert(part, call.dtype()));

@@ -179,7 +179,7 @@ Output lengths_of(IrBuilder& builder, Output x) {
                       .dtype = ScalarType::Long});
 }
 
-/// The states of one layer, [batch, directions, hidden], of those of all layers.
+/// The states of one layer, [batch, directions, hidden], out of the states of all layers.
 Output state_of(IrBuilder& builder, Output states, const Lstm& lstm, std::int64_t layer) {
   const std::int64_t begin = layer * lstm.num_directions;
   const Output part = builder.add({.type = "Slice",
@@ -201,7 +201,9 @@ Status lstm(const Call& call) {
   TENON_TRY(const EdgeValue described, call.described("input"));
   TENON_TRY(const auto initial, call.tensors("hx"));
   if (described.rank() != 3 || initial.size() != 2 || call.node().outputs().size() != 3) {
-    return error(Error::NotSupported, "expected batches of sequences and two initial states");
+    return error(Error::NotSupported,
+                 "expected batches of sequences (rank 3) and two initial states, found rank ",
+                 described.rank(), " and ", initial.size(), " states");
   }
   TENON_TRY(const bool batch_first, call.boolean("batch_first", false));
   TENON_TRY(Output x, call.tensor("input"));

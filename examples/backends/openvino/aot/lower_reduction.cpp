@@ -94,7 +94,8 @@ Result<Output> by_channel(const Call& call, std::string_view name, std::int64_t 
 Result<std::int64_t> channels_of(const Call& call) {
   TENON_TRY(const EdgeValue x, call.described("input"));
   if (x.rank() < 2 || !x.size(1).is_static()) {
-    return error(Error::NotSupported, "expected a fixed number of channels in dimension 1");
+    return error(Error::NotSupported, "expected a fixed number of channels in dimension 1, found ",
+                 x.rank() < 2 ? "fewer dimensions" : "a size that changes");
   }
   return x.size(1).max;
 }

@@ -32,7 +32,8 @@ Result<Output> reshape_pattern(const Call& call, const EdgeValue& x, const EdgeV
   for (std::size_t i = 0; i < out.rank(); ++i) {
     const EdgeSize size = out.size(i);
     if (size.is_static()) {
-      if (size.max == 0) return error(Error::NotSupported, "the result has no elements");
+      if (size.max == 0)
+        return error(Error::NotSupported, "the result has no elements: dimension ", i, " is 0");
       known[i] = size.max;
     } else if (i < x.rank() && x.size(i) == size) {
       known[i] = 0;
@@ -44,7 +45,7 @@ Result<Output> reshape_pattern(const Call& call, const EdgeValue& x, const EdgeV
       unknown[i] = symbols[i];
     } else {
       return error(Error::NotSupported, "size ", i, " (", size.expression,
-                   ") does not follow from those of '", x.name(), "'");
+                   ") does not follow from the sizes of '", x.name(), "'");
     }
   }
   if (!has_unknown) return builder.integers(known);
@@ -77,7 +78,7 @@ Status unsqueeze(const Call& call) {
   return call.make({.type = "Unsqueeze", .inputs = {x, call.builder().integers({dim})}});
 }
 
-/// Of the given dimensions those of size 1, as PyTorch does.
+/// Removes the given dimensions that have size 1, as PyTorch does.
 Status squeeze(const Call& call) {
   TENON_TRY(const EdgeValue described, call.described("self"));
   TENON_TRY(const Output x, call.tensor("self"));
@@ -188,7 +189,8 @@ Status sym_size(const Call& call) {
 Status size_arithmetic(const Call& call, std::string_view type) {
   IrBuilder& builder = call.builder();
   const auto& node = call.node();
-  if (node.num_arguments() != 2) return error(Error::NotSupported, "expected 2 arguments");
+  if (node.num_arguments() != 2)
+    return error(Error::NotSupported, "expected 2 arguments, found ", node.num_arguments());
   std::vector<Output> operands;
   for (std::size_t i = 0; i < 2; ++i) {
     const auto argument = node.argument(i);

@@ -122,7 +122,7 @@ Status max_pool(const Call& call) {
   attributes.emplace_back("index_element_type", "i64");
   attributes.emplace_back("axis", "0");
   TENON_TRY(const Output x, call.tensor("self"));
-  // Its second output, positions, is not that of PyTorch.
+  // Its second output, positions, differs from PyTorch's.
   return call.make({.type = "MaxPool",
                     .opset = "opset14",
                     .inputs = {x},

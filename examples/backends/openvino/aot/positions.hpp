@@ -10,7 +10,7 @@ namespace openvino_backend {
 ///
 /// OpenVINO's device for CPUs reduces 64-bit integers to 32 bits and reports nothing, also where
 /// they are only moved. That is exact for positions: integers that follow from sizes, numbers in
-/// the program and constants alone ("aten.arange.start_step" and what is computed from it). Those
+/// the program and constants alone ("aten.arange.start_step" and what is computed from it). Numbers
 /// that a caller passes may be larger. They are used as indices and moved on the way there;
 /// everything else with them is left to others.
 ///

@@ -54,7 +54,8 @@ bool is_ir_blob(tenon::Bytes payload) noexcept {
 tenon::Result<IrBlob> read_ir_blob(tenon::Bytes payload) {
   if (!is_ir_blob(payload)) {
     return tenon::error(Error::DelegateInvalidCompatibility,
-                        "payload: expected the magic TNOVIR of OpenVINO IR");
+                        "payload: expected the magic TNOVIR of OpenVINO IR, found ", payload.size(),
+                        " other bytes");
   }
   const auto version = tenon::read_le<std::uint32_t>(payload, 8);
   if (version && *version != payload_version) {

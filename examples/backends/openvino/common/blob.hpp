@@ -20,7 +20,7 @@ inline constexpr std::uint32_t payload_version = 1;
 struct IrBlob {
   std::string_view key;            ///< Of the weights among the named data; empty without weights.
   std::uint64_t weights_size = 0;  ///< Bytes; 0 exactly when `key` is empty.
-  std::string_view xml;            ///< IR version 11; its offsets are those of the weights.
+  std::string_view xml;            ///< IR version 11; its offsets are places in the weights.
 };
 
 /// True for payloads with the magic of `IrBlob`, complete or not.
@@ -43,7 +43,7 @@ struct ExportedBlob {
 [[nodiscard]] tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload);
 
 /// DelegateInvalidCompatibility when `blob` was exported by another version of OpenVINO or for
-/// another processor, or not exported at all. `version` is that of the OpenVINO that is here
+/// another processor, or not exported at all. `version` is the local OpenVINO's
 /// ("2026.4.1-22982-..."), and `required` what it requires of blobs for the device
 /// (`Cores::requirements`), empty where that is not known: `version` alone is then compared.
 [[nodiscard]] tenon::Status check_origin(const ExportedBlob& blob, std::string_view version,

@@ -48,7 +48,7 @@ using OwnedRequest = Owned<ov_infer_request, &Api::infer_request_free>;
 using OwnedTensor = Owned<ov_tensor, &Api::tensor_free>;
 
 /// An `ov::Core` whose device has the properties of one `Settings`: `ov_core_import_model` takes no
-/// properties, so that they must be those of the core.
+/// properties, so the core must have them.
 struct Core {
   std::shared_ptr<const Library> library;
   std::string device;

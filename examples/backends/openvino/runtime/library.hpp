@@ -15,9 +15,9 @@ namespace openvino_backend {
 class Library {
  public:
   /// Loads the first that is found: the file or directory `$OPENVINO_LIB` alone where it is set, or
-  /// else the one next to an OpenVINO that the process has loaded (Python's `import openvino`),
-  /// "libopenvino_c.so" as the dynamic loader finds it, or that of the wheel in `$VIRTUAL_ENV`.
-  /// NotFound with what was tried and how to install it; NotSupported when a function is missing.
+  /// else the library next to an OpenVINO that the process has loaded (Python's `import openvino`),
+  /// "libopenvino_c.so" as the dynamic loader finds it, or the wheel's in `$VIRTUAL_ENV`. NotFound
+  /// with what was tried and how to install it; NotSupported when a function is missing.
   [[nodiscard]] static tenon::Result<Library> load();
 
   [[nodiscard]] const Api& api() const noexcept { return api_; }

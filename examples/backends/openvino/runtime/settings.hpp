@@ -17,10 +17,10 @@ inline constexpr std::int64_t most_threads = 4096;
 struct Settings {
   std::string device;                      ///< Empty: the blob's own, or CPU.
   std::int64_t num_streams = 0;            ///< Runs that the device works on at the same time.
-  std::int64_t inference_num_threads = 0;  ///< Threads for one run; 0: those of the machine.
+  std::int64_t inference_num_threads = 0;  ///< Threads for one run; 0: as many as the machine has.
   std::string performance_hint;
   std::string model_priority;       ///< LOW, MEDIUM or HIGH.
-  std::string inference_precision;  ///< Empty: f32, so that results are those of the program.
+  std::string inference_precision;  ///< Empty: f32, so that results follow the program.
   bool profiling = false;
 
   /// OpenVINO's properties for the device. Each one has a value in every list, so that two equal
@@ -28,7 +28,7 @@ struct Settings {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> properties() const;
 };
 
-/// Fails with InvalidArgument when `value` is not one that option `key` may have.
+/// Fails with InvalidArgument when option `key` may not have `value`.
 [[nodiscard]] tenon::Status check_option(std::string_view key, std::int64_t value);
 [[nodiscard]] tenon::Status check_option(std::string_view key, std::string_view value);
 

@@ -66,7 +66,7 @@ class ApplicationLane {
   }
 
   /// Copies what the worker wrote, at most `limit` bytes. errors: Internal for what no worker
-  /// writes; those of `copy_of`.
+  /// writes; the errors of `copy_of`.
   [[nodiscard]] Status receive(std::uint64_t limit) {
     const LaneHeader& from = header();
     kind_ = read_once(from.kind);
@@ -80,7 +80,9 @@ class ApplicationLane {
       descriptors_ = std::move(received.descriptors);
     }
     if (!is_attached) {
-      if (size > lane_message_size) return error(Error::Internal, "a message is too long");
+      if (size > lane_message_size)
+        return error(Error::Internal, "a message has ", size, " bytes, expected at most ",
+                     lane_message_size);
       const std::byte* const begin = shared_.data() + lane_message_offset;
       if (in_.capacity() > lane_message_size) [[unlikely]]
         in_ = {};  // The memory of a large message.

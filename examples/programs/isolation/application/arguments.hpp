@@ -106,7 +106,7 @@ class ArgumentsCopy {
       if ((changes & tensor_is_view) != 0) TENON_RETURN_IF_ERROR(move(i, from));
       if (!from.ok()) return broken();
       const tenon_tensor& tensor = *places_[i].tensor;
-      // The bytes of a view are those of the other tensor.
+      // The bytes of a view belong to the other tensor.
       if (!places_[i].data || (changes & tensor_is_view) != 0 || tensor.nbytes == 0 ||
           (tensor.flags & TENON_TENSOR_CONSTANT) != 0) {
         continue;

@@ -44,7 +44,7 @@ struct CallInfo {
   std::uint64_t delegate = 0;     ///< 0 when the call has none.
   std::string_view method{};      ///< Of the delegate.
   std::string_view op{};          ///< Of the kernel.
-  std::uint64_t number = 0;       ///< Of the call among those of the delegate, from 1.
+  std::uint64_t number = 0;       ///< Number of the call among the delegate's calls, from 1.
   std::uint64_t deadline_ms = 0;  ///< 0: none.
   std::uint64_t max_message = max_message_size;  ///< Bytes of each message of the worker.
   const tenon_tracer* tracer = nullptr;

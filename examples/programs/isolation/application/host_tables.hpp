@@ -19,7 +19,7 @@ struct HostTables {
   const tenon_prepare_v1* prepare = nullptr;
   const tenon_threads_v1* threads = nullptr;
   const tenon_changes_v1* changes = nullptr;
-  bool has_policy = false;  ///< That admits libraries: no table.
+  bool has_policy = false;  ///< The host has a policy that admits libraries: no table.
 
   explicit HostTables(const tenon_host* host) {
     if (!TENON_HAS_MEMBER(*host, get_extension) || !host->get_extension) return;

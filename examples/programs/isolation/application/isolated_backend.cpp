@@ -512,7 +512,7 @@ Status IsolatedBackend::write_session(const tenon_session_context& context, Writ
   to.put<std::uint64_t>(state ? state->number : whole_backend);
   write_hints(copy_of(context.scheduling), to);
   return write_options(context, to, [](const tenon_option& own) -> Status {
-    // Another failure than this one is that of `init`.
+    // Every other failure comes from the checks of `init`.
     Settings unused;
     TENON_RETURN_IF_ERROR(unused.set(own));
     return error(Error::NotSupported, "option ", host::quoted(own.key),

@@ -70,7 +70,7 @@ struct IsolatedDelegate {
   std::uint64_t number = 0;
   std::string method;
   std::uint64_t deadline_ms = 0;
-  std::int64_t restarts = 0;  ///< That are left.
+  std::int64_t restarts = 0;  ///< Restarts that are left.
   std::int64_t max_restarts = 0;
   /// When restarts are wanted; for a session the one of its parent, but for a session with options
   /// of its own, which cannot be loaded again.
@@ -88,12 +88,12 @@ struct IsolatedDelegate {
   bool own_worker = false;
   mutable std::mutex mutex;  ///< Sessions are made while the delegate runs.
 
-  /// The worker, for calls at the same time as one that loads the delegate again in another.
+  /// The worker, for calls while another call loads the delegate again in another worker.
   [[nodiscard]] std::shared_ptr<Worker> worker_now() const {
     const std::lock_guard lock(mutex);
     return loan.shared_worker();
   }
-  /// The hints for a session without its own; none for those of `replay`.
+  /// The hints for a session without its own; without a value, the hints of `replay` hold.
   [[nodiscard]] std::optional<tenon_scheduling> hints_now() const {
     const std::lock_guard lock(mutex);
     return scheduling ? scheduling : own_hints;
@@ -116,15 +116,15 @@ struct IsolatedKernel {
   std::string op;
   std::vector<tenon_value*> args;
   std::uint64_t deadline_ms = 0;
-  std::int64_t restarts = 0;  ///< That are left.
+  std::int64_t restarts = 0;  ///< Restarts that are left.
   std::shared_ptr<Worker> worker;
   ArgumentsCopy arguments{true};
   Arena arena;
   std::uint64_t num_calls = 0;
 };
 
-/// One backend of the wrapped plugin, in a worker. Functions answer as those of `tenon_backend_api`
-/// and of the extensions' tables; any thread, as there.
+/// One backend of the wrapped plugin, in a worker. Functions answer as the functions of
+/// `tenon_backend_api` and of the extensions' tables do; any thread, as there.
 class IsolatedBackend {
  public:
   /// Starts a worker for table `index` of the plugin that `object` names, and opens it there.
@@ -224,16 +224,16 @@ class IsolatedBackend {
   /// may be null, learns where the message has the hints.
   [[nodiscard]] Status write_init(const tenon_init_context& context, std::uint64_t number,
                                   Settings& settings, Writer& to, Replay* replay = nullptr) const;
-  /// Loads a delegate again whose worker has died. errors: those of the dead worker, when it may
-  /// not be.
+  /// Loads a delegate again whose worker has died. errors: the dead worker's, when the delegate may
+  /// not be loaded again.
   [[nodiscard]] Status revive(IsolatedDelegate& delegate);
   [[nodiscard]] Status revive_if_dead(IsolatedDelegate& delegate) {
     return delegate.loan.worker().is_dead() ? revive(delegate) : ok();
   }
   /// Makes the call of `init` that `delegate.replay` is of, in a lane that was lent.
   [[nodiscard]] Status load_again(IsolatedDelegate& delegate);
-  /// Sees that `worker` has all of `memories`. errors: those of the plugin; InvalidState for a
-  /// block of another worker.
+  /// Sees that `worker` has all of `memories`. errors: the plugin's; InvalidState for a block of
+  /// another worker.
   [[nodiscard]] Status bring(const std::vector<std::shared_ptr<RemoteMemory>>& memories,
                              const std::shared_ptr<Worker>& worker);
   [[nodiscard]] Status import_into(const std::shared_ptr<Worker>& worker, RemoteMemory& memory);
@@ -291,13 +291,13 @@ class IsolatedBackend {
   std::string plugin_;  ///< Path of the wrapped plugin.
   std::shared_ptr<const WrappedFiles::Files> files_;
   std::unique_ptr<Description> description_;
-  bool has_options_ = false;  ///< Of its own, besides those of the isolated plugin.
+  bool has_options_ = false;  ///< Has options of its own, besides the isolated plugin's.
   std::atomic<std::uint64_t> next_number_ = 1;
   RemoteMemories memories_;
   std::mutex mutex_;  // Guards what follows.
   Settings settings_;
   std::shared_ptr<Worker> worker_;
-  std::map<std::string, std::vector<std::byte>> options_;  // That were set.
+  std::map<std::string, std::vector<std::byte>> options_;  // Options that were set.
 };
 
 }  // namespace tenon::isolated

@@ -11,7 +11,7 @@
 #include "isolated_backend.hpp"
 #include "tenon/backend/guard.hpp"
 
-/// The functions of an isolated backend that are not those of each run.
+/// The functions of an isolated backend that a run does not call each time.
 namespace tenon::isolated {
 
 namespace {

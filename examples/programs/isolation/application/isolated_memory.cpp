@@ -66,8 +66,8 @@ tenon_status IsolatedBackend::import_memory(const tenon_external_memory* memory,
   const tenon_external_memory copied = tenon::detail::to_abi(*checked);
   const bool is_shared = checked->kind == MemoryKind::HostMemory;
   if (is_shared && copied.descriptor < 0) {
-    return fail(error(Error::NotSupported,
-                      "memory of the host crosses to a worker only where it is that of a memfd"));
+    return fail(
+        error(Error::NotSupported, "memory of the host crosses to a worker only in a memfd"));
   }
   host::FileDescriptor descriptor(::fcntl(static_cast<int>(copied.descriptor), F_DUPFD_CLOEXEC, 0));
   if (!descriptor.valid()) {
@@ -167,7 +167,8 @@ Result<std::pair<std::shared_ptr<RemoteMemory>, LaneLoan>> IsolatedBackend::find
     const void* data, std::uint64_t nbytes) {
   std::shared_ptr<RemoteMemory> found = memories_.find(data, nbytes);
   if (!found || found->imported()) {
-    return error(Error::InvalidArgument, "the address is inside no block of device memory");
+    return error(Error::InvalidArgument, "no block of device memory has the ", nbytes,
+                 " bytes at the address");
   }
   for (const auto& worker : found->workers()) {
     if (worker->is_dead()) return worker->dead_status();
@@ -242,7 +243,8 @@ tenon_status IsolatedBackend::copy_on(void* stream, void* to, const void* from,
   if (!block.ok()) return fail(std::move(block).status());
   auto& [memory, loan] = *block;
   if (!source || source->imported() || !source->is_in(loan.shared_worker())) {
-    return fail(error(Error::InvalidArgument, "the source is inside no block of device memory"));
+    return fail(error(Error::InvalidArgument, "no block of device memory has the ", nbytes,
+                      " bytes of the source"));
   }
   Writer& out = loan.lane().out();
   out.clear();

@@ -122,7 +122,9 @@ Result<Launched> launch(const std::string& path, host::Trust trust, const Start&
   const host::FileDescriptor self(static_cast<int>(::syscall(pidfd_open_number, ::getpid(), 0u)));
   void* const stacks = ::mmap(nullptr, 2 * stack_size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (stacks == MAP_FAILED) return error(Error::MemoryAllocationFailed, "no stack for a worker");
+  if (stacks == MAP_FAILED)
+    return error(Error::MemoryAllocationFailed, "no memory of ", 2 * stack_size,
+                 " bytes for the stacks of a worker: ", errno_text(errno));
   Birth birth;
   birth.supervisor = supervision.second.get();
   birth.service = service.second.get();

@@ -29,7 +29,7 @@ struct Start {
 /// that `wait` of the application would see, whatever it does with SIGCHLD. (A process that adopts
 /// orphans, as the first of a container, gets it as it gets any orphan.)
 ///
-/// threads: any; the calling one waits until the program has begun. errors: those of `open_file`;
+/// threads: any; the calling one waits until the program has begun. errors: as `open_file`;
 /// OutOfResources, AccessFailed.
 [[nodiscard]] Result<Launched> launch(const std::string& path, host::Trust trust,
                                       const Start& start);

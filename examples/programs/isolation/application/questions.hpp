@@ -26,7 +26,7 @@ class Questions {
       : lane_(lane), info_(info), host_(host), from_(lane.in()), out_(lane.out()) {}
 
   /// Writes the answer to `lane.out()`; the result is a file to send with it, or none. errors:
-  /// Internal for a question that no worker asks in this call; those of `copy_of`.
+  /// Internal for a question that no worker asks in this call; the errors of `copy_of`.
   [[nodiscard]] Result<host::FileDescriptor> answer() {
     out_.clear();
     switch (static_cast<Answer>(lane_.kind())) {

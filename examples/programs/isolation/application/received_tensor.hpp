@@ -22,7 +22,7 @@ class ReceivedTensor {
   ReceivedTensor(const ReceivedTensor&) = delete;
   ReceivedTensor& operator=(const ReceivedTensor&) = delete;
 
-  /// Reads it; its bytes stay those of the message. False for what is no tensor.
+  /// Reads a tensor, whose bytes stay in the message. False for what is no tensor.
   [[nodiscard]] bool read(Reader& from) {
     const auto scalar_type = from.get<std::int32_t>();
     const std::size_t rank = from.get_count(sizeof(std::int64_t));

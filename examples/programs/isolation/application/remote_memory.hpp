@@ -22,8 +22,8 @@ namespace tenon::isolated {
 class Worker;
 
 /// Memory whose bytes the plugin reaches without a copy: a block on a device, or memory of another
-/// owner that was imported. Its addresses are those of the memory itself where the processor
-/// reaches it, and otherwise of pages that nothing is at, as no host reads them (TN-DEV-2).
+/// owner that was imported. Where the processor reaches the memory, its addresses are the memory's
+/// own. Otherwise they are unmapped, as no host reads them (TN-DEV-2).
 class RemoteMemory {
  public:
   RemoteMemory(std::uint64_t number, tenon_dl_device device, std::uint64_t size) noexcept
@@ -40,7 +40,7 @@ class RemoteMemory {
     begin_ = reserved_.data() + ((at + alignment - 1) / alignment * alignment - at);
     return ok();
   }
-  /// Maps the memory of another owner for the processor. errors: those of `MappedMemory::map`.
+  /// Maps the memory of another owner for the processor. errors: as `MappedMemory::map`.
   [[nodiscard]] Status map() {
     ExternalMemory range;
     range.kind = imported_->kind;
@@ -88,7 +88,7 @@ class RemoteMemory {
     std::erase_if(workers_, [](const auto& each) { return each.expired(); });
     workers_.push_back(worker);
   }
-  /// Those that have it.
+  /// The workers that have the memory.
   [[nodiscard]] std::vector<std::shared_ptr<Worker>> workers() {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<Worker>> out;
@@ -111,7 +111,7 @@ class RemoteMemory {
   std::vector<std::weak_ptr<Worker>> workers_;
 };
 
-/// All of a backend, by address. Any thread.
+/// All remote memory of a backend, by address. Any thread.
 class RemoteMemories {
  public:
   void add(std::shared_ptr<RemoteMemory> memory) {
@@ -119,7 +119,7 @@ class RemoteMemories {
     all_[reinterpret_cast<std::uintptr_t>(memory->begin())] = std::move(memory);
     count_.store(all_.size(), std::memory_order_release);
   }
-  /// Takes out the one that begins there; null when none does.
+  /// Takes out the memory that begins at `begin`; null when none does.
   [[nodiscard]] std::shared_ptr<RemoteMemory> remove(const void* begin) {
     const std::unique_lock lock(mutex_);
     const auto found = all_.find(reinterpret_cast<std::uintptr_t>(begin));
@@ -133,7 +133,7 @@ class RemoteMemories {
   [[nodiscard]] bool has_any() const noexcept {
     return count_.load(std::memory_order_acquire) != 0;
   }
-  /// The one that has all of these bytes; null when none has.
+  /// The memory that has all of these bytes; null when none has.
   [[nodiscard]] std::shared_ptr<RemoteMemory> find(const void* data, std::uint64_t nbytes) const {
     const std::shared_lock lock(mutex_);
     const auto at = reinterpret_cast<std::uintptr_t>(data);

@@ -103,7 +103,7 @@ Result<std::shared_ptr<Worker>> Worker::start(const std::string& program, host::
 }
 
 Worker::~Worker() {
-  // The connections are those of the parent: nothing is sent through them.
+  // The connections belong to the parent: nothing is sent through them.
   if (is_in_child_of_fork()) return;
   kill();
   await(launched_.process.get());
@@ -112,7 +112,7 @@ Worker::~Worker() {
   constexpr int by_descriptor = 3;  // P_PIDFD
   ::waitid(static_cast<idtype_t>(by_descriptor), static_cast<id_t>(launched_.process.get()),
            &ignored, WEXITED | WNOHANG | __WALL);
-  // One that has died said it in the failure of the call.
+  // A worker that has died was reported by the failure of the call.
   if (is_dead() || !has_ended()) return;
   const std::string_view refusals = text_in(ending_.refusals, ending_.refusals_size);
   if (refusals.empty()) return;

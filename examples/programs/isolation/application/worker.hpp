@@ -35,7 +35,7 @@ class Worker {
     std::string plugin;  ///< Path.
   };
 
-  /// Starts the program. errors: those of `launch`.
+  /// Starts the program. errors: as `launch`.
   [[nodiscard]] static Result<std::shared_ptr<Worker>> start(const std::string& program,
                                                              host::Trust trust, const Start& how,
                                                              const tenon_host* host,
@@ -46,8 +46,8 @@ class Worker {
   ~Worker();
 
   /// A lane for one call at a time, of the caller alone until it is given back. Waits for a worker
-  /// that takes no lane as long as for the call `info`. errors: those of a dead worker;
-  /// OutOfResources, MemoryAllocationFailed.
+  /// that takes no lane as long as for the call `info`. errors: a dead worker's; OutOfResources,
+  /// MemoryAllocationFailed.
   [[nodiscard]] Result<ApplicationLane*> take_lane(const CallInfo& info);
   void give_back(ApplicationLane* lane);
 

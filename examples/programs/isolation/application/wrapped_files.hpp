@@ -27,8 +27,8 @@ class WrappedFiles {
 
   /// The copies, made once while a backend of the wrapped plugin is open.
   ///
-  /// errors: those of `open_file`, `Library::files_of` and `sealed_copy`; InvalidState when the
-  /// files are not those that `expected` is of.
+  /// errors: as `open_file`, `Library::files_of` and `sealed_copy`; InvalidState when the digest of
+  /// the files is not `expected`.
   [[nodiscard]] Result<std::shared_ptr<const Files>> get(const std::string& path,
                                                          const Sha256& expected, host::Trust trust,
                                                          host::Paths paths) {

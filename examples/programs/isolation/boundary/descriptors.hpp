@@ -46,8 +46,8 @@ class Mapping {
     if (data_) ::munmap(data_, size_);
   }
 
-  /// All of a file whose size is `size`. One that is not written is mapped privately: Linux before
-  /// 6.7 has no other mapping of what is sealed.
+  /// All of a file whose size is `size`. A file that is not written is mapped privately: Linux
+  /// before 6.7 has no other mapping of what is sealed.
   [[nodiscard]] static Result<Mapping> of(int descriptor, std::size_t size, bool is_written) {
     Mapping out;
     if (size == 0) return out;
@@ -72,7 +72,7 @@ class Mapping {
     const int seals = ::fcntl(descriptor, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(descriptor, &status) != 0) {
       return error(Error::InvalidArgument,
-                   "a descriptor that was sent is no file in memory of a fixed size");
+                   "expected a file in memory that cannot shrink, found another descriptor");
     }
     if (status.st_size < 0 || size > static_cast<std::uint64_t>(status.st_size)) {
       return error(Error::InvalidArgument, "a file in memory has ", status.st_size,
@@ -136,7 +136,7 @@ class Mapping {
   return error(Error::MemoryAllocationFailed, "no file in memory with a copy of ", size,
                " bytes: ", errno_text(reason));
 }
-/// The same of one part.
+/// A sealed file with a copy of `bytes`.
 [[nodiscard]] inline Result<host::FileDescriptor> sealed_copy(const char* name,
                                                               std::span<const std::byte> bytes) {
   return sealed_copy(name, {&bytes, 1});
@@ -152,7 +152,7 @@ class Mapping {
   struct stat status{};
   const int seals = ::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || ::fstat(descriptor, &status) != 0) {
-    return error(Error::InvalidArgument, "a descriptor that was sent is no file in memory");
+    return error(Error::InvalidArgument, "expected a file in memory, found another descriptor");
   }
   if (status.st_size < 0 || static_cast<std::uint64_t>(status.st_size) != size || size > limit) {
     return error(Error::InvalidArgument, "a file in memory has ", status.st_size,
@@ -172,7 +172,9 @@ class Mapping {
     const ssize_t now =
         ::pread(descriptor, out.data() + done, out.size() - done, static_cast<off_t>(done));
     if (now < 0 && errno == EINTR) continue;
-    if (now <= 0) return error(Error::InvalidArgument, "a file in memory cannot be read");
+    if (now <= 0)
+      return error(Error::InvalidArgument, "a file in memory of ", size,
+                   " bytes cannot be read from byte ", done, " on");
     done += static_cast<std::size_t>(now);
   }
   return out;

@@ -12,7 +12,7 @@
 /// order of their ids, and some of their functions.
 namespace tenon::isolated {
 
-static_assert(backend_extensions.size() <= 28, "the bits of functions come after those of tables");
+static_assert(backend_extensions.size() <= 28, "the bits of functions come after the tables' bits");
 
 /// A number that differs between two lists of ids, but for a chance of 1 in 65,536.
 [[nodiscard]] constexpr std::uint16_t number_of_list(std::span<const char* const> ids) noexcept {

@@ -35,7 +35,7 @@ inline constexpr std::array sent_fence_kinds{TENON_KIND_SYNC_FILE, TENON_KIND_EV
 [[nodiscard]] constexpr const char* kind_of(HandleKinds sent, std::uint32_t number) noexcept {
   return number < sent.size() ? sent[number] : nullptr;
 }
-/// Those of `sent` that are in `kinds`.
+/// A bit for each kind in `sent` that is in `kinds`.
 [[nodiscard]] constexpr std::uint64_t bits_of(HandleKinds sent, HandleKinds kinds) noexcept {
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < sent.size(); ++i) {

@@ -38,7 +38,7 @@ struct LaneHeader {
   std::atomic<std::uint32_t> cancel_flag;  ///< For "tenon.cancel_flag/1".
   std::uint32_t kind;                      ///< Of the message: a `Call`, `Question` or answer.
   std::uint32_t is_attached;      ///< The message's bytes are a file, the first descriptor.
-  std::uint32_t num_descriptors;  ///< That the lane's socket carries with the message.
+  std::uint32_t num_descriptors;  ///< Descriptors that the lane's socket carries with the message.
   std::uint64_t size;             ///< Of the message.
   Crash crash;
 };

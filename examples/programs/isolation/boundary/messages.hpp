@@ -27,7 +27,8 @@ class Writer {
     put(size);
     put_raw(data, static_cast<std::size_t>(size));
   }
-  /// The same with bytes that the caller writes there, before anything else is put.
+  /// Puts the number and returns room for the bytes, which the caller writes before anything else
+  /// is put.
   [[nodiscard]] std::byte* put_room(std::uint64_t size) {
     put(size);
     const std::size_t at = bytes_.size();
@@ -101,7 +102,7 @@ class Reader {
   std::size_t get_count(std::size_t size) noexcept {
     return check_count(get<std::uint64_t>(), size);
   }
-  /// The same number, which was read before; 0 when the parts are not there.
+  /// Returns `count`, which was read before; 0 when so many parts are not there.
   std::size_t check_count(std::uint64_t count, std::size_t size) noexcept {
     if (size != 0 && count > left_.size() / size) {
       fail();

@@ -160,7 +160,7 @@ enum : std::uint32_t {
   host_has_prepare = 1u << 1,
   host_has_threads = 1u << 2,
   host_has_changes = 1u << 3,
-  host_has_policy = 1u << 4,  ///< That admits libraries.
+  host_has_policy = 1u << 4,  ///< The host has a policy that admits libraries.
 };
 
 }  // namespace tenon::isolated

@@ -20,7 +20,7 @@ namespace tenon::isolated {
 namespace {
 
 // From include/uapi/linux/landlock.h of Linux 6.18: the headers of older systems lack a part. The
-// numbers of the three calls are those of all architectures.
+// three calls have these numbers on all architectures.
 constexpr long create_ruleset_call = 444;
 constexpr long add_rule_call = 445;
 constexpr long restrict_self_call = 446;
@@ -93,7 +93,7 @@ std::vector<std::string> missing_in(int version, const FileAccess& access) {
     }
   };
   if (!access.any_file) add(5, "ioctl is not limited to the devices that are listed");
-  add(landlock_with_signals, "abstract sockets of others");
+  add(landlock_with_signals, "other processes' abstract sockets");
   return missing;
 }
 

@@ -71,8 +71,8 @@ void append_condition(Code& code, const SystemCallCondition& condition,
     const std::uint32_t value =
         condition.values[i] == own_process ? options.process : condition.values[i];
     const std::size_t comparisons_after = condition.count - 1 - i;
-    // One of them: over the failure that follows. None of them: to it, and after the last one over
-    // it.
+    // For "one of": jumps over the failure that follows. For "none of": jumps to the failure, and
+    // after the last comparison over it.
     if (condition.is_one_of) {
       jump(code, BPF_JEQ, value, comparisons_after + 1, 0);
     } else {
@@ -140,7 +140,7 @@ std::vector<sock_filter> make_filter(const FilterOptions& options) {
   load(code, offsetof(seccomp_data, nr));
   jump(code, BPF_JEQ, static_cast<std::uint32_t>(ending_call), 0, 1);
   finish(code, SECCOMP_RET_KILL_PROCESS);
-  // Those of x32, which have this bit.
+  // System calls of x32 have this bit.
   jump(code, BPF_JSET, 0x40000000, 0, 1);
   finish(code, verdict(Answer::end, options));
   jump(code, BPF_JGT, static_cast<std::uint32_t>(last_system_call()), 0, 1);

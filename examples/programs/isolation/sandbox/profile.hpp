@@ -20,7 +20,7 @@ enum class Profile : std::uint8_t {
   strict,
 };
 
-/// Their names, in their order: those of `host::WorkerProfile`, without "none".
+/// Their names, in their order: the names of `host::WorkerProfile`, without "none".
 inline constexpr auto profile_names = std::span(host::worker_profile_names).subspan<1>();
 
 }  // namespace tenon::isolated

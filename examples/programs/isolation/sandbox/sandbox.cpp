@@ -68,7 +68,8 @@ std::uint64_t part_of(auto resource, std::uint64_t numerator, std::uint64_t deno
 /// The kernel counts these for all processes of a user together, and compares the number with the
 /// limit of the process that asks. A process with a lower limit leaves the rest to the others.
 Status limit_what_users_share(const SandboxOptions& options) {
-  // Also the descriptors that are on their way in sockets: at most those of one message more.
+  // Also the descriptors that are on their way in sockets: at most the descriptors of one message
+  // more.
   TENON_RETURN_IF_ERROR(limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", options.open_files));
   const std::uint64_t queued = std::min<std::uint64_t>(256, part_of(RLIMIT_SIGPENDING, 1, 2));
   TENON_RETURN_IF_ERROR(limit(RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", queued));
@@ -128,7 +129,8 @@ Status install_filter(const SandboxOptions& options) {
 Result<std::vector<std::string>> limit_files(const SandboxOptions& options) {
   if (landlock_version() == 0 && (options.accept_open_files || options.profile == Profile::open)) {
     return std::vector<std::string>{
-        "files that are opened, and abstract sockets of others (this kernel has no Landlock)"};
+        "files that are opened, and other processes' abstract sockets (this kernel has no "
+        "Landlock)"};
   }
   return restrict_files(access_of(options));
 }

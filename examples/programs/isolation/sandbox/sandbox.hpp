@@ -15,8 +15,8 @@ namespace tenon::isolated {
 
 struct SandboxOptions {
   Profile profile = Profile::strict;
-  /// Files and directories that may be read, in addition to those of the dynamic loader and what
-  /// describes the processor: the directory of the plugin, and those of what it needs.
+  /// Files and directories that may be read, in addition to the dynamic loader's and the
+  /// descriptions of the processor: the directories of the plugin and of what it needs.
   std::vector<std::string> readable;
   /// Directories that may be written to, such as a driver's cache. `driver` alone.
   std::vector<std::string> writable;
@@ -67,7 +67,7 @@ struct Sandbox {
 /// Whether a worker of `profile` gets the variable `name` of the environment. `open` gets all.
 [[nodiscard]] bool passes_environment(std::string_view name, Profile profile) noexcept;
 
-/// Closes all descriptors but those of `kept`.
+/// Closes all descriptors except `kept`.
 [[nodiscard]] Status close_other_descriptors(std::vector<int> kept);
 
 /// "strict", "driver", "open".

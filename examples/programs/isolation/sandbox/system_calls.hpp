@@ -49,7 +49,7 @@ inline constexpr SystemCallGroup system_call_groups[] = {
      "munlockall membarrier mbind get_mempolicy set_mempolicy set_mempolicy_home_node pkey_alloc "
      "pkey_free pkey_mprotect memfd_create",
      Answer::allow, Answer::allow, Answer::allow},
-    // Threads. Those of clone3 are in memory, which a filter cannot see.
+    // Threads. The arguments of clone3 are in memory, which a filter cannot see.
     {"exit exit_group futex futex_waitv set_robust_list get_robust_list set_tid_address rseq "
      "arch_prctl sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_getattr "
      "sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_setaffinity getcpu "

@@ -256,7 +256,7 @@ class Arguments {
     return ok();
   }
 
-  /// The values of one list of arguments: those of another one are at other addresses.
+  /// The values of one list of arguments. Each list has its values at other addresses.
   struct List {
     std::vector<std::unique_ptr<Slot>> slots;
     std::vector<tenon_value*> pointers;

@@ -70,8 +70,8 @@ struct Descendant {
   return out;
 }
 
-/// Signals a process, if it is still the one that was found: its parent may reap it, and the kernel
-/// uses numbers again. An errno, 0 when it was done.
+/// Signals a process, if it is still the process that was found: its parent may reap it, and the
+/// kernel uses numbers again. An errno, 0 when it was done.
 [[nodiscard]] inline int signal_descendant(const Descendant& which, int signal) {
   constexpr long pidfd_open_number = 434;
   constexpr long pidfd_send_signal_number = 424;

@@ -23,8 +23,8 @@
 
 namespace tenon::isolated {
 
-/// The changes of the arguments of one delegate or kernel, which are those of the application's
-/// method and those of addresses in the worker.
+/// The changes of the arguments of one delegate or kernel: changes that the application's method
+/// made, and new addresses in the worker.
 class GuestChanges : public tenon_changes {
  public:
   GuestChanges() noexcept : tenon_changes{sizeof(tenon_changes), 0, 0} {}

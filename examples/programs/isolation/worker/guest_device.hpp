@@ -21,7 +21,7 @@
 
 namespace tenon::isolated {
 
-/// Memory that is not copied: blocks on devices ("tenon.device_memory/1") and memory of others
+/// Memory that is not copied: blocks on devices ("tenon.device_memory/1") and imported memory
 /// ("tenon.external_memory/1"), by the numbers that the application gives them.
 class GuestDevice final : public MemoryOfTensors {
  public:

@@ -83,12 +83,14 @@ class GuestIntermediates {
     tenon_status give(std::int64_t handle, const tenon_tensor& tensor) const {
       const tenon_dl_tensor& dl = tensor.dl;
       if (dl.device.device_type != TENON_DL_CPU) {
-        return plugin->fail(Error::NotSupported,
-                            "an intermediate is on a device; only memory of the CPU crosses from "
-                            "a worker");
+        return plugin->fail(error(Error::NotSupported, "intermediate ", handle,
+                                  " is on DLPack device type ", dl.device.device_type,
+                                  "; only memory of the CPU crosses from a worker"));
       }
       if (tensor.nbytes > max_intermediate_size) {
-        return plugin->fail(Error::OutOfResources, "an intermediate is too large to cross");
+        return plugin->fail(error(Error::OutOfResources, "intermediate ", handle, " has ",
+                                  tensor.nbytes, " bytes; at most ", max_intermediate_size,
+                                  " cross from a worker"));
       }
       const auto rank = static_cast<std::size_t>(dl.ndim);
       Writer what;

@@ -536,7 +536,7 @@ class GuestPlugin {
   GuestKernels kernels_{plugin_};
   GuestIntermediates intermediates_{plugin_};
   GuestDevice device_{plugin_};
-  std::vector<host::OpenedFile> files_;  ///< That were added, until they are loaded.
+  std::vector<host::OpenedFile> files_;  ///< Files that were added, until they are loaded.
   std::optional<host::Library> library_;
   tenon_cancel_v1 cancel_{};
   tenon_check_blob_v1 check_blob_{};

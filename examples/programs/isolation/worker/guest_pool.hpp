@@ -17,8 +17,7 @@
 
 namespace tenon::isolated {
 
-/// The number of threads of a pool, and the processors that they are for: those of the
-/// application's.
+/// The number of threads of a pool, and their processors, as the application's pool has them.
 struct PoolSetting {
   std::uint32_t num_threads = 0;  ///< 0: no pool.
   std::vector<std::uint32_t> processors{};
@@ -46,7 +45,7 @@ struct PoolSetting {
 /// threads run on them; the thread of a call, which computes as well, is not moved.
 class GuestPool : public tenon_thread_pool {
  public:
-  /// errors: those of `WorkerPool::create`.
+  /// errors: as `WorkerPool::create`.
   [[nodiscard]] static Result<std::shared_ptr<GuestPool>> create(const PoolSetting& setting) {
     const std::shared_ptr<GuestPool> out(new GuestPool(setting));
     cpu_set_t before;
@@ -98,7 +97,7 @@ class GuestPool : public tenon_thread_pool {
 /// last of them.
 class GuestPools {
  public:
-  /// Makes `pool` the one of `setting`, null for none. errors: those of `GuestPool::create`.
+  /// Sets `pool` to the pool of `setting`, null for none. errors: as `GuestPool::create`.
   [[nodiscard]] Status find(const PoolSetting& setting, std::shared_ptr<GuestPool>& pool) {
     if (pool ? pool->setting() == setting : setting.num_threads == 0) return ok();
     pool.reset();

@@ -105,12 +105,17 @@ class GuestState {
     const tenon_status status = table_.list(plugin_->handle, delegate.handle, &parts);
     if (status != TENON_STATUS_OK) return status;
     if (index >= parts.parts.size())
-      return plugin_->fail(Error::InvalidArgument, "no such part of a state");
+      return plugin_->fail(error(Error::InvalidArgument, "the state has ", parts.parts.size(),
+                                 " parts and no part ", index));
     out = std::move(parts.parts[static_cast<std::size_t>(index)]);
     if (offset > out.size || nbytes > out.size - offset)
-      return plugin_->fail(Error::InvalidArgument, "a range is not inside of a part of a state");
+      return plugin_->fail(error(Error::InvalidArgument, "part ", index, " of the state has ",
+                                 out.size, " bytes, expected ", nbytes, " from byte ", offset,
+                                 " on"));
     if (out.data || out.size == 0 || (table_.read && table_.write)) return TENON_STATUS_OK;
-    return plugin_->fail(Error::NotSupported, "a part of a state has no address and no `read`");
+    return plugin_->fail(
+        error(Error::NotSupported, "part ", index,
+              " of the state has no address, and the plugin no `read` and `write`"));
   }
 
   GuestBackend* plugin_;

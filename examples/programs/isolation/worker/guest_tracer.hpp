@@ -19,7 +19,7 @@ namespace tenon::isolated {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Collects the events of one call, for its answer. Its clock is that of the application's tracer:
+/// Collects the events of one call, for its answer. It has the clock of the application's tracer:
 /// both processes have CLOCK_MONOTONIC in common.
 class GuestTracer : public tenon_tracer {
  public:

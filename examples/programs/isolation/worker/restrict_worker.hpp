@@ -23,7 +23,7 @@ class WorkerRestriction {
   /// profile on a system that has none.
   [[nodiscard]] static Result<WorkerRestriction> prepare(const RestrictionRequest& request);
 
-  /// Before the process has threads. errors: those of `restrict_process`.
+  /// Before the process has threads. errors: as `restrict_process`.
   [[nodiscard]] Status apply(int socket);
 
   [[nodiscard]] bool is_none() const noexcept { return request_.profile == "none"; }

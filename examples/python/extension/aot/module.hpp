@@ -20,7 +20,7 @@ template <class T>
   return *std::move(result);
 }
 
-/// Adds `merge_variants` and `strip_variants` to the module, the bodies of those of `tenon`.
+/// Adds `merge_variants` and `strip_variants` to the module; the functions of `tenon` call them.
 void bind_merge(nanobind::module_& module);
 
 /// Adds `pack` to the module, the body of `tenon.pack`.

@@ -275,7 +275,7 @@ class _Graph:
                 raise _graph.NotAlone(f"the backend does not compute the size '{node.name}' ({node.target})")
 
     def _compile_part(self, gm, part, weights, made, report, number):
-        """What runs the partition, and which nodes it reads: those of weights are in it.
+        """Returns what runs the partition, with its weights in it, and the other nodes that it reads.
 
         `made` has the nodes that partitions make.
         """
@@ -288,8 +288,8 @@ class _Graph:
                 tensors[node.name] = weights.tensors[outer.name]
             else:
                 rest.append((outer, node))
-        # Strides of inputs of the whole graph are guarded; results of partitions are in the plain order
-        # already, and those of eager may be in any.
+        # Strides of inputs of the whole graph are guarded; results of partitions are in the plain order already;
+        # results of eager may be in any order.
         plain = {node.name for outer, node in rest if outer.op != "placeholder"}
         described = describe(
             _graph.view(part.graph, _graph.Weights(names, tensors),

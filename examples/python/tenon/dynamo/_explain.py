@@ -36,7 +36,7 @@ def explain(model: Callable[..., Any], *, options: Mapping[str, object] | None =
         new = {kind: [_report.reason_of_dynamo(text) for text in counters[kind] - seen]
                for kind, seen in before.items()}
         breaks = [_text_of(each) for each in backend.output().break_reasons]
-        # Those before the first graph and after the last one are in Dynamo's counters alone.
+        # Breaks before the first graph and after the last one are in Dynamo's counters alone.
         breaks += [text for text in new["graph_break"] if not any(
             text.split(":")[0] == each.split(":")[0].partition(" (")[0] for each in breaks)]
         return _report.Report(graphs, breaks, new["unimplemented"])

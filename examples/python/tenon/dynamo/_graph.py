@@ -282,7 +282,7 @@ def _with_tensors_alone(sub: GraphModule, fake_mode) -> tuple[GraphModule, list[
         for i, number in numbers.items():
             missing = number.node.expr.free_symbols - sizes.keys()
             if missing:
-                raise NotAlone(f"the size {min(map(str, missing))} is that of no tensor that the "
+                raise NotAlone(f"the size {min(map(str, missing))} belongs to no tensor that the "
                                "partition reads")
             arguments[i] = sympy_interp(_Sizes, sizes, number.node.expr)
         return Interpreter(sub).run(*(arguments[i] for i in range(len(inputs))))

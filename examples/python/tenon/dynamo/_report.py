@@ -89,7 +89,7 @@ class GraphReport:
 
     @property
     def refused(self) -> "list[NodeReport]":
-        """Those of `left` that compute something."""
+        """The nodes of `left` that compute something."""
         return [node for node in self.left if node.reason != SHARED]
 
     def refusal(self) -> str:

@@ -22,8 +22,8 @@ def compile_rest(gm: GraphModule, options, fake_mode):
 
 
 def _runs(gm):
-    """The calls between those of partitions. Elements of their results are in none, and neither are calls
-    with constants, which are no arguments that Inductor takes."""
+    """The calls between the calls of partitions. Elements of their results are in none, and neither are calls with
+    constants, which are no arguments that Inductor takes."""
     runs, run = [], {}
     for node in gm.graph.nodes:
         has_constant = any(each.op == "get_attr" for each in node.all_input_nodes)
@@ -50,7 +50,7 @@ def _replace_by_inductor(gm, nodes, number, options, fake_mode):
         outer.meta["val"] = inner.meta["val"]
     results.meta["user_visible_output_idxs"] = list(range(len(results.args[0])))
     mode = {} if options.mode == "default" else list_mode_options(options.mode)
-    # A context of its own: that of the whole graph is for the strides of its results.
+    # A context of its own: the whole graph's context is for the strides of its results.
     with config.patch(mode), V.set_fake_mode(fake_mode), tracing(TracingContext(fake_mode)):
         compiled = compile_fx_inner(sub, given, is_inference=True)
     part = _graph.Part(nodes, sub, list(inputs), list(outputs))

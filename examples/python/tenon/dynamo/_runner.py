@@ -83,7 +83,7 @@ class Runner:
         return largest is not None and any(size > largest for each in tensors for size in each.shape)
 
     def _run_in_order(self, method, tensors, failure):
-        """Once more: the strides of a result of eager are at times others than those of its fake."""
+        """Once more: the strides of a result of eager at times differ from its fake's."""
         ordered = [_in_order(each, order) for each, order in zip(tensors, self._orders)]
         if all(a is b for a, b in zip(ordered, tensors)):
             raise failure

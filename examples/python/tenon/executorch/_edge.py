@@ -70,7 +70,7 @@ def describe(program: ExportedProgram, method_name: str, *, whole: bool) -> Desc
 def whole_operators(half: _aot.Backend, specs: list[tuple[str, bytes]], described: Description) -> list:
     """The operators that a plugin wants whole and of which it takes each call.
 
-    One that it would leave would otherwise reach the program without a kernel.
+    An operator that it would leave would otherwise reach the program without a kernel.
     """
     wanted = set(half.ops_to_not_decompose(described.program))
     if not wanted:
@@ -108,7 +108,7 @@ class _Reader:
                     self._read_call(node)
                 elif node.op == "output":
                     self._read_outputs(node)
-                elif node.op != "get_attr":  # Those are arguments of control flow and delegates.
+                elif node.op != "get_attr":  # A get_attr is an argument of control flow and delegates.
                     raise NotDescribed(f"a node of kind {node.op}")
             except NotDescribed as what:
                 raise self._refusal(node, what) from None

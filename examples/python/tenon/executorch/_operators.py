@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of operators: those of the edge dialect, and those that a plugin gets.
+"""Names of operators in the edge dialect, and as a plugin gets them.
 
 A plugin gets the names that PyTorch's own archive has for the same model (docs/aot/pt2.md), so that it
 compiles what the stock exporter gives it and what `tenon-compile` reads in one way. The edge dialect
@@ -25,7 +25,7 @@ class NotDescribed(Exception):
 
 
 def overload_of(target):
-    """PyTorch's operator behind that of the edge dialect.
+    """PyTorch's operator behind an operator of the edge dialect.
 
     The class of that dialect is known by its name: without ExecuTorch, which need not be installed, no
     program has any."""

@@ -50,7 +50,7 @@ def _bridge() -> ctypes.CDLL:
     if found.split(".")[:2] != built_for.split("."):
         raise Error(*_NOT_SUPPORTED,
                     f"{path} was compiled for ExecuTorch {built_for}, but this is ExecuTorch "
-                    f"{found}: use one that was compiled for this minor version")
+                    f"{found}: use a library for this minor version")
     return library
 
 
@@ -70,10 +70,10 @@ def register_plugins(path: str | os.PathLike[str] | None = None,
                      ids: Iterable[str] | None = None) -> list[str]:
     """Registers the backends of the plugin in the file `path`, or of all plugins that are found.
 
-    Found are those of TENON_PLUGIN_FILES, of the directories in TENON_PLUGIN_PATH, of the directory of
-    installed plugins, and those that installed packages offer by entry points of group
-    "tenon.plugins". Returns the ids. A backend stays registered until the process ends. Do not call
-    it while another thread loads programs, as ExecuTorch's table has no lock.
+    Found are the plugins of TENON_PLUGIN_FILES, of the directories in TENON_PLUGIN_PATH, of the directory of installed
+    plugins, and those that installed packages offer by entry points of group "tenon.plugins". Returns the ids. A
+    backend stays registered until the process ends. Do not call it while another thread loads programs, as ExecuTorch's
+    table has no lock.
 
     `ids` names the backends to register: all of a plugin, or of those that are found, or none.
     Without it, a backend whose id ExecuTorch has already is left out, with a NotRegisteredWarning

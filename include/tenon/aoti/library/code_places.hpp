@@ -62,8 +62,8 @@ struct FilePart {
 /// and no byte is in two of them, so that reading them all costs no more than reading the file.
 ///
 /// Parts outside of the file are left out; without a section table that is inside of it, whole
-/// segments are code. The loader does not look at sections, so a table may be wrong. That is of no
-/// use to a hostile program: its code runs.
+/// segments are code. The loader does not look at sections, so a table may be wrong. A wrong table
+/// is of no use to a hostile program: its code runs.
 [[nodiscard]] inline std::vector<Bytes> code_places(Bytes file) {
   std::vector<Bytes> out;
   if (!elf64_machine(file)) return out;

@@ -242,7 +242,7 @@ class LoaderEffects {
     if (type == relocation_types.static_tls) return refuse_static_tls("a relocation to TPOFF");
     if (std::ranges::find(relocation_types.usual, type) == relocation_types.usual.end()) {
       return refuse("its relocation of type ", type, " at address ", relocation.r_offset,
-                    " is none that a shared library for this processor has");
+                    " is not known in a shared library for this processor");
     }
     if (symbol >= library_.num_symbols()) {
       return malformed_library("the relocation at address ", relocation.r_offset, " is of symbol ",

@@ -28,7 +28,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 /// Libraries are signed there, so their symbols cannot be edited as on Linux. AOTInductor links
 /// models with `-undefined dynamic_lookup`: dyld looks for their functions in all images of the
 /// process, and the backend must export its shims before (`FindShim` is not used to bind them).
-/// dyld loads only files, so the bytes are written to one that only this user can read, and its
+/// dyld loads only files, so the bytes are written to a file that only this user can read, and its
 /// name is removed as soon as it is loaded.
 ///
 /// Compiled for macOS by a test; never run there.

@@ -18,8 +18,8 @@
 /// expects.
 ///
 /// The checks are on when AOTI_RUNTIME_CHECK_INPUTS is set; a library reads the variable once. So
-/// that arguments that were checked before cost nothing, a model has two images of its library: one
-/// that follows the environment, and one whose checks are on. Both work on the same container:
+/// that arguments that were checked before cost nothing, a model has two images of its library: the
+/// first follows the environment, the second has its checks on. Both work on the same container:
 /// their code is the same, and the container holds all of the model's state.
 namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 

@@ -37,7 +37,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 
 /// Requirements of a model's library that are missing here. Found by reading it, without loading
 /// it. Of the libraries that it needs, those that the dynamic loader finds by their name are opened
-/// and closed again; one that is named by a path counts as missing.
+/// and closed again; a library that is named by a path counts as missing.
 struct ModelRequirements {
   std::vector<std::string> missing_functions;
   std::vector<std::string> missing_libraries;

@@ -26,7 +26,7 @@ inline constinit thread_local TensorPool* current_pool = nullptr;
 [[nodiscard]] inline TensorPool& current_pool() noexcept { return *detail::current_pool; }
 
 /// The flag of the run whose kernel the calling thread is in, for kernels that take long; outside
-/// of a run, one that is never set. A kernel that it ended before the kernel was done must fail.
+/// of a run, a flag that is never set. A kernel that the flag ended early must fail.
 [[nodiscard]] inline CancelFlag cancel_flag() noexcept {
   return detail::current_pool ? detail::current_pool->cancel_flag() : CancelFlag();
 }

@@ -119,7 +119,7 @@ class ConstantAdoption {
     std::size_t index;
     std::span<std::byte> bytes;
   };
-  /// Those that the model has made.
+  /// The states that the model has made.
   [[nodiscard]] std::vector<State> take_states() noexcept { return std::move(states_); }
 
   /// Constants that the model has not made yet.

@@ -134,7 +134,8 @@ class TensorPool {
     if (!out) return nullptr;
     const auto placed = place(*out, storage_offset);
     if (!placed) {
-      fail("a tensor of given memory: its sizes or its offset are out of range");
+      fail(concat("a tensor ", shape_text(sizes), " at element ", storage_offset,
+                  " of given memory: sizes or offset are out of range"));
       return abandon(out);
     }
     out->storage = take(storages_);
@@ -420,7 +421,7 @@ class TensorPool {
             std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment))) {
       return block;
     }
-    return error(Error::MemoryAllocationFailed, "aligned_alloc failed");
+    return error(Error::MemoryAllocationFailed, "no memory for ", nbytes, " bytes");
   }
 
   void free_block(const Storage* storage) const noexcept {

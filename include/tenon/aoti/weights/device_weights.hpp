@@ -164,8 +164,8 @@ class DeviceWeights {
   /// With a store, weights are shared with the other models of that store.
   explicit DeviceWeights(std::shared_ptr<DeviceWeightStore> store) : store_(std::move(store)) {}
 
-  /// Makes one block for the constants of these sizes, by their index; 0 for one that is not to be
-  /// here. What is shared has blocks of its own.
+  /// Makes one block for the constants of these sizes, by their index; 0 for a constant that is not
+  /// to be here. What is shared has blocks of its own.
   /// errors: as the device's functions.
   [[nodiscard]] Status reserve(const DeviceMemoryApi& memory, std::span<const std::size_t> sizes) {
     constexpr std::size_t alignment = 256;  // Of what devices allocate.

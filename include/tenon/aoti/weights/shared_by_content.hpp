@@ -25,8 +25,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aoti {
 template <class Object>
 class SharedByContent {
  public:
-  /// The object for `bytes`: one for which `is_same`, a `Result<bool>(const Object&)`, holds, or
-  /// the one that `make` returns, a `Result<std::shared_ptr<const Object>>()`.
+  /// The object for `bytes`: a known object for which `is_same`, a `Result<bool>(const Object&)`,
+  /// holds, or the new object of `make`, a `Result<std::shared_ptr<const Object>>()`.
   /// errors: what `is_same` and `make` return.
   template <class IsSame, class Make>
   [[nodiscard]] Result<std::shared_ptr<const Object>> get(Bytes bytes, const IsSame& is_same,

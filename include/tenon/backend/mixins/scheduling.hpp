@@ -10,7 +10,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE {
 
-/// Uses of each hint by a backend, for people to read; null for one that it does not follow.
+/// Uses of each hint by a backend, for people to read; null for a hint that it does not follow.
 struct SchedulingUse {
   const char* priority = nullptr;
   const char* goal = nullptr;

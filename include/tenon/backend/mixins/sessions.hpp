@@ -34,7 +34,7 @@ class SessionContext {
     return Allocator(context_->runtime_allocator);
   }
 
-  /// The options given for this session, which the SDK has checked. Those that are not given have
+  /// The options given for this session, which the SDK has checked. Options that are not given have
   /// the values of the load: `WithOptions::option_values(context, loaded)` has both.
   [[nodiscard]] std::size_t num_runtime_specs() const noexcept {
     return context_->num_runtime_specs;
@@ -95,7 +95,7 @@ struct SessionsExtension {
     if constexpr (!has_one) {
       static_assert(always_false<B>,
                     "tenon: WithSessions needs a public "
-                    "`tenon::Result<Delegate> create_session(const Delegate&)`, or one that takes "
+                    "`tenon::Result<Delegate> create_session(const Delegate&)`, which may take "
                     "a `const tenon::SessionContext<Delegate>&`, too");
     }
     return has_one;

@@ -46,7 +46,8 @@ class ThreadPool {
         pool_ ? pool_->parallel_for(pool_, n, grain, &call.run, &call) : call.run(&call, 0, 0, n);
     if (call.thrown) std::rethrow_exception(std::move(call.thrown));
     if (!call.failure.ok() || status == TENON_STATUS_OK) return std::move(call.failure);
-    return error(error_from_status(status), "the thread pool could not do its work");
+    return error(error_from_status(status),
+                 "the thread pool failed in parallel_for and gave no reason");
   }
 
  private:

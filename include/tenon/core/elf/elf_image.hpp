@@ -135,7 +135,7 @@ class ElfImage {
   }
   /// Whether the dynamic section ends with DT_NULL, and not with its segment.
   [[nodiscard]] bool entries_have_end() const noexcept { return entries_have_end_; }
-  /// The value of the last entry with a tag, which is the one that the dynamic loader takes.
+  /// The value of the last entry with a tag, which the dynamic loader takes.
   [[nodiscard]] std::optional<std::uint64_t> value_of(std::uint64_t tag) const noexcept {
     for (std::size_t i = entries_.size(); i-- != 0;) {
       if (entries_[i].tag == tag) return entries_[i].value;

@@ -142,7 +142,7 @@ class ElfSymbols {
     [[nodiscard]] std::uint64_t bucket(std::uint64_t index) const noexcept {
       return buckets + index * 4;
     }
-    /// The link of a symbol in its chain; of one that is not below the first.
+    /// The link of a symbol in its chain; the symbol is not below the first.
     [[nodiscard]] std::uint64_t link(std::uint64_t symbol) const noexcept {
       return bucket(num_buckets) + (symbol - first) * 4;
     }
@@ -244,7 +244,7 @@ class ElfSymbols {
   }
 
   ElfClass class_;
-  std::optional<FileBytes> gnu_hash_, sysv_hash_;  ///< One of them is there.
+  std::optional<FileBytes> gnu_hash_, sysv_hash_;  ///< At least one is there.
   FileBytes symbols_;
   FileBytes strings_;
 };

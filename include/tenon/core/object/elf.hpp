@@ -40,8 +40,8 @@ inline std::string machine_name(std::uint32_t machine) {
   return concat("machine number ", machine);
 }
 
-/// The width of the shared libraries of a machine. Where one number is of machines of both widths,
-/// the one that is read: 32 bits for mips, 64 for riscv and loongarch.
+/// The width of the shared libraries of a machine. Where a number means machines of both widths,
+/// the width that is supported: 32 bits for mips, 64 for riscv and loongarch.
 constexpr ElfClass class_of_machine(std::uint32_t machine) {
   constexpr std::uint32_t i386 = 3, mips = 8, powerpc = 20, arm = 40;
   return {machine != i386 && machine != mips && machine != powerpc && machine != arm};
@@ -192,9 +192,9 @@ inline CLibrary needed_c_library(const OpenedLibrary& library) {
 
 /// The bytes of the data object `name` that the library exports.
 ///
-/// `machine` is the `e_machine` that the file must be for, and `c_library` the one that it must
-/// need, if it needs one. Nothing in the file is trusted; the time is bounded by a few passes over
-/// its tables. Failures do not name the file.
+/// `machine` is the `e_machine` that the file must be for, and `c_library` the C library that it
+/// must need, if it needs one. Nothing in the file is trusted; the time is bounded by a few passes
+/// over its tables. Failures do not name the file.
 inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint32_t machine,
                                                       std::string_view name,
                                                       CLibrary c_library = CLibrary::any) {

@@ -250,7 +250,7 @@ class MachoImage {
   std::uint64_t base_ = 0;
 };
 
-/// Reads numbers one after the other; after one that is cut or too long `failed` stays set.
+/// Reads numbers one after the other; after a number that is cut or too long `failed` stays set.
 struct Cursor {
   FileBytes bytes;
   std::uint64_t at = 0;

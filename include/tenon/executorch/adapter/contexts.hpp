@@ -21,7 +21,7 @@
 /// Objects that ExecuTorch lends a backend, as a plugin sees them. Their addresses must not change.
 namespace tenon { inline namespace TENON_RELEASE { namespace bridge::adapter {
 
-/// One of ExecuTorch's allocators. One thread at a time, as it is itself.
+/// Wraps an allocator of ExecuTorch. One thread at a time, as the allocator itself.
 struct BorrowedAllocator : tenon_allocator {
   et::MemoryAllocator* memory = nullptr;
 

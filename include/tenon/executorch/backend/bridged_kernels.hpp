@@ -155,7 +155,7 @@ class alignas(cache_line) BridgedKernel {
     return out;
   }
 
-  /// Runs it once. Allocates nothing itself as long as the arguments are the ones that `of` got.
+  /// Runs it once. Allocates nothing itself as long as the arguments are those that `of` got.
   ///
   /// Inlined into the function that the host calls; what is rare is not inlined into this one.
   [[nodiscard, gnu::always_inline]] inline Status run(const tenon_execution_context& context) {

@@ -180,7 +180,9 @@ class alignas(cache_line) ExecutorchTensor {
   Status stand_in_for_data() {
     if (source_->nbytes != 0) return no_data();
     if (!room_) room_.reset(new (std::nothrow) std::byte[source_->capacity]);
-    if (!room_) return error(Error::MemoryAllocationFailed, "no memory for a tensor without data");
+    if (!room_)
+      return error(Error::MemoryAllocationFailed, "no memory of ", source_->capacity,
+                   " bytes for a tensor without data");
     data_ = room_.get();
     return ok();
   }

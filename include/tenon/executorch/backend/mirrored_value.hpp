@@ -65,7 +65,7 @@ struct MirroredValue {
   WatchedValue watched;  // First, with `value`: the part that each call looks at.
   et::EValue value;
   tenon_value* source;
-  std::uint32_t kind = TENON_VALUE_NONE;   ///< The one that was mirrored.
+  std::uint32_t kind = TENON_VALUE_NONE;   ///< Of the mirrored value.
   bool is_filled = false;                  ///< Whether `value` is a mirror of `source`.
   std::shared_ptr<MirroredTensor> tensor;  ///< Of a TENSOR.
   std::vector<std::shared_ptr<MirroredValue>> elements;  ///< Of a list of values.
@@ -132,7 +132,7 @@ inline void set_value(MirroredValue& node) noexcept {
     case TENON_VALUE_INT:
       return value.isInt() && value.payload.copyable_union.as_int == node.source->as.integer;
     case TENON_VALUE_DOUBLE:
-      // The same bits, so that a NaN is one.
+      // Compared as bits, so that a NaN equals itself.
       return value.isDouble() &&
              std::bit_cast<std::uint64_t>(value.payload.copyable_union.as_double) ==
                  std::bit_cast<std::uint64_t>(node.source->as.real);
@@ -154,12 +154,12 @@ inline void set_value(MirroredValue& node) noexcept {
 /// Any thread may look up; argument lists with an entry in common are used one at a time.
 class SharedMirrors {
  public:
-  /// The mirror of `value`, perhaps a new one that is to be filled.
+  /// The mirror of `value`, perhaps a new mirror that is to be filled.
   [[nodiscard]] std::shared_ptr<MirroredValue> find(tenon_value& value) {
     return find_in(values_, &value, [&] { return std::make_shared<MirroredValue>(value); });
   }
 
-  /// The mirror of `tensor`, perhaps one that is not bound.
+  /// The mirror of `tensor`, which may not be bound yet.
   [[nodiscard]] std::shared_ptr<MirroredTensor> find(tenon_tensor& tensor) {
     return find_in(tensors_, &tensor, [] { return std::make_shared<MirroredTensor>(); });
   }

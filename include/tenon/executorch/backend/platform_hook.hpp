@@ -45,9 +45,9 @@ struct PlatformHub {
   pal_abort_method previous_abort;
 };
 
-/// Replaces two functions of ExecuTorch's platform layer, the one that writes the log and the one
-/// that ends the process, as long as a backend of this plugin is open. On a thread inside a
-/// BridgedCall they act for that call; all other calls are passed on to the replaced functions.
+/// Replaces two functions of ExecuTorch's platform layer, which write the log and end the process,
+/// as long as a backend of this plugin is open. On a thread inside a BridgedCall they act for that
+/// call; all other calls are passed on to the replaced functions.
 ///
 /// The platform layer is one object for the whole process, plugins are loaded and unloaded in any
 /// order, and none may leave the address of its function behind. So a later plugin finds the

@@ -132,11 +132,11 @@ class MethodLayer {
   MethodLayer& operator=(const MethodLayer&) = default;
 };
 
-/// The layers of a method, in their order: `{pool, Budget(...)}`. A layer that is named is
-/// borrowed, and must outlive the method; one that is made there is kept.
+/// The layers of a method, in their order: `{pool, Budget(...)}`. A named object is borrowed, and
+/// must outlive the method; a temporary is kept.
 class Layers {
  public:
-  /// One of them.
+  /// A layer of the list.
   class Item {
    public:
     template <class Layer>

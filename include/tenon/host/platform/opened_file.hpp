@@ -25,7 +25,7 @@ struct OpenedFile {
   bool is_admitted = false;     ///< By a policy of the host, whose gates are not asked again.
 };
 
-/// Opens the regular file at an absolute path, for which the caller answers who names it
+/// Opens the regular file at an absolute path, for which the caller answers by naming it
 /// (`Trust::caller`).
 ///
 /// Never waits, not even for a FIFO. threads: any. errors: NotFound when it or a directory on the

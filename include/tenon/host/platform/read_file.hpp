@@ -14,9 +14,9 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
-/// All bytes of a file, also of one that is no regular file (`/dev/stdin`). For the small ones:
-/// a program is mapped (MappedFile). AccessFailed, with the path, when it cannot be opened or a
-/// read fails; InvalidArgument when it has more than `max_size` bytes, of which no more are read.
+/// All bytes of a small file, which need not be a regular file (`/dev/stdin`). A program is mapped
+/// instead (MappedFile). AccessFailed, with the path, when it cannot be opened or a read fails;
+/// InvalidArgument when it has more than `max_size` bytes, of which no more are read.
 [[nodiscard]] inline Result<std::string> read_file(const std::filesystem::path& path,
                                                    std::uint64_t max_size = UINT64_MAX) {
   const auto failed = [&] {

@@ -3,7 +3,7 @@
 // Of every build.
 //
 // kissfft is loaded by name for the first model that transforms, as oneDNN and SLEEF are. The
-// declarations are those of its kiss_fft.h 131.1.0, with float as its scalar.
+// declarations follow its kiss_fft.h 131.1.0, with float as its scalar.
 #include "kernels/fft/kissfft.hpp"
 
 #include <algorithm>

@@ -18,7 +18,7 @@
 // that needs no sum over the lanes of a vector, and is multiplied with all rows of A.
 namespace tenon::cpu_aoti {
 
-/// Some numbers of 32 columns of B as floats, those of all columns side by side: they stay in the
+/// Some numbers of 32 columns of B as floats, with all columns side by side: they stay in the
 /// first-level cache while all rows of A are multiplied with them.
 struct ColumnTile {
   static constexpr std::int64_t columns = 32, most = 128;
@@ -37,7 +37,7 @@ struct TiledRows {
   std::int64_t out_step;
 };
 
-/// Stores eight numbers of each of eight columns as those of a tile.
+/// Stores eight numbers of each of eight columns in the order of a tile.
 template <class T>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void store_transposed(const T* const (&from)[8],
                                                                         float* to) noexcept {
@@ -141,7 +141,7 @@ struct MatrixTiles {
 
 /// Adds the products of `count` numbers of each of `rows` rows with the columns of a tile to `out`.
 /// Three rows are twelve sums side by side, which hide the latency of an addition. Each begins with
-/// 0, so that what rounding loses grows with a tile's numbers and not with those of a row.
+/// 0, so that what rounding loses grows with a tile's numbers and not with a row's.
 template <int rows>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void add_column_tile(const ColumnTile& tile,
                                                                        const TiledRows& all,

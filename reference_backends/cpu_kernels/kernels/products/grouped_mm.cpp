@@ -11,8 +11,8 @@ namespace {
 
 using aoti::shim_call;
 
-/// The products of matrices whose sizes are read when the model runs: those of a mixture of
-/// experts. Group g begins where the one before it ends, and ends at `ends[g]`. It takes (ATen:
+/// The products of matrices whose sizes are read when the model runs, as in a mixture of experts.
+/// Group g begins where the one before it ends, and ends at `ends[g]`. It takes (ATen:
 /// aten/src/ATen/native/GroupedMMUtils.h)
 ///
 /// | a         | b         | result    | of each group                                        |
@@ -149,7 +149,7 @@ Status grouped_mm(const Groups& groups, const ModelTensor* const* bias,
   }
   if (out_dtype && *out_dtype != static_cast<std::int32_t>(groups.a.scalar_type)) {
     return error(Error::NotSupported, "a result of dtype ", *out_dtype,
-                 ": expected that of the "
+                 ": expected the dtype of the "
                  "operands, ",
                  name_of(groups.a.scalar_type));
   }

@@ -68,7 +68,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_apart(
 /// `out` [columns] = the row times columns of `inner` elements without gaps, `step` from each
 /// other. The row has the order of `tile_elements`, with zeros up to a multiple of `tile_step`.
 ///
-/// For columns that no cache holds: the time is that of reading them. A processor fetches ahead in
+/// For columns that no cache holds: reading them takes all the time. A processor fetches ahead in
 /// several pages at once, in each to its end, so four columns that are far from each other are read
 /// together. One after the other was read at 0.65 of the rate, and four adjacent ones, which share
 /// pages, at half of it.

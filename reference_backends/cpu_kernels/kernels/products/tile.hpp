@@ -26,9 +26,9 @@ struct Padded {
   }
 };
 
-/// Vector `part` of two of the 16 elements from `from`, as floats. Those of BFloat16 are the even
-/// elements and the odd ones, because that takes one instruction for each; of other types both
-/// have the order of the elements.
+/// Vector `part` of two of the 16 elements from `from`, as floats. For BFloat16 one vector has the
+/// even elements and the other the odd ones, because that takes one instruction for each. For other
+/// types both have the order of the elements.
 template <class T>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256 tile_elements(const T* from,
                                                                        int part) noexcept {

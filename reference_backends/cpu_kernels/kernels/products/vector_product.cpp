@@ -123,9 +123,9 @@ TENON_CPU_AOTI_AVX2 void multiply_rows_apart(const float* a, const MatrixView& b
 }
 
 /// Sums of `count` packed rows, a multiple of `rows`, with all columns of B, `cols` at once. A part
-/// of the rows of B that the first-level cache holds with those of A is multiplied with each
-/// before the next. `later` columns follow those of B in memory: while the first rows are
-/// multiplied with these, the processor fetches as many of those, a third with each of three.
+/// of B's rows that fits the first-level cache together with A's rows is multiplied with each of
+/// A's rows before the next part. `later` columns follow B in memory: while the first rows are
+/// multiplied, the processor fetches as many of the later columns, a third with each of three rows.
 template <class T, int rows, int cols>
 TENON_CPU_AOTI_AVX2 void multiply_rows(const float* a, std::int64_t count, const MatrixView& b,
                                        std::int64_t later, float* sums,

@@ -148,7 +148,7 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline __m512i add_products_vnni(
   return a_is_byte ? _mm512_dpbusd_epi32(sum, left, right) : _mm512_dpbusd_epi32(sum, right, left);
 }
 
-/// Adds 64 products, those of `mask`, from place `k` on, to each sum of a block.
+/// Adds the products that `mask` chooses of 64, from place `k` on, to each sum of a block.
 template <int rows, bool a_is_byte>
 TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void add_products_vnni(
     const std::uint8_t* a, std::int64_t a_stride, const std::int8_t* const (&b)[block_columns],

@@ -35,8 +35,8 @@ TENON_CPU_AOTI_AVX2 inline void multiply_int4_row(const Int4Weights& w, const fl
     return static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
   };
   for (std::int64_t g = 0; g < groups; ++g) {
-    // Those of each group are in another page, where no processor looks ahead; after the last group
-    // comes the first of the next columns.
+    // The scales of each group are in another page, where no processor looks ahead; after the last
+    // group comes the first of the next columns.
     if (const std::int64_t later = g + 2; later < groups) {
       prefetch(scales_of(later), 2 * columns);
     } else if (later - groups < groups && column + columns < w.columns) {
@@ -65,8 +65,8 @@ TENON_CPU_AOTI_AVX2 inline void multiply_int4_row(const Int4Weights& w, const fl
       folded[i] = _mm_mul_ps(_mm_set1_ps(units[i]), _mm_add_ps(_mm256_castps256_ps128(sums[i]),
                                                                _mm256_extractf128_ps(sums[i], 1)));
     }
-    // Byte i of four is in lane i / 4 of the sums of half 2 * (i % 4), and 16 columns later in
-    // those of the next half.
+    // Byte i of four is in lane i / 4 of the sums of half 2 * (i % 4), and 16 columns later in the
+    // sums of the next half.
     alignas(16) float of_group[columns];
     TENON_CPU_AOTI_UNROLL
     for (int odd = 0; odd < 2; ++odd) {
@@ -86,12 +86,12 @@ TENON_CPU_AOTI_AVX2 inline void multiply_int4_row(const Int4Weights& w, const fl
 }
 
 // Several rows read a block of 32 columns, in halves, by the 32-bit lanes of a row of it: byte v of
-// lane i has column 4 i + v, and 16 columns later. Vector v of four has those of the four lanes,
-// first the low halves and then the high ones.
+// lane i has column 4 i + v, and 16 columns later. Vector v of four has these bytes of the four
+// lanes, first the low halves and then the high ones.
 inline constexpr int lane_vectors = 4;
 
-/// The place of the low half of vector `v` in a lane; the high one is four bits further. Those of
-/// the last vector are shifted by four: their first bit would be a sign.
+/// The place of the low half of vector `v` in a lane; the high one is four bits further. Both
+/// halves of the last vector are shifted by four: their first bit would be a sign.
 [[nodiscard]] constexpr int lane_place(int v) noexcept { return v + 1 < lane_vectors ? 8 * v : 20; }
 
 /// Sums for `rows` rows of x from k = `begin` to `end`: `vectors` vectors from `first`, in which q
@@ -167,7 +167,7 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline LaneScales lane_scales(const T
   return out;
 }
 
-/// A row of a block in the order of lanes is stored in that of columns.
+/// Stores a row of a block, which is in the order of lanes, in the order of columns.
 template <class T>
 TENON_CPU_AOTI_AVX2 [[gnu::noinline]] inline void store_lanes(const Int4Weights& w, const float* x,
                                                               const float* lanes, float* out,

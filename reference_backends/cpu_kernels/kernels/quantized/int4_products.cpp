@@ -246,8 +246,8 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_row_avx512(
   constexpr int halves = 8;
   const std::uint8_t* const block = w.data + column * (w.inner / 2);
   const __m512 values = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
-  // Byte i of four is in lane i / 4 of the sums of half 2 * (i % 4), and 32 columns later in those
-  // of the next half.
+  // Byte i of four is in lane i / 4 of the sums of half 2 * (i % 4), and 32 columns later in the
+  // sums of the next half.
   const __m512i first = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
   const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(4));
   __m512 total[4];

@@ -21,8 +21,8 @@ struct Runs {
   std::int64_t stride;
 };
 
-/// Elements of one byte: `count` runs of `inner` elements. Those of the matrix itself when they are
-/// adjacent, else a copy in `copy`.
+/// Elements of one byte: `count` runs of `inner` elements, in the matrix itself when they are
+/// adjacent, else in `copy`.
 Result<Runs> runs_of(const ModelTensor& matrix, std::size_t outer, std::optional<Scratch>& copy) {
   const std::int64_t count = matrix.sizes[outer];
   const std::int64_t inner = matrix.sizes[1 - outer];

@@ -61,8 +61,8 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_block_avx2(
   }
 }
 
-/// The columns from `begin` to `end`. Those from `end` to `last` follow, and as many of them as
-/// these are fetched.
+/// The columns from `begin` to `end`. The columns from `end` to `last` follow; as many of these as
+/// of the first are fetched.
 template <int rows, int columns>
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
     const Int8Weights& w, const float* x, float* out, std::int64_t begin, std::int64_t end,
@@ -77,8 +77,8 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_rows_avx2(
   for (; j < end; ++j) multiply_block_avx2<rows, 1>(w, x, out, j, nullptr);
 }
 
-/// The same of weights that no cache holds, whose columns are read far from each other (see
-/// `multiply_one_row`). A column is whole: a multiple of `tile_step`.
+/// The columns from `begin` to `end` of weights that no cache holds, whose columns are read far
+/// from each other (see `multiply_one_row`). A column is whole: a multiple of `tile_step`.
 template <int rows, int columns>
 TENON_CPU_AOTI_AVX2 void multiply_apart_avx2(const Int8Weights& w, const float* x, float* out,
                                              std::int64_t begin, std::int64_t end) noexcept {

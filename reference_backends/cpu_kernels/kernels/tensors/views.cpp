@@ -150,7 +150,7 @@ Status view_complex(const ModelTensor& self, ScalarType from, ScalarType to, Mod
   return make_view(self, to, Sizes(sizes).first(rank - 1), strides, self.storage_offset / 2, ret0);
 }
 
-/// The same bytes as another type: the last dimension changes with the size of elements.
+/// Views the bytes as another type: the last dimension changes with the size of elements.
 Status view_dtype(const ModelTensor& self, ScalarType type, ModelTensor** ret0) {
   const auto from = static_cast<std::int64_t>(size_of(self.scalar_type));
   const auto to = static_cast<std::int64_t>(size_of(type));

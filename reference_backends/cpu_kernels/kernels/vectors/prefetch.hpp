@@ -22,9 +22,9 @@ TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch(const T* from,
   _mm_prefetch(reinterpret_cast<const char*>(from + count - 1), _MM_HINT_T0);
 }
 
-/// The same for the line that comes 2 KiB after `from`, which may be after the last weight:
-/// fetching does not fault. For weights that are read in order, because processors do not look
-/// ahead into the next page.
+/// Fetches the line that comes 2 KiB after `from`, which may be after the last weight: fetching
+/// does not fault. For weights that are read in order, because processors do not look ahead into
+/// the next page.
 TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void prefetch_ahead(const void* from) noexcept {
   constexpr std::uintptr_t distance = 2048;
   const auto place = reinterpret_cast<std::uintptr_t>(from) + distance;

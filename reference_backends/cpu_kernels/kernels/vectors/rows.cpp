@@ -77,7 +77,7 @@ TENON_CPU_AOTI_AVX2 std::int64_t add_vectors(const T* const* rows, const float* 
   return i;
 }
 
-// The same with vectors of 16: a row of 256 elements stays in registers.
+// Sums of rows with vectors of 16 elements: a row of 256 elements stays in registers.
 
 template <class T>
 TENON_CPU_AOTI_AVX512 inline __m512 load_wide(const T* from) noexcept {

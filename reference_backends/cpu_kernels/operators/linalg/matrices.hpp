@@ -29,7 +29,7 @@ struct Matrices {
 inline Result<Matrices> matrices_of(const ModelTensor& self, bool is_square) {
   Matrices out;
   const auto rank = static_cast<std::size_t>(self.rank);
-  // Sizes of LAPACK are int, and so are those of its working memory.
+  // Sizes of LAPACK are int, also the size of its working memory.
   constexpr std::int64_t most = 1 << 14;
   if (rank >= 2) {
     out.sizes = self.sizes;
@@ -155,8 +155,8 @@ Status factor_reflectors(std::int64_t rows, std::int64_t columns, T* matrix, T* 
   });
 }
 
-/// The solutions for right sides: their batch is that of the matrices and that of the right sides,
-/// broadcast. Nothing when they do not fit.
+/// The solutions for right sides: the batches of the matrices and of the right sides are broadcast.
+/// Nothing when they do not fit.
 inline std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& right,
                                             bool is_vector, bool left) {
   const auto rank = static_cast<std::size_t>(right.rank);

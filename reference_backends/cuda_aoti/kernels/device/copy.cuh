@@ -67,7 +67,8 @@ __device__ inline CopyTile tile_of_block(const CopyArguments& a, int side) {
   const int last = a.rank - 1;
   std::int64_t rest = static_cast<std::int64_t>(blockIdx.x);
   for (int i = 0; i < a.rank; ++i) {
-    // Those two come first, so that blocks that follow each other write near each other.
+    // The last and the transposed dimension come first, so that consecutive blocks write near each
+    // other.
     const int d = i == 0 ? last : i == 1 ? a.transposed : i - 2 < a.transposed ? i - 2 : i - 1;
     const std::int64_t step = i < 2 ? side : 1;
     const std::int64_t tiles = (a.sizes[d] + step - 1) / step;
@@ -114,8 +115,8 @@ __device__ inline void copy_tile(const CopyArguments& a, Element* rows) {
   }
 }
 
-/// The same with words of two elements: half of the loads and stores. Rows of the tile with an even
-/// number are apart from those with an odd one, in different banks for a warp.
+/// Copies a tile in words of two elements, with half of the loads and stores. The tile's rows with
+/// even numbers are apart from the odd ones, in different banks for a warp.
 __device__ inline void copy_pairs(const CopyArguments& a, std::uint32_t* rows) {
   constexpr int side = copy_tile(2);
   constexpr int words = side / 2;

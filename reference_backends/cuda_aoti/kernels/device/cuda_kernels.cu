@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The device code but that of copies, as one module. This file has the launched functions, the
+// The device code without the copies, as one module. This file has the launched functions, the
 // headers their implementation.
 #include "../function_names.hpp"
 #include "../philox.hpp"

@@ -309,7 +309,7 @@ __device__ inline void tiles(const MatmulArguments& a) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int row = warp / 2 * 32;
   const int column = warp % 2 * 32;
-  // Otherwise a warp's products would be of zeroes, and half of those of up to 32 rows are.
+  // Otherwise all products of a warp would be zero, as half of them are for up to 32 rows.
   const bool has_rows = first_row + row < a.rows;
   const int first = static_cast<int>(blockIdx.z) * a.steps_of_part;
   const int end_of_part = first + a.steps_of_part;
@@ -328,8 +328,8 @@ __device__ inline void tiles(const MatmulArguments& a) {
   for (int step = first; step < end; ++step) {
     const int number = step - first;
     wait_for_copies<self_stages - 2>();
-    // This step's operands are there, and all threads are done with those of the step before, whose
-    // memory is overwritten next.
+    // This step's operands are there, and all threads are done with the operands of the step
+    // before, whose memory is overwritten next.
     __syncthreads();
     const int ahead = step + self_stages - 1;
     if (ahead < end) {
@@ -379,8 +379,8 @@ struct alignas(16) SumQuad {
   float values[sum_columns];
 };
 
-/// Adds the sums of the parts in their order, those of four columns by each thread, so that a
-/// product has the same bits in every run.
+/// Adds the sums of the parts in their order, four columns by each thread, so that a product has
+/// the same bits in every run.
 __device__ inline void sum_parts(const MatmulArguments& a) {
   const std::int64_t columns = padded_columns(a.weights.columns);
   const std::int64_t at =

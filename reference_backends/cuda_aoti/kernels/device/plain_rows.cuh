@@ -26,13 +26,13 @@ __device__ inline Words4 load_eight(const std::uint16_t* x, bool vector_loads) {
 inline constexpr int staged_values = 8192;
 
 /// value = scale * (256 * high + low), where `scale` is a power of 2 for a chunk of 32 values:
-/// exact for those of at least 1/64 of the largest one, and within 2^-14 of that for the others.
-/// NaN in the place of what is not finite.
+/// exact for values of at least 1/64 of the largest one, and within 2^-14 of the largest for the
+/// others. NaN in the place of what is not finite.
 template <int kRows>
 struct alignas(16) StagedRows {
   static constexpr int chunks = staged_values / kRows / weights_per_chunk;
-  /// The bytes of a chunk, in 16 bytes at a time: those of adjacent chunks are adjacent, in
-  /// different banks for a warp. The order is that of `PackedNumbers`.
+  /// The bytes of a chunk, in 16 bytes at a time. Adjacent chunks are side by side, in different
+  /// banks for a warp. The order is as in `PackedNumbers`.
   Words4 high[kRows][2][chunks];
   Words4 low[kRows][2][chunks];
   float sums[kRows][chunks][4];  ///< Of the values of each eight.

@@ -18,7 +18,7 @@ enum class Role : std::uint8_t {
   either,  ///< Anything else: values for later instructions, and state.
 };
 
-/// The role of one argument; of a list, that of each of its items.
+/// The role of one argument, or of each item of a list.
 struct ArgumentRole {
   Role role = Role::either;
   std::vector<Role> items;

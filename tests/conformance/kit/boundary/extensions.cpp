@@ -11,7 +11,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail {
 
-/// The sink of a host behind one that judges each use of memory by `rule`.
+/// The sink of a host behind a sink that judges each use of memory by `rule`.
 struct SeenUses {
   Watch& watch;
   const char* rule;
@@ -36,7 +36,7 @@ struct SeenUses {
 };
 
 /// Calls the plugin's own `Function` with `arguments`, watched as a call for `delegate`, which is 0
-/// for one that is about the backend as a whole.
+/// for a call about the backend as a whole.
 template <class Function, class... Arguments>
 auto watch_call(WatchedBackend& self, std::uint32_t delegate, Arguments... arguments) {
   const auto call = [&] {

@@ -13,7 +13,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail
 class WatchedExtensions {
  public:
   /// The table of `id` for a host, for the plugin's table `theirs`, which `backend` keeps; null for
-  /// an unknown id. The same one each time; valid as long as this.
+  /// an unknown id. Each call returns the same table; valid as long as this.
   [[nodiscard]] const void* wrap(WatchedBackend& backend, std::string_view id, const void* theirs);
 
  private:

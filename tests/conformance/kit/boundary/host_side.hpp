@@ -211,7 +211,7 @@ class GuardedHost {
   [[nodiscard]] const tenon_host* get() const noexcept { return seen_.get(); }
   /// From now on the plugin must not touch it: any access faults.
   void forbid(Forbidden why) noexcept { seen_.forbid(why); }
-  /// The host behind the one that a plugin sees.
+  /// The host behind the host that a plugin sees.
   [[nodiscard]] static const tenon_host* original_of(const tenon_host* seen) noexcept {
     return HostStruct::owner_of(seen).original_;
   }

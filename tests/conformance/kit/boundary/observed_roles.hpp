@@ -22,7 +22,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 ///     (TN-EXE-6) cannot keep two different contents, or
 ///   - it is the first of several and its bytes before a run were not all 0: a delegate without
 ///     inputs has nothing to compute,
-/// and so is each argument before one that is (inputs come first). Memory of a device is not
+/// and so is each argument before an input (inputs come first). Memory of a device is not
 /// compared. An input whose memory is also an output's may change: a state that is updated.
 ///
 /// Copies all arguments, so it costs as much as that; after the first run it allocates only when

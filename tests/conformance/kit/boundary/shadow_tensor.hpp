@@ -134,7 +134,7 @@ class ShadowTensor {
     return has_elements() ? elements_.bytes().subspan(before_) : std::span<const std::byte>();
   }
 
-  /// Whether the elements are still those of the original.
+  /// Whether the elements still equal the original's.
   [[nodiscard]] bool is_unchanged() const {
     if (!has_elements()) return true;
     const auto now = elements();
@@ -232,7 +232,7 @@ class ShadowTensor {
   GuardedMemory description_;
   GuardedMemory elements_;
   std::size_t before_ = 0;  // Bytes of `elements_` in front of the first element.
-  bool reversed_ = false;   // Whether the order in memory is not that of the original.
+  bool reversed_ = false;   // Whether the order in memory differs from the original's.
   std::list<GuardedMemory> earlier_;
   Role role_ = Role::either;
 };

@@ -263,7 +263,7 @@ class Watch {
     const UndeclaredText text = undeclared_text(text_in_standard_streams(written), declared_lines_);
     more -= text.declared_bytes;
     if (more == 0) return;
-    // Lines of the host may be among those of the plugin: they would be quoted as the plugin's.
+    // The host's lines may be among the plugin's: they would be quoted as the plugin's.
     const bool is_known = !text.first_line.empty() && current_call().host_wrote == 0;
     violated("TN-PRC-5", function, " wrote ", more, " bytes to standard output or standard error",
              is_known ? concat(": ", host::quoted(text.first_line)) : std::string());

@@ -70,9 +70,10 @@ using host::detail::short_text;
   return std::nullopt;
 }
 
-/// Why an output is no result at all: "2 of 6 elements are NaN where others are expected", "all 6
-/// elements are 0 where others are expected"; empty when it is one. An expected magnitude below the
-/// smallest normal number of 16 bits does not count: arithmetic of that width may make it 0.
+/// Why an output is no result at all: "2 of 6 elements are NaN where other values are expected",
+/// "all 6 elements are 0 where other values are expected"; empty when it is one. An expected
+/// magnitude below the smallest normal number of 16 bits does not count: arithmetic of that width
+/// may make it 0.
 [[nodiscard]] std::string void_text(const host::ArrayView& found, const host::ArrayView& expected,
                                     std::uint64_t count) {
   constexpr double smallest = 0x1p-14;
@@ -88,10 +89,10 @@ using host::detail::short_text;
   }
   if (num_nan != 0) {
     return concat(num_nan, " of ", count, num_nan == 1 ? " elements is" : " elements are",
-                  " NaN where others are expected");
+                  " NaN where other values are expected");
   }
   if (!is_zero || !has_others) return {};
-  return concat("all ", count, " elements are 0 where others are expected");
+  return concat("all ", count, " elements are 0 where other values are expected");
 }
 
 [[nodiscard]] OutputComparison verdict(bool equal, std::string text) {

@@ -47,7 +47,8 @@ struct CrashFacts {
   bool has_address = false;           ///< Of memory that could not be used.
   std::uintptr_t address = 0;         ///< When `has_address`.
   bool is_on_main_thread = true;      ///< Or the system does not say.
-  const void* instruction = nullptr;  ///< That failed; null where the system does not say.
+  const void* instruction = nullptr;  ///< The failed instruction; null where the system does not
+                                      ///< say.
   const void* context = nullptr;      ///< The registers, as the system reports them.
 };
 

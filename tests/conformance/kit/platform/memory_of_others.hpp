@@ -34,7 +34,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platfo
   return host::FileDescriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
 }
 
-/// Whether the descriptor is open and still that of the file with this number.
+/// The inode of the descriptor's file; 0 when the descriptor is not open.
 [[nodiscard]] inline std::uint64_t number_of_file(int descriptor) {
   struct stat status{};
   return ::fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;

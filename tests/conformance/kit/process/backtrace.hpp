@@ -13,9 +13,9 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The frames of a backtrace for a report: "execute+0x1c in /opt/acme/libacme.so+0x18a0", with the
-/// offset in the function and the one in the file. A frame without a symbol is the file and the
-/// offset alone; one without a file, or one that is no address ("0x7f12a4c01000"), is unchanged.
-/// Where the file has debug information the function is demangled, and its source line is added:
+/// offsets in the function and in the file. A frame without a symbol has the file and its offset
+/// alone. A frame without a file, or that is no address ("0x7f12a4c01000"), is unchanged. Where the
+/// file has debug information the function is demangled, and its source line is added:
 /// "Acme::execute() +0x1c in /opt/acme/libacme.so+0x18a0 at /src/acme.cpp:42".
 ///
 /// On Windows the offset is that in memory, and no function is named.

@@ -62,7 +62,7 @@ class Breadcrumbs {
   /// The calls that did not return: "execute (delegate 2, thread 1), call 37"; empty for none.
   [[nodiscard]] std::string running() const;
 
-  /// The rule that a crash breaks now: that of the function of the plugin that runs.
+  /// The rule that a crash breaks now: the rule of the plugin's function that runs.
   [[nodiscard]] std::string_view rule_of_a_crash() const;
 
   /// The number of calls so far.

@@ -61,7 +61,6 @@ class Channel {
   std::uint64_t num_lines_ = 0;
 };
 
-/// The content of a channel.
 struct ChannelContent {
   std::vector<Finding> findings;
   std::vector<Measurement> measurements;

@@ -15,7 +15,6 @@ std::atomic<int>& crash_descriptor() noexcept {
   return descriptor;
 }
 
-/// The secret of the channel.
 std::array<char, channel_secret_size>& crash_secret() noexcept {
   static std::array<char, channel_secret_size> secret{};
   return secret;

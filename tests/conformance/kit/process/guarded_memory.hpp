@@ -38,8 +38,8 @@ struct Forbidden {
   const char* what;
 };
 
-/// Names faults in a range of addresses during its lifetime. For memory of others that is protected
-/// already, such as a mapped file. Single owner, any thread.
+/// Names faults in a range of addresses during its lifetime. For memory that its owner has
+/// protected already, such as a mapped file. Single owner, any thread.
 class NamedPages {
  public:
   NamedPages(const void* begin, std::size_t size, Forbidden why) noexcept;

@@ -15,7 +15,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance::detail
 void count_taken(void* block, std::size_t size) noexcept {
   ++interposition.live_blocks;
   interposition.live_bytes += static_cast<std::int64_t>(size);
-  // A block that malloc returns is no part of one that the host lends: that one was freed.
+  // A block that malloc returns is not in a lent block any more: the host has freed that block.
   if (interposition.watch_lent) interposition.take_back(block);
   if (plugin_depth != 0) ++interposition.plugin_allocations;
 }

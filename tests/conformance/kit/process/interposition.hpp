@@ -8,8 +8,8 @@
 
 #include "kit/process/faults.hpp"
 
-/// The state and the counts of the functions that a program defines in place of those of the C
-/// library (interpose.hpp). Constant-initialised: they are called before `main`.
+/// The state and the counts of the functions that a program defines in place of the C library's
+/// (interpose.hpp). Constant-initialised: they are called before `main`.
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 /// The depth of calls of the plugin on this thread; 0 while it runs functions of the host,

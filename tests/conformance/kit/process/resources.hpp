@@ -84,7 +84,7 @@ std::int64_t call_declared(const void* function) {
 ///
 /// The resources are counted after a few rounds and then three times after `stretch` more of them;
 /// growth is what increased in all three stretches. `declared` returns a further number of bytes,
-/// for example those of a device.
+/// for example a device's.
 template <class Round, class Declared>
 [[nodiscard]] std::vector<std::string> growth_of(int stretch, const Round& round,
                                                  const Declared& declared) {

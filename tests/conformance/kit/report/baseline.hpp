@@ -43,8 +43,8 @@ struct BaselineComparison {
   }
 };
 
-/// The differences of `now`. Tests are compared by `TestResult::path()`, those of a report without
-/// ids by their names, measurements by name and unit. `factor` must be above 1.
+/// The differences of `now`. Tests are compared by `TestResult::path()`, or by their names in a
+/// report without ids; measurements by name and unit. `factor` must be above 1.
 [[nodiscard]] BaselineComparison compare(const Report& old, const Report& now,
                                          double factor = default_baseline_factor);
 

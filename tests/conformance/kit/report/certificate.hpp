@@ -20,9 +20,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 struct CertificateTerms {
   std::string sha256;                              ///< Of the plugin's file, 64 hexadecimal digits.
   int level = 5;                                   ///< The lowest level of the run.
-  std::string kit_version = TENON_VERSION_STRING;  ///< The rules are those of one version.
+  std::string kit_version = TENON_VERSION_STRING;  ///< The version whose rules hold.
   std::vector<std::string> backends;               ///< Of the plugin's own record.
-  std::span<const KitTest> tests = kit_tests();    ///< Those of that version.
+  std::span<const KitTest> tests = kit_tests();    ///< The tests of that version.
 };
 
 /// The statement of a report about one plugin.
@@ -33,7 +33,7 @@ struct Certificate {
   int level = 0;
   std::uint64_t seed = 0;
   std::size_t num_tests = 0;            ///< All of the level.
-  std::size_t num_judged = 0;           ///< Those that came to an end.
+  std::size_t num_judged = 0;           ///< Tests that came to an end.
   std::vector<std::string> kept;        ///< Rules, by id.
   std::vector<std::string> expected;    ///< Rules that are broken as the subject file declares.
   std::vector<std::string> not_judged;  ///< Rules about which the report says nothing.
@@ -43,10 +43,10 @@ struct Certificate {
 /// the verdict of the file and its states of rules are not.
 ///
 /// errors: NotSupported for a report of another version of the kit; NotFound when the report has no
-///         plugin with that SHA-256; InvalidArgument for a lower level or one that the kit does not
-///         have, when not all tests of the level were selected, or when a test is missing, there
-///         twice or not the kit's (`check_complete`); InvalidState when a rule is broken, tests
-///         could not be judged, or no delegate was executed.
+/// plugin with that SHA-256; InvalidArgument for a lower level or a level that the kit does not
+/// have, when not all tests of the level were selected, or when a test is missing, there twice or
+/// not the kit's (`check_complete`); InvalidState when a rule is broken, tests could not be judged,
+/// or no delegate was executed.
 [[nodiscard]] Result<Certificate> certificate_of(const Report& report,
                                                  const CertificateTerms& terms);
 

@@ -79,7 +79,7 @@ struct ReportView {
 
 namespace detail {
 
-/// A short name for each plugin, with a number behind one that another plugin has too.
+/// A short name for each plugin, with a number behind a name that another plugin has too.
 [[nodiscard]] std::vector<std::string> subject_names(const Report& report);
 
 /// "1 rule", "2 rules".

@@ -31,7 +31,7 @@ struct PlannedTest {
 /// case of `directories` for the backends that its program names. A plugin without a readable
 /// record gets no backends; the tests of the file report why.
 ///
-/// errors: InvalidArgument when `subject` names no plugin; those of `read_cases` and
+/// errors: InvalidArgument when `subject` names no plugin; otherwise as `read_cases` and
 /// `host::Program::open`.
 [[nodiscard]] Status complete_subject(Subject& subject,
                                       const std::vector<std::string>& directories);

@@ -22,7 +22,6 @@ TENON_KIT_SUITE(arguments)
 
 namespace {
 
-/// Whether all of `bytes` are `fill`.
 [[nodiscard]] bool is_filled(std::span<const std::byte> bytes, std::byte fill) noexcept {
   return std::ranges::all_of(bytes, [fill](std::byte byte) { return byte == fill; });
 }

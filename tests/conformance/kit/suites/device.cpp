@@ -347,7 +347,7 @@ TENON_CONFORMANCE_TEST("device/keeps-own-stream",
   }
   const auto found = live.run(*method);
   if (kit.backend().deterministic) {
-    kit.expect("TN-STR-1", found == expected, "after set_stream with NULL the outputs are others");
+    kit.expect("TN-STR-1", found == expected, "after set_stream with NULL the outputs differ");
   }
 }
 

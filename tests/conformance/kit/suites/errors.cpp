@@ -89,7 +89,7 @@ TENON_CONFORMANCE_TEST("errors/names-argument-counts",
     const WrongAnswer answer = wrong.execute(i);
     if (answer.accepted) kit.blocked("execute succeeded though ", wrong[i].text);
     if (answer.text.empty()) kit.blocked("the failure has no text");
-    // They may be those of the inputs alone.
+    // The numbers may be about the inputs alone.
     const std::vector<std::size_t> numbers = numbers_in(answer.text);
     kit.expect("TN-ERR-2",
                std::ranges::adjacent_find(numbers, std::ranges::not_equal_to()) != numbers.end(),

@@ -38,7 +38,7 @@ std::vector<std::string> some_of(Context& kit, const std::vector<std::string>& o
   return out;
 }
 
-/// Names that are like those of `operators` and not among them.
+/// Names that resemble the names in `operators` and are not among them.
 std::vector<std::string> other_names(const std::vector<std::string>& operators) {
   std::vector<std::string> out = {"", "x", "aten::", "tenon_conformance::unknown.out",
                                   std::string(300, 'y')};
@@ -161,7 +161,7 @@ TENON_CONFORMANCE_TEST("kernels/runs-repeatedly",
                       when, " gives other outputs than the first");
   };
   for (int i = 0; i < 3; ++i) {
-    if (!runs_well("after one that succeeded")) return;
+    if (!runs_well("after a run that succeeded")) return;
   }
   // Larger inputs need a larger output, which the host refuses once.
   kernel.args().resize_inputs(4);
@@ -169,7 +169,7 @@ TENON_CONFORMANCE_TEST("kernels/runs-repeatedly",
   const bool fails = kernel.run() != TENON_STATUS_OK;
   kernels.boundary().watched().faults().fail(Service::resize, 0);
   kernel.args().resize_inputs(2);
-  if (fails) runs_well("after one that failed");
+  if (fails) runs_well("after a run that failed");
 }
 
 TENON_CONFORMANCE_TEST("kernels/refusal-leaves-nothing", "a kernel that was refused leaves nothing",

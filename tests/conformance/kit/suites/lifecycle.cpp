@@ -176,7 +176,7 @@ TENON_CONFORMANCE_TEST("lifecycle/other-programs-between",
     if (!kit.backend().deterministic) continue;
     const auto found = kit.need((*again)->output_bytes(), "the outputs of the case");
     if (!kit.expect("TN-INI-8", found == expected, "once other programs were destroyed (", before,
-                    "), the outputs differ from those of the first load")) {
+                    "), the outputs differ from the first load's")) {
       return;
     }
   }

@@ -28,7 +28,7 @@ TENON_KIT_SUITE(negotiation)
 namespace {
 
 /// Loads and runs the case in a host of that shape; TN-NEG-3 is violated when that fails or when
-/// the outputs differ from those of the current host.
+/// the outputs differ from the current host's.
 void run_in_shape(Context& kit, const HostShape& shape, std::string_view when) {
   const auto difference_in = [&](const HostShape& as) {
     LiveCase live(kit, {.host = as});
@@ -42,8 +42,8 @@ void run_in_shape(Context& kit, const HostShape& shape, std::string_view when) {
   kit.expect("TN-NEG-3", then.empty(), when, ": ", then);
 }
 
-/// An array of structs as a host of a later ABI has them: with members behind those of this header.
-/// They look like one more element, whose key must not be read.
+/// An array of structs as a host of a later ABI has them: with members behind this header's. They
+/// look like one more element, whose key must not be read.
 template <class Struct>
 class LongerElements {
  public:

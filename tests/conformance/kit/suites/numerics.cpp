@@ -148,13 +148,12 @@ TENON_CONFORMANCE_TEST("numerics/repeatable-outputs", "the same inputs give the 
 
 namespace {
 
-/// Inputs of a case of sizes that no other entry has: those of a run, or the largest ones.
+/// Inputs of a case in sizes that no other entry has: a run's sizes, or the largest.
 struct SizedInputs {
   const CaseRun* run;  ///< The run whose numbers they are.
   bool at_bounds;      ///< Its numbers, repeated up to the bounds.
 };
 
-/// The sizes of all inputs of a method.
 [[nodiscard]] std::vector<std::int64_t> sizes_of_inputs(const host::Method& method) {
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < method.num_inputs(); ++i) {
@@ -165,13 +164,13 @@ struct SizedInputs {
   return out;
 }
 
-/// Runs a case with inputs of one size after those of another.
+/// Runs a case with inputs of one size after inputs of another.
 class Sizes {
  public:
   Sizes(Context& kit, LiveCase& live)
       : kit_(kit), live_(live), most_(std::size_t{kit.options().level >= 10 ? 256U : 16U} << 20) {}
 
-  /// The largest sizes, then those of the runs of the case, at most `most_runs` of them.
+  /// The largest sizes, then the sizes of the runs of the case, at most `most_runs` of them.
   [[nodiscard]] std::vector<SizedInputs> all() {
     constexpr std::size_t most_runs = 4;
     const auto method = live_.load();
@@ -248,8 +247,8 @@ TENON_CONFORMANCE_TEST("numerics/same-after-other-sizes",
     if (a == found.end() && b == wanted.end()) continue;
     kit.violated("TN-EXE-11", "run ", step + 1, ", with sizes ",
                  shape_text(sizes_of_inputs(method->method())),
-                 " after others, differs from a first run with them in byte ", a - found.begin(),
-                 " of the outputs");
+                 " after other sizes, differs from a first run with them in byte ",
+                 a - found.begin(), " of the outputs");
     return;
   }
 }

@@ -28,7 +28,7 @@ class HostOfCase {
   /// Runs the case in the method that is loaded. Returns the first failure or wrong output.
   [[nodiscard]] std::string first_difference() { return live_.first_difference(*method_); }
 
-  /// The same in a method that is loaded now.
+  /// Runs the case in a method that is loaded now, and returns the first failure or wrong output.
   [[nodiscard]] std::string first_difference_of_new() {
     auto method = CaseMethod::load(live_.program(), live_.backend(), kit_.backend());
     return method.ok() ? live_.first_difference(**method) : std::string(method.text());
@@ -61,7 +61,8 @@ void close_one_of_two_hosts(Context& kit, bool first_closes) {
   }
   HostOfCase& closes = first_closes ? first : second;
   HostOfCase& stays = first_closes ? second : first;
-  // A state of the case begins anew with each load: what is expected is that of the first run.
+  // A state of the case begins anew with each load: each run must give the outputs of the first
+  // run.
   const auto load_anew = [&] {
     stays.unload();
     stays.load();

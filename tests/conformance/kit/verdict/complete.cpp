@@ -32,14 +32,15 @@ Status check_test(const Names& backends, const TestResult& test, int level,
                  ", ", parts...);
   };
   const auto known = std::ranges::find(tests, std::string_view(test.id), &KitTest::id);
-  if (known == tests.end()) return wrong("which is none of this version of the kit");
+  if (known == tests.end()) return wrong("which this version of the kit does not have");
   if (known->level > level) return wrong("which is of level ", known->level);
   if (const std::string rules = join(test.rules, " "); rules != known->rules) {
     return wrong("with the rules ", host::quoted(rules), ", expected ", known->rules);
   }
   if (known->scope == Scope::plugin ? !test.backend.empty() : !backends.contains(test.backend)) {
-    return wrong("for backend ", host::quoted(test.backend), ", expected ",
-                 known->scope == Scope::plugin ? "none: it is of the plugin" : "one of the report");
+    return wrong(
+        "for backend ", host::quoted(test.backend), ", expected ",
+        known->scope == Scope::plugin ? "none: the test is about the plugin" : "one of the report");
   }
   if (known->scope != Scope::of_case && !test.of_case.empty()) {
     return wrong("for case ", host::quoted(test.of_case), ", expected none");

@@ -25,13 +25,12 @@ struct KitTest {
 /// (rulebook.py).
 [[nodiscard]] std::span<const KitTest> kit_tests() noexcept;
 
-/// The highest level.
 inline constexpr int highest_level = 10;
 
 /// Whether `subject` has each of `tests` up to `level` exactly once for its plugin, for each of its
 /// backends, or for each case of a backend, whichever the test is of, with the rules of the kit,
 /// and no other test. The cases are those that the report has tests of. Further repetitions
-/// (`--repeat`) may be there. `backends` are those of the plugin's own record.
+/// (`--repeat`) may be there. `backends` come from the plugin's own record.
 ///
 /// errors: InvalidArgument, with the path of the first test that is missing, there twice, or not
 ///         the kit's, or with the backend that the report leaves out.

@@ -58,7 +58,7 @@ class Refusal {
 
 std::string shard_text(const ReportShard& shard) { return concat(shard.part, "/", shard.of); }
 
-/// Those of `all` that are not in `others`.
+/// The texts of `all` that are not in `others`.
 std::vector<std::string> without(std::vector<std::string> all, std::vector<std::string> others) {
   std::ranges::sort(all);
   std::ranges::sort(others);

@@ -280,7 +280,7 @@ def read_files(folder, name, endings):
 
 
 def read_text(path):
-    """The text of one file. The program ends at one that is not UTF-8."""
+    """The text of one file. A file that is not UTF-8 ends the program."""
     content = path.read_bytes()
     try:
         # Lines end as in a file that is opened as a text.

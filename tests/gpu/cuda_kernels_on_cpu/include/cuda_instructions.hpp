@@ -97,7 +97,7 @@ void wait_for_copies() {
   }
 }
 
-/// The address of row R of matrix M is that of lane 8 * M + R.
+/// Lane 8 * M + R has the address of row R of matrix M.
 inline void load_matrices(std::uint32_t (&out)[4], const void* row) {
   cuda_threads::require_aligned("ldmatrix", row);
   const auto rows = cuda_threads::of_all_lanes(row);

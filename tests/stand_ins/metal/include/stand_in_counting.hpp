@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Included before Metal source whose work is counted. ThreadSanitizer's instrumentation, with
-// functions of our own in place of its library, reports each access to memory; multiplications are
-// those of a type that replaces float.
+// functions of our own in place of its library, reports each access to memory; a type that replaces
+// float counts multiplications.
 #pragma once
 
 #define TENON_STAND_IN_COUNTS

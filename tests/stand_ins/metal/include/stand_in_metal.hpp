@@ -226,5 +226,5 @@ T position(const unsigned* values) {
 #define threadgroup
 #define kernel
 
-// Models bring one of their own, with which that of the C library would be ambiguous.
+// Models bring one of their own, with which the C library's would be ambiguous.
 #define expm1f metal_expm1f

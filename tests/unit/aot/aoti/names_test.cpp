@@ -40,13 +40,13 @@ TEST_CASE("keys of library and weights have a prefix or none", "[aoti][S3.8]") {
   CHECK(aoti::weights_key("") == "weights_blob");
 }
 
-TEST_CASE("the key of a description of operator calls derives from that of the library", "[aoti]") {
+TEST_CASE("the key of a description of operator calls derives from the library's key", "[aoti]") {
   check_texts(aoti::operator_calls_key, {{"forward_so_blob", "forward_extern_kernel_nodes"},
                                          {"so_blob", "extern_kernel_nodes"},
                                          {"other", "otherextern_kernel_nodes"}});
 }
 
-TEST_CASE("the key of CPU features derives from that of the library", "[aoti][processor]") {
+TEST_CASE("the key of CPU features derives from the library's key", "[aoti][processor]") {
   check_texts(aoti::cpu_features_key, {{"forward_so_blob", "forward_cpu_features"},
                                        {"so_blob", "cpu_features"},
                                        {"other", "othercpu_features"}});

@@ -276,7 +276,7 @@ TEST_CASE("a program that models of AOTInductor cannot be is refused by name", "
   CHECK(named.methods[0].delegates.at(0).id == "XpuBackend");
   CHECK(named.named_data.external_data.at(0).tag == "aoti_xpu_blob");
 
-  CHECK(aot::make_aoti_program({}).text() == "a program needs a method");
+  CHECK(aot::make_aoti_program({}).text() == "a program: expected at least one method, found none");
   const std::vector<AotiMethod> twice{{owned.view(), &model}, {owned.view(), &model}};
   CHECK(aot::make_aoti_program(twice).text() == "two methods have the name 'forward'");
 

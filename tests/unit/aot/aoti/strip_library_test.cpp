@@ -105,10 +105,10 @@ TEST_CASE("a library whose symbols are not all that would be lost is refused wit
   const auto count = *read_le<std::uint16_t>(loaded, 60);
   put(loaded, section_header(loaded, count - 1U) + 8, std::uint64_t{2});
   CHECK_THAT(refusal(loaded, Error::NotSupported),
-             ContainsSubstring("is loaded and follows one that is not"));
+             ContainsSubstring("is loaded and follows a section that is not"));
   Content linked = plugin();
   put(linked, section_header(linked, 1) + 40, std::uint32_t{count});
-  CHECK(refusal(linked, Error::NotSupported) == "section 1 needs one that is not loaded");
+  CHECK(refusal(linked, Error::NotSupported) == "section 1 needs a section that is not loaded");
 }
 
 TEST_CASE("damaged headers are refused, and nothing outside of the file is read",

@@ -65,7 +65,7 @@ TEST_CASE("a delegation spec without backend, and an empty tag, are refused") {
   refused(diamond.program(), partitions, "the delegation spec of tag 't' names no backend");
   partitions.partition_tags.clear();
   partitions.partition_tags[""] = {"Toy", {}};
-  refused(diamond.program(), partitions, "empty tag");
+  refused(diamond.program(), partitions, "the tag of a partition for backend 'Toy' is empty");
 }
 
 TEST_CASE("tags for nodes and values that do not exist are refused") {

@@ -162,7 +162,8 @@ class Loaded {
     return out;
   }
 
-  /// The content of a changed input after the last call. Memory of others may have been reused.
+  /// The content of a changed input after the last call. The memory of other values may have been
+  /// reused.
   [[nodiscard]] Vector input(std::size_t index) const {
     Vector out(4);
     std::memcpy(out.data(), method_->input(index).as.tensor->dl.data, 32);

@@ -201,7 +201,7 @@ TEST_CASE("one key for two contents is refused with the method") {
 }
 
 TEST_CASE("no method, two of one name, and a wrong number of results are refused") {
-  CHECK_THAT(std::string(emit({}).text()), ContainsSubstring("needs a method"));
+  CHECK_THAT(std::string(emit({}).text()), ContainsSubstring("expected at least one method"));
   CHECK_THAT(std::string(emit_methods({{"a", {}}, {"a", {}}}).text()),
              ContainsSubstring("two methods have the name 'a'"));
   CHECK_THAT(std::string(emit_methods({{"a", {}}}, 2).text()),

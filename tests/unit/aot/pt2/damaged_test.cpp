@@ -75,7 +75,7 @@ void collect(json& root, std::vector<json*>& out) {
   }
 }
 
-/// Replaces one value by another: of the same JSON, or one that is rarely good.
+/// Replaces one value by another: of the same JSON, or a value that is rarely good.
 void mutate(json& root, Random& random) {
   std::vector<json*> all;
   collect(root, all);

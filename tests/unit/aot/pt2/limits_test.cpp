@@ -162,7 +162,7 @@ TEST_CASE("long names in an archive do not make long errors", "[pt2][limits]") {
   changed([&](json&, json& signature) {
     signature["input_specs"][1]["parameter"]["parameter_name"] = name;
   });
-  // The name of a model is that of its method, and of its entry.
+  // A model has the name of its method, and of its entry.
   ZipContent content = ZipContent::fixture("mlp");
   const std::string longest(60'000, 'm');
   content.entries["model/models/" + longest + ".json"] = "{}";

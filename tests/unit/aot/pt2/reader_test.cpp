@@ -254,7 +254,7 @@ TEST_CASE("weights outlive the archive and the other methods", "[pt2]") {
   CHECK(sum > 0.01f);
 }
 
-TEST_CASE("element types are those of programs", "[pt2]") {
+TEST_CASE("element types are the same as in programs", "[pt2]") {
   const OwnedEdgeProgram dtypes = forward("dtypes");
   const auto type = [&](std::string_view name) { return value(dtypes, name).scalar_type(); };
   CHECK(type("b_as_float16") == ScalarType::Half);

@@ -78,7 +78,7 @@ TEST_CASE("expressions that are equal have the same text whatever the order", "[
   CHECK(text_of("Mul(Integer(2), Add($0, $1))") != text_of("Add(Mul(Integer(2), $0), $1)"));
 }
 
-TEST_CASE("ranges of expressions come from those of their symbols", "[pt2]") {
+TEST_CASE("ranges of expressions come from the ranges of their symbols", "[pt2]") {
   CHECK(range_of("Integer(7)") == SymRange{7, 7});
   CHECK(range_of("$0") == SymRange{2, 10});
   CHECK(range_of("Add($0, $1)") == SymRange{-1, 14});

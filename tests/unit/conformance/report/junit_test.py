@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that readers of others read the JUnit reports of the conformance kit: junitparser (Debian:
+"""Checks that third-party readers read the JUnit reports of the conformance kit: junitparser (Debian:
 python3-junitparser; PyPI: junitparser) and the XML parser of Python.
 
 usage: report_junit_test.py REPORT_SAMPLES

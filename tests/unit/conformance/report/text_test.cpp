@@ -140,7 +140,8 @@ TEST_CASE("many findings and long traces are cut unless verbose", "[conformance]
   CHECK(count_of(all, "frame number ") == 30);
 }
 
-TEST_CASE("findings of an expected failure are not among those of a broken rule", "[conformance]") {
+TEST_CASE("findings of an expected failure are not among the findings of a broken rule",
+          "[conformance]") {
   TestResult failed = sample::test_of("arguments", "inputs", Outcome::failed);
   failed.findings = {{"TN-EXE-2", "unexpected finding"}};
   TestResult expected = failed;

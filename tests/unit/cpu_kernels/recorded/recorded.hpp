@@ -94,7 +94,6 @@ struct Case {
   std::vector<std::string> texts;
 };
 
-/// All cases of a file.
 inline std::vector<Case> read_cases(std::istream& file) {
   std::vector<Case> out;
   for (std::string text; std::getline(file, text);) {

@@ -76,11 +76,11 @@ TEST_CASE("a library that calls another function of an allocator is refused", "[
       {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator* each) {
          CHECK(later::device_type_of(each) == 1);
        },
-       "calls a function behind those of the headers"},
+       "calls a function behind the headers' last"},
       {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator* each) {
          CHECK(later::device_type_behind_two(each) == 1);
        },
-       "calls a function behind those of the headers"},
+       "calls a function behind the headers' last"},
       {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator* each) {
          CHECK(later::device_type_one_earlier(each) == 0);
        },
@@ -96,9 +96,8 @@ TEST_CASE("a library that calls another function of an allocator is refused", "[
   }
 }
 
-TEST_CASE(
-    "with headers that have copy_device_to_device, an allocator's copies are those of the plugin",
-    "[executorch]") {
+TEST_CASE("with headers that have copy_device_to_device, an allocator's copies are the plugin's",
+          "[executorch]") {
   static_assert(!bridge::HasCopyBetween<et::DeviceAllocator>);
   static_assert(bridge::HasCopyBetween<LaterAllocator>);
   CopyingAllocator made;

@@ -9,7 +9,8 @@ namespace tenon::test::later {
 /// Returns the number.
 int device_type_of(void* allocator);
 
-/// The same where two functions are in front of it, and where one of today's is missing.
+/// As `device_type_of`, where two functions are in front of it, and where one of today's is
+/// missing.
 int device_type_behind_two(void* allocator);
 int device_type_one_earlier(void* allocator);
 

@@ -163,7 +163,6 @@ class StockMethod {
   [[nodiscard]] et::Method* operator->() { return &*method_; }
   [[nodiscard]] bool ok() const { return method_.has_value(); }
 
-  /// The floats of an output.
   [[nodiscard]] std::vector<float> output(std::size_t index = 0) const {
     const auto tensor = method_->get_output(index).toTensor();
     const float* const data = tensor.const_data_ptr<float>();

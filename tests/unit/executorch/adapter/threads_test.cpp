@@ -71,7 +71,7 @@ TEST_CASE("a plugin computes on ExecuTorch's pool of threads when the applicatio
   CHECK(record.at_run == 0);
 }
 
-TEST_CASE("ranges on ExecuTorch's pool are those of the rules, and a failure ends the call",
+TEST_CASE("ranges on ExecuTorch's pool follow the rules, and a failure ends the call",
           "[executorch][threads]") {
   const tenon::ThreadPool pool = executorch_pool();
   constexpr std::array<std::pair<std::uint64_t, std::uint64_t>, 6> sizes{

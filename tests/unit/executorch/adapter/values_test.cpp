@@ -297,7 +297,7 @@ TEST_CASE("lists of one delegate are called in turn, with tensors alone and with
     const std::string number = concat("Int ", round);
     CHECK(seen() == Lines{of_a, of_b, of_b, number, number, of_a});
   }
-  std::swap(lists[0], lists[3]);  // Another order than that of the rounds before.
+  std::swap(lists[0], lists[3]);  // Another order than in the rounds before.
   seen().clear();
   for (auto& list : lists) REQUIRE(call(list) == et::Error::Ok);
   CHECK(seen() == Lines{"Int 2", of_a, of_b, of_b, "Int 2", of_a});

@@ -134,7 +134,7 @@ TEST_CASE("a dynamic tensor has the host's sizes before a call and gives its own
   REQUIRE(mirror.update(span_of(args)).ok());
   auto mirrored = mirror.values()[0]->toTensor();
   CHECK(mirrored.size(0) == 2);
-  // Its largest size is that of the bounds and not that of the first call.
+  // Its largest size comes from the bounds and not from the first call.
   const std::int32_t largest[] = {4, 3};
   REQUIRE(et::resize_tensor(mirrored, {largest, 2}) == et::Error::Ok);
   REQUIRE(mirror.write_back(test_host(), false).ok());

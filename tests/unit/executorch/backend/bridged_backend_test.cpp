@@ -261,7 +261,7 @@ TEST_CASE("an ExecuTorch backend may free its blob in init", "[executorch]") {
   CHECK(output_of(*method) == std::vector<float>{2});
 }
 
-TEST_CASE("all delegates of a method see one runtime allocator, those of another another one",
+TEST_CASE("all delegates of a method see one runtime allocator, and another method's another one",
           "[executorch]") {
   const Opened opened;
   ProgramBuilder builder = program_of("plain");

@@ -24,7 +24,7 @@ using namespace tenon::test;
 
 namespace plugins_test {
 
-/// The same program in our host, with plugins.
+/// A program in our host, with plugins.
 class Ours {
  public:
   Ours(const std::string& path, const std::vector<std::string>& plugins,
@@ -51,7 +51,7 @@ class Ours {
     return *std::move(result);
   }
 
-  /// The same without Catch2, which is for one thread.
+  /// `run` without Catch2, which is for one thread.
   Result<std::vector<std::byte>> try_run(const std::vector<Input>& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       TENON_RETURN_IF_ERROR(method_->set_input(

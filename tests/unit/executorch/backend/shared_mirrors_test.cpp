@@ -22,7 +22,7 @@ namespace shared_mirrors_test {
 
 std::span<tenon_value* const> span_of(const std::vector<tenon_value*>& args) { return args; }
 
-/// A call site, as that of a kernel that has been made.
+/// A call site of a kernel that has been made.
 struct Site {
   Site(const std::shared_ptr<SharedMirrors>& mirrors, std::vector<tenon_value*> of)
       : mirror(mirrors), args(std::move(of)) {
@@ -67,7 +67,7 @@ TEST_CASE("calls with a value in common have one mirror of it", "[executorch]") 
   CHECK(mirrors->size() == 0);
 }
 
-TEST_CASE("a mirror in common is that of now for each call, whichever call updated it last",
+TEST_CASE("a mirror in common is up to date for each call, whichever call updated it last",
           "[executorch]") {
   const auto mirrors = std::make_shared<SharedMirrors>();
   std::vector<float> other(4);

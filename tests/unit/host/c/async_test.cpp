@@ -200,7 +200,7 @@ TEST_CASE("a completion may start the next run, and destroy the method", "[c][th
   CHECK(chain.runs == Chain::length);
 }
 
-TEST_CASE("a completion inside of others destroys any of their methods", "[c]") {
+TEST_CASE("a completion inside of other completions destroys any of their methods", "[c]") {
   // Three runs, each started by the completion of the one before it: of one method, or of three.
   struct Nested {
     std::vector<tenon_method*> methods;

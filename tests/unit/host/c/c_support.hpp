@@ -49,7 +49,7 @@ void call(const Function& function, Arguments... arguments) {
   CHECK(error == nullptr);
 }
 
-/// The same for a call that must fail.
+/// Calls a function of the interface without its last argument; it must fail.
 template <class Function, class... Arguments>
 Failed failed(const Function& function, Arguments... arguments) {
   tenon_error* error = nullptr;
@@ -96,7 +96,7 @@ inline RegistryHandle new_registry() {
   return RegistryHandle(registry);
 }
 
-/// One that knows the plugin of counting_backend.cpp.
+/// A registry that knows the plugin of counting_backend.cpp.
 inline RegistryHandle counting_registry() {
   auto out = new_registry();
   call(&tenon_registry_register_plugin, out.get(), TENON_TEST_COUNTING,

@@ -71,7 +71,7 @@ class InCpp(unittest.TestCase):
         self.assertIn("expected 12 letters", self.refusal("generator", "may"))
         self.assertIn("expected 12 letters", self.refusal("generator", "MARCH APRIL MAY"))
         for path in ("print.hpp", "no_file.ppm"):
-            self.assertIn("is no picture", self.refusal("classifier", str(examples / path)))
+            self.assertIn("expected a PPM picture", self.refusal("classifier", str(examples / path)))
         for name in EXAMPLES:
             done = subprocess.run([applications / name], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr[:6]), (2, "usage:"))

@@ -51,7 +51,7 @@ void set_managed(tenon_method* method, tenon_dl_managed_tensor* tensor) {
   call(&tenon_method_set_input_managed, method, std::uint64_t{0}, tensor);
 }
 
-/// The same bytes as another library exports them again, which knows `tensor` alone.
+/// The bytes of `tensor` as another library, which knows it alone, exports them again.
 tenon_dl_managed_tensor* wrap(tenon_dl_managed_tensor* tensor) {
   auto* const out = new tenon_dl_managed_tensor(*tensor);
   out->manager_ctx = tensor;

@@ -395,7 +395,7 @@ TEST_CASE("a method reports its memory", "[c]") {
         TENON_STATUS_INVALID_ARGUMENT);
 }
 
-TEST_CASE("streams and hints are those of the C++ host", "[c]") {
+TEST_CASE("streams and hints work as in the C++ host", "[c]") {
   const auto method = load("count");
   const char* const kind = TENON_KIND_CUDA_STREAM;
   void* const own = nullptr;

@@ -86,7 +86,7 @@ TEST_CASE("a plugin that is registered is listed, checked and forgotten", "[c]")
   CHECK(failed(&tenon_registry_register_plugin, registry.get(), "/nowhere/acme.so",
                static_cast<const char*>(nullptr))
             .text.starts_with(shown("/nowhere/acme.so")));
-  // The list is that of before.
+  // The list is unchanged.
   CHECK(std::string(backends[0].id) == "Counting");
 }
 

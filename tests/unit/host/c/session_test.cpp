@@ -88,7 +88,7 @@ TEST_CASE("sessions have states of their own, and are kept while they are used",
   method.reset();  // Before its session.
 }
 
-TEST_CASE("a session has its options, and those of the load for all others", "[c]") {
+TEST_CASE("a session has its options, and the load's for all others", "[c]") {
   Asked asked("count", 2);
   const auto as_loaded = asked.create();
   asked.give_option();
@@ -103,7 +103,7 @@ TEST_CASE("a session has its options, and those of the load for all others", "[c
   CHECK(run_with(asked, own) == Vector{3, 4, 5, 6});
 }
 
-TEST_CASE("a session has its hints, and those of the method without", "[c]") {
+TEST_CASE("a session has its hints, or else the method's", "[c]") {
   Asked asked("hints");
   const auto without = asked.create();
   auto scheduling = sized<tenon_scheduling>();

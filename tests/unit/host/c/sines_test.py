@@ -18,7 +18,7 @@ assert failed.returncode == 1, failed
 assert failed.stderr == "sines: AccessFailed: /nowhere: No such file or directory\n", failed.stderr
 
 if valgrind:
-    # The same two, with no error and nothing that was not freed.
+    # Both runs once more, with no error and nothing that was not freed.
     check = [*valgrind, "--quiet", "--leak-check=full", "--show-leak-kinds=all",
              "--errors-for-leak-kinds=all", "--error-exitcode=9"]
     for arguments, code in ((model, 0), ("/nowhere", 1)):

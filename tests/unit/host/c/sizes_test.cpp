@@ -31,7 +31,6 @@ struct World {
   ProgramHandle program = program_of("count");
   MethodHandle method = load("count");
 
-  /// Loads a method with `options`.
   tenon_status load_with(const tenon_method_options& options, tenon_error** error) {
     tenon_method* out = nullptr;
     auto with_registry = options;
@@ -43,8 +42,8 @@ struct World {
   }
 };
 
-/// One struct: the size that the library knows, and a call that passes one that states `size` and
-/// has `more` behind what is known.
+/// One struct: the size that the library knows, and a call that passes a struct that states `size`
+/// and has `more` behind what is known.
 struct Passed {
   std::string name;
   std::uint32_t size;
@@ -162,7 +161,7 @@ std::vector<Passed> arguments() {
   };
 }
 
-/// One that the library fills: what is behind its members is zero after a success.
+/// A struct that the library fills: what is behind its members is zero after a success.
 template <class Struct, class Pass>
 Passed result(std::string name, const Pass& pass) {
   return {std::move(name), sizeof(Struct),

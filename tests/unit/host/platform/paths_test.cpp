@@ -39,7 +39,7 @@ TEST_CASE("an extension in capitals is one where file systems ignore case", "[di
   }
 }
 
-TEST_CASE("a manifest is that of a library of the same name, as the system compares names",
+TEST_CASE("a manifest belongs to a library of the same name, as the system compares names",
           "[discovery]") {
   CHECK(compared_name("Acme", true) == compared_name("aCME", true));
   CHECK(compared_name("Acme", false) != compared_name("acme", false));

@@ -154,7 +154,7 @@ TEST_CASE("links are followed, wherever they lead, and each step is checked", "[
   CHECK(checked(fs::path(tree.file.native() + "/../inner/file")) != Error::Ok);
   CHECK(checked(fs::path(tree.inner.native() + "//../inner/./file")) == Error::Ok);
   CHECK(open_file(tree.inner / "back", Trust::checked)->path == tree.inner / "back");
-  // The directories that the link leads through count, not only that of the link.
+  // The directories that the link leads through count, not only the link's own.
   const Tree open;
   ::chmod(open.outer.c_str(), 0777);
   fs::create_symlink(open.file, tree.inner / "elsewhere");

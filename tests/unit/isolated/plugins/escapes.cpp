@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Adds two float32 tensors, and tries to get out of its process in the way that an option chooses.
-// A call that is refused with EPERM or EACCES makes `execute` fail with its name; one that succeeds
-// is a sum.
+// A call that is refused with EPERM or EACCES makes `execute` fail with its name; an escape that
+// succeeds is a sum.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -446,7 +446,7 @@ class HostileLane : public tenon::test::TestLane {
   std::mt19937_64 random_;
   std::uint32_t turn_;  ///< The number of the way to leave it.
   bool scribbles_ = false;
-  std::uint64_t delegate_ = 0;  ///< That was loaded last.
+  std::uint64_t delegate_ = 0;  ///< The delegate that was loaded last.
 };
 
 int serve_badly(int socket, bool) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// tenon-compile from archives that PyTorch exported to programs that this host opens. The backends
-// are those of two_compilers.cpp.
+// tenon-compile from archives that PyTorch exported to programs that this host opens.
+// two_compilers.cpp has the backends.
 #include "compile.hpp"
 
 #include <filesystem>

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tenon-compile prints with --json is what its schema describes, and its exit codes are those
-of its documentation.
+"""What tenon-compile prints with --json is what its schema describes, and its exit codes match its documentation.
 
 usage: schema_test.py SUPPORT_FOLDER TENON_COMPILE SCHEMA FIXTURES PLUGIN
 """

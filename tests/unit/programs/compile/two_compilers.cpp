@@ -49,7 +49,7 @@ class Taker {
         how);
   }
 
-  /// Those of the exporter's own that it finds; it wants no decomposed ones.
+  /// The exporter's own operators that it finds; it wants no decomposed ones.
   static Result<std::vector<std::string>> ops_to_not_decompose(const aot::EdgeProgram& program) {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < program.num_nodes(); ++i) {

@@ -82,7 +82,7 @@ class Bench {
     return check_blob(*backend_, *program_, "forward", *plan.delegates()->Get(0),
                       with_data ? map_->abi() : nullptr, nullptr, options);
   }
-  /// Of one that succeeds with a verdict.
+  /// The verdict of a `check_blob` that succeeds.
   [[nodiscard]] BlobCheck verdict(bool with_data = true) const {
     auto result = check(with_data);
     INFO(result.text());

@@ -89,7 +89,7 @@ TEST_CASE("keys that an AOTInductor payload names are looked for", "[doctor]") {
   data.data("b_weights_blob", "weights");
   const Words with_data{"--data", bench.write(data.build(), "weights.ptd")};
   CHECK(bench.delegate(model, 1, with_data)["missing_data"].empty());
-  // Those that ExecuTorch's exporters wrote.
+  // Programs that ExecuTorch's exporters wrote.
   for (const char* whole : {"cpu_addmul", "cuda_addmul", "metal_addmul"}) {
     CHECK(bench.delegate(fixtures + "/" + whole + "/model.pte", 1)["missing_data"].empty());
   }

@@ -23,7 +23,7 @@ inline Json rules_of(const tenon::conformance::KitTest& test) {
   return std::vector<std::string>{std::istream_iterator<std::string>(words), {}};
 }
 
-/// Of each test of the level, where the first one that runs a case was passed and no other applies.
+/// Of each test of the level, where the first test that runs a case passed and no other applies.
 inline Json good_report(int level = 5) {
   const auto bytes = tenon::test::read_bytes(TENON_TEST_HELLO);
   Json tests = Json::array();

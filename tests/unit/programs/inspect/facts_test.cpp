@@ -40,7 +40,7 @@ ByteVector with_segment(std::uint32_t type, std::uint32_t flags) {
 
 }  // namespace
 
-TEST_CASE("the facts of the smallest library are those of its bytes") {
+TEST_CASE("the facts of the smallest library come from its bytes") {
   const ElfLibrary library = small_facts(small_file());
   CHECK(library.machine == 62);
   CHECK(library.file_size == small_file().size());

@@ -190,7 +190,7 @@ TEST_CASE("a build id in many notes is read once") {
   put_number(file, elf::program_header_count, std::uint16_t{3});
   CHECK(facts_of(file, x86_64).build_id == "1122334455667788");
 
-  // One that claims more than there is, is none.
+  // A note that claims more bytes than there are is ignored.
   put_number(file, elf::object + 4, 0xffffffffu);
   CHECK(facts_of(file, x86_64).build_id.empty());
 }

@@ -34,7 +34,7 @@ using ByteVector = std::vector<std::byte>;
   return {bytes.begin(), bytes.end()};
 }
 
-/// The facts of one that can be read.
+/// The facts of a file that can be read.
 [[nodiscard]] inline host::ElfLibrary facts_of(
     const ByteVector& bytes, std::uint32_t machine = host::this_platform.machine) {
   auto library = host::read_elf_library(bytes, machine);

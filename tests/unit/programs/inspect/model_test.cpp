@@ -88,7 +88,7 @@ TEST_CASE("a blob is written to a file, by its number among all methods", "[insp
   CHECK(read_file(blob).starts_with("1version:0#op:demo::aten.sin.default"));
   CHECK(read_file(blob).size() == 82);
 
-  // The second method's blobs follow those of the first.
+  // The second method's blobs follow the first method's.
   const std::string two = fixtures + "/cuda_two_methods/model.pte";
   const Json document = json_of({two});
   const Json& last = document.at("methods").at(1).at("delegates").at(0);

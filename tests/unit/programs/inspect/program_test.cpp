@@ -172,7 +172,7 @@ TEST_CASE("few symbols are shown, and all of them with --verbose") {
   }
 }
 
-TEST_CASE("a check that fails is an exit code of its own, a warning is none") {
+TEST_CASE("a check that fails has an exit code of its own, a warning has none") {
   const Outcome outcome = run({faulty("exports")});
   INFO(outcome.out);
   CHECK(outcome.exit_code == 1);

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A process with more rights than the one who started it ignores every TENON_ variable.
+"""A process with more rights than the user who started it ignores every TENON_ variable.
 
 usage: privileged_test.py TENON_LIST PROBE PLUGIN BACKEND
 
-Copies of the programs are given rights in the two ways there are: setuid to another user, and a file
-capability. The same copies without them obey the same variables. Exit status 77: this machine
-cannot make such a program.
+Copies of the programs are given rights in the two ways there are: setuid to another user, and a file capability.
+Without these rights the copies obey the variables. Exit status 77: this machine cannot make such a program.
 """
 
 import contextlib

@@ -29,7 +29,7 @@ PUBLISHERS = {
     "required": False,
     "publishers": [{
         "name": "Acme",
-        # That of tests/fixtures/signatures.
+        # The key of tests/fixtures/signatures.
         "keys": [{"minisign": "RWQGP6kLMggyJZTJyWKamK2tRKUk4bPM+8f6w1pN0Ki1ck+2kjBzLkPm",
                   "not_before": "2026-01-01", "not_after": "2099-12-31"}],
     }],

@@ -34,7 +34,7 @@ TEST_CASE("every spelling of the placeholder is replaced and nothing else", "[te
   CHECK(tenon::make_new::rename("", placeholder(), *names).empty());
 }
 
-TEST_CASE("an id that programs use already replaces that of the placeholder", "[tenon-new]") {
+TEST_CASE("an id that programs use already replaces the placeholder's", "[tenon-new]") {
   const auto names = names_of("acme", "Acme.npu-2_Backend");
   REQUIRE(names.ok());
   CHECK(tenon::make_new::rename("class MyNpu final; id = \"MyNpuBackend\"; my_npu", placeholder(),

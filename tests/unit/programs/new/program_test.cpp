@@ -102,7 +102,7 @@ TEST_CASE("--python creates a Python package that offers the backend by an entry
   CHECK(num_files == 8);
   CHECK_THAT(outcome.out, ContainsSubstring("/acme_npu: 8 files; "));
 
-  // The backend is that of `minimal`, and kept once.
+  // The backend is `minimal`'s, and kept once.
   const std::string minimal = directory.file("minimal");
   fs::create_directory(minimal);
   REQUIRE(run({"acme_npu", "--template", "minimal", "--dir", minimal}).exit_code == 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tenon-pack prints with --json is what its schema describes, its exit codes are those of its
-page, and tenon-run runs what it writes.
+"""What tenon-pack prints with --json is what its schema describes, its exit codes match its page, and tenon-run runs
+what it writes.
 
 usage: schema_test.py SUPPORT_FOLDER TENON_PACK TENON_RUN HELLO_PLUGIN SCHEMA
 """

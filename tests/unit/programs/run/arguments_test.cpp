@@ -178,6 +178,6 @@ TEST_CASE("help shows each argument, examples and exit codes", "[arguments]") {
   }
 }
 
-TEST_CASE("version is that of the SDK", "[arguments]") {
+TEST_CASE("version is the SDK's", "[arguments]") {
   CHECK(print("--version") == "tenon-run " TENON_VERSION_STRING "\n");
 }

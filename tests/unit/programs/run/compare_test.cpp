@@ -51,7 +51,7 @@ TEST_CASE("a difference is allowed up to atol + rtol * |expected|", "[compare]")
   CHECK(compare_floats({5.5F}, {4}, {0.25, 0.5}).equal);
   CHECK(compare_floats({-5.5F}, {-4}, {0.25, 0.5}).equal);
   CHECK_FALSE(compare_floats({5.5000005F}, {4}, {0.25, 0.5}).equal);
-  // The tolerance is that of the expected value and not of the one found.
+  // The tolerance depends on the expected value and not on the value found.
   CHECK_FALSE(compare_floats({8}, {4}, {0.5, 0}).equal);
   CHECK(compare_floats({4}, {8}, {0.5, 0}).equal);
 }
@@ -224,7 +224,7 @@ TEST_CASE("equal and empty arrays have no error", "[compare]") {
   CHECK(empty.num_different == 0);
 }
 
-TEST_CASE("the default tolerances are those of torch.testing.assert_close", "[compare]") {
+TEST_CASE("the default tolerances equal torch.testing.assert_close's", "[compare]") {
   const auto [type, rtol, atol] = GENERATE(table<ScalarType, double, double>({
       {ScalarType::Half, 1e-3, 1e-5},
       {ScalarType::BFloat16, 1.6e-2, 1e-5},

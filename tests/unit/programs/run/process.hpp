@@ -43,7 +43,7 @@ struct Outcome {
   int exit_code = -1;  ///< -1 when a signal ended it.
   std::string out;
   std::string err;
-  std::uint64_t peak_bytes = 0;  ///< Of memory that it touched; at least that of the caller.
+  std::uint64_t peak_bytes = 0;  ///< Of memory that it touched; at least the caller's.
 };
 
 /// Runs `program` without a shell and waits for it. `out_path` is where its standard output goes, a
@@ -90,7 +90,18 @@ inline void check_help_and_version(const Outcome& help, const Outcome& version,
                                    const std::string& program) {
   CHECK(help.exit_code == 0);
   CHECK(help.err.empty());
-  CHECK_THAT(help.out, ContainsSubstring("Examples:"));
+  // One form for all: usage, what it does, options, the common ones last, examples and exit codes.
+  std::size_t at = 0;
+  for (const std::string& part :
+       {"Usage: " + program, std::string("\nOptions:\n"), std::string("\n  -h,--help "),
+        std::string("\n  --version "), std::string("\nExamples:\n"),
+        std::string("\nExit codes:\n  0  ")}) {
+    CAPTURE(part, help.out);
+    const std::size_t found = help.out.find(part, at);
+    REQUIRE(found != std::string::npos);
+    if (at == 0) CHECK(found == 0);
+    at = found + part.size();
+  }
   CHECK(version.exit_code == 0);
   CHECK(version.out == program + " " TENON_VERSION_STRING "\n");
 }

@@ -47,7 +47,7 @@ TEST_CASE("a NaN is never a class before a number", "[tenon-run]") {
   CHECK(top[0][2].index == 0);
 }
 
-TEST_CASE("the classes are those of a sorted row, however many are asked for", "[tenon-run]") {
+TEST_CASE("the classes come from a sorted row, however many are asked for", "[tenon-run]") {
   std::vector<float> values;
   for (int i = 0; i < 200; ++i) values.push_back(static_cast<float>(i * 37 % 50));
   values[77] = std::numeric_limits<float>::quiet_NaN();

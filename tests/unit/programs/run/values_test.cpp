@@ -231,7 +231,7 @@ TEST_CASE("a limit of printed values holds for all values together", "[values]")
   CHECK(tenon::run::value_text(list, left) == "Float [0]: ; Float [0]: ; ...");
 }
 
-TEST_CASE("the first elements of a tensor in another order are those of C order", "[values]") {
+TEST_CASE("the first elements of a tensor in another order follow C order", "[values]") {
   std::array<float, 6> data{1, 4, 2, 5, 3, 6};
   const TensorAt tensor(ScalarType::Float, {2, 3}, {1, 0}, data.data());
   for (std::size_t count = 0; count <= 7; ++count) {

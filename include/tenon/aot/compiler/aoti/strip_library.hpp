@@ -8,8 +8,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 /// `library` without its symbol table and debug information, which only debuggers read, as `strip`
 /// leaves it: sections that are loaded keep their bytes, places and headers, those behind them are
-/// cut off. For every machine, as instructions are not looked at. The same bytes when there is no
-/// symbol table and no debug information, or it is no ELF file of 64 bits (Mach-O).
+/// cut off. For every machine, as instructions are not looked at. Returns the bytes unchanged when
+/// there is no symbol table and no debug information, or it is no ELF file of 64 bits (Mach-O).
 ///
 /// errors: InvalidProgram for headers that contradict the file; NotSupported when bytes that may be
 ///         needed would be lost: data behind the sections, as weights that AOTInductor appends, or

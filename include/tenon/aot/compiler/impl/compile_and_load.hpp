@@ -27,7 +27,9 @@ inline Result<host::Array> copy_output(const host::Method& method, std::size_t i
     const TensorView tensor(*value.as.tensor);
     if (tensor.device().device_type != TENON_DL_CPU) {
       if (!tensor.is_contiguous()) {
-        return error(Error::NotSupported, "the tensor is on a device and not in C order");
+        return error(Error::NotSupported,
+                     "expected elements in C order, found other strides on DLPack device type ",
+                     tensor.device().device_type);
       }
       out.type = tensor.scalar_type();
       out.shape.assign(tensor.sizes().begin(), tensor.sizes().end());

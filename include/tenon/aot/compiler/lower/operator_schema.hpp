@@ -44,7 +44,7 @@ struct SchemaArgument {
 struct OperatorSchema {
   std::string name;                       ///< "aten::add"
   std::string overload;                   ///< "out"; may be empty.
-  std::vector<SchemaArgument> arguments;  ///< Those after "*" too.
+  std::vector<SchemaArgument> arguments;  ///< Also the arguments after "*".
 };
 
 /// Reads a schema as PyTorch prints it. The types of its results are ignored and may be missing.

@@ -24,7 +24,7 @@ class OperatorSchemas {
   [[nodiscard]] static OperatorSchemas portable();
 
   /// Lets `kernel`, a schema such as "acme::scale.out(Tensor self, *, Tensor(a!) out)", run
-  /// operator `target` ("acme.scale.default"). The last one that was added counts.
+  /// operator `target` ("acme.scale.default"). The schema that was added last counts.
   ///
   /// errors: InvalidArgument when the schema cannot be read.
   Status add(std::string_view target, std::string_view kernel);

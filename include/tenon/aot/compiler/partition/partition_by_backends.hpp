@@ -25,7 +25,7 @@ struct BackendToUse {
 /// of partitioners). Tags are "BACKEND/TAG". Without backends all is left to kernels.
 ///
 /// errors: as `PluginPreprocess::partition` and `lower`; InvalidArgument for a backend that takes
-///         nodes of another one, and for one that is named twice.
+/// another backend's nodes, and for a backend that is named twice.
 [[nodiscard]] Result<PartitionResult> partition_by_backends(const EdgeProgram& program,
                                                             std::span<const BackendToUse> backends);
 

@@ -12,8 +12,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 struct Pt2Limits {
   /// Of one entry with JSON. PyTorch writes about 100 values for each node of a graph.
   host::JsonLimits json{std::uint64_t{256} << 20, 10'000'000, 64};
-  /// How many times its packed bytes an entry with JSON may unpack to, after the first 64 KiB. That
-  /// of PyTorch unpacks to 4 to 25 times.
+  /// How many times its packed bytes an entry with JSON may unpack to, after the first 64 KiB.
+  /// PyTorch's JSON unpacks to 4 to 25 times.
   std::uint64_t json_ratio = 48;
   /// How many times the bytes of the file all entries may unpack to, after the first 16 MiB.
   /// PyTorch itself does not compress them.

@@ -23,8 +23,8 @@ using SymRanges = std::map<std::string, SymRange, std::less<>>;
 
 /// A number that is known at run time only, as PyTorch's archive writes it: the text from which
 /// sympy rebuilds the expression, "Mul(Integer(2), Symbol('s77', integer=True))".
-/// torch/utils/_sympy/functions.py defines the functions; one that is not known here keeps its name
-/// and may be any number.
+/// torch/utils/_sympy/functions.py defines the functions; an unknown function keeps its name and
+/// may be any number.
 class SymExpression {
  public:
   /// InvalidProgram when `text` is not such an expression, or is nested deeper than 64 levels.

@@ -47,10 +47,10 @@ struct VariantToMerge {
 /// the compile specs `device` and `target_device`. Has an entry for each backend.
 [[nodiscard]] NeedsByBackend find_needs(const ProgramData& program);
 
-/// Joins programs for one model into one whose methods have a variant of each. The first keeps the
-/// names of its methods, so that other runtimes run it; plans of the others have the method's name,
-/// an at sign and the variant's, and come behind its own. It may have variants already, which it
-/// keeps.
+/// Joins programs for one model into a program whose methods have a variant of each. The first
+/// keeps the names of its methods, so that other runtimes run it; plans of the others have the
+/// method's name, an at sign and the variant's, and come behind its own. It may have variants
+/// already, which it keeps.
 ///
 /// A variant may lack methods of the first, and has no others. Constants, initial states, blobs and
 /// named data that are equal are written once.

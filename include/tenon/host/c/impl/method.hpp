@@ -61,7 +61,7 @@ struct tenon_session {
 
 /// Counted by its handle, its sessions, exported outputs, and runs that are pending. Only the
 /// handle can start a run, so that the inputs end with the handle: an exported output that is an
-/// input, of this method or of one that this one feeds, is no cycle.
+/// input of this method, or of a method that this one feeds, is no cycle.
 struct tenon_method {
   std::shared_ptr<tenon::host::BackendRegistry> registry;
   std::string variant;

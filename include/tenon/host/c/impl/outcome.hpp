@@ -15,7 +15,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
 
-/// Its text is behind it in the same block; one that reports that there is no memory is static.
+/// Its text is behind it in the same block. The error that reports missing memory is static.
 struct tenon_error {
   tenon_status status;
   const char* text;

@@ -37,7 +37,7 @@ struct tenon_method_meta {
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// Sets those of `limits` that `texts` name.
+/// Sets the members of `limits` that `texts` names.
 [[nodiscard]] inline Status read_limits(std::string_view function, const char* const* texts,
                                         std::uint32_t count, HostLimits& limits) {
   TENON_TRY(const auto all, read_texts(function, "limits", texts, count));

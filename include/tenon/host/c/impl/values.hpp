@@ -65,8 +65,8 @@ inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the ho
   return InputTensor{type->type, sizes, {data, static_cast<std::size_t>(nbytes)}, device};
 }
 
-/// Whether the strides of `from` are those of dense elements in the dim order of `declared`, where
-/// their ranks are the same. Strides of dimensions of one element, and of no elements, say nothing.
+/// Checks that `from` has dense strides in the dim order of `declared`, which has the same rank.
+/// Strides of dimensions with one element or none do not matter.
 [[nodiscard]] inline Status check_dense(std::string_view function, const tenon_dl_tensor& from,
                                         const tenon_tensor& declared) {
   if (from.ndim != declared.dl.ndim) return ok();  // Reported with the sizes.

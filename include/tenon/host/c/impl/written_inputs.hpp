@@ -12,7 +12,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// The plan of a method that is loaded, which may be that of a variant.
+/// The plan of a loaded method, or of its variant.
 [[nodiscard]] inline Result<const schema::ExecutionPlan*> loaded_plan(const Method& method) {
   const Program& program = method.program();
   TENON_TRY(const Variants variants, Variants::of(program));

@@ -44,7 +44,7 @@ class ArrayBytes {
     if (size > PTRDIFF_MAX - alignment) throw std::bad_alloc();
     void* block = nullptr;
     // calloc alone knows that pages of the system are zero already, but it cannot align. Small
-    // blocks end where the array does, so that tools see who writes behind it.
+    // blocks end where the array does, so that tools see writes behind it.
     constexpr std::size_t large = std::size_t{1} << 20;
     if (zeroed && size >= large) {
       block = std::calloc(1, size + alignment);

@@ -13,8 +13,8 @@
 #include "tenon/host/layers/arrays/array.hpp"
 
 /// NumPy's .npy files (format 1.0, 2.0 and 3.0). Read by our own code: Debian packages no C++
-/// library for them, and the small ones that projects copy do not know the void types in which
-/// ml_dtypes saves bfloat16 and float8, the types of most tensors today.
+/// library for them, and the small libraries that projects copy do not know the void types in which
+/// ml_dtypes saves bfloat16 and float8, types that most tensors have today.
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The contents of a .npy file, before it is known which element type the program wants: elements

@@ -50,7 +50,7 @@ class Executor {
     functions_ = std::make_shared<const Functions>(Functions{std::move(run), std::move(park)});
   }
 
-  /// Whether there is one. The functions below are for one that is there.
+  /// Whether there is an executor. The functions below require one.
   explicit operator bool() const noexcept { return functions_ != nullptr; }
 
   [[nodiscard]] Status run(Task task) const { return functions_->run(std::move(task)); }

@@ -25,8 +25,8 @@ class ThreadExecutor {
  public:
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-  /// Starts `num_threads` threads. With `max_waiting` tasks in the queue a further one is refused
-  /// with OutOfResources; one that was parked is not, and joins the queue when it is woken.
+  /// Starts `num_threads` threads. With `max_waiting` tasks in the queue, a further task is refused
+  /// with OutOfResources. A parked task is not refused: it joins the queue when it is woken.
   ///
   /// errors: InvalidArgument (no threads), OutOfResources (the system has no more threads),
   ///         MemoryAllocationFailed.

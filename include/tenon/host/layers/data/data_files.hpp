@@ -13,11 +13,12 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Gives a method `.ptd` files: its external tensors are found there, and its backends see the
-/// named data of the files and of the program as one map (MergedDataMap). Listed more than once, it
-/// gives the files of all.
+/// named data of the files and of the program as one map (MergedDataMap). Several layers of this
+/// kind give the files of all.
 ///
 /// errors of a load: as MergedDataMap::create; NotFound for an external tensor that is in no file,
-/// InvalidExternalData for one that is there with another dtype, other sizes or another dim order.
+/// InvalidExternalData for a tensor that a file has with another dtype, other sizes or another dim
+/// order.
 class DataFiles final : public MethodLayer {
  public:
   /// `files` in their order; none is null.

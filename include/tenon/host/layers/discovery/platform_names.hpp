@@ -9,7 +9,7 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Name of the platform's machine as its system has it ("x86_64", "aarch64" of Linux, "arm64" of
-/// macOS and Windows); "machine number N" for one that is not known. threads: any.
+/// macOS and Windows); "machine number N" for an unknown machine. threads: any.
 [[nodiscard]] std::string machine_name(const Platform& platform);
 
 /// The name of a platform in manifests: "linux-x86_64", "macos-arm64", "windows-x86_64". threads:

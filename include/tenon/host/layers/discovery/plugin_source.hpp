@@ -26,7 +26,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Makes a backend when it is first looked up. May be called again after the last reference to the
 /// backend it made was released; never by two threads at once. Null is a failure, and so is
-/// anything that it throws. It may look up other backends, not the one that it makes.
+/// anything that it throws. It may look up other backends, but not its own.
 using BackendFactory = std::function<Result<std::shared_ptr<const LoadedBackend>>()>;
 
 /// Where backends come from, in the order in which a host searches.

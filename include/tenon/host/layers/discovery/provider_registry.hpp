@@ -41,7 +41,7 @@ struct Registration {
 /// Backends come from the application, which registers them, and from searches (`discovery`), which
 /// run when a look-up misses or a list is asked for, once. When several have one id, what the
 /// application registered wins; then the highest priority among those whose CPU features this
-/// machine has; then the one that needs the most CPU features; then the search path that comes
+/// machine has; then the backend that needs the most CPU features; then the search path that comes
 /// first. Two in one search path that are equal in all that are an error at look-up, which names
 /// both. A backend that is in use is returned until its last holder releases it.
 ///
@@ -60,7 +60,7 @@ class ProviderRegistry : public Registry {
   ProviderRegistry(HostInfo info, const CpuFeatures* cpu);
   ~ProviderRegistry() override;
 
-  /// `registry` when it is of this class or of one that derives from it; otherwise null.
+  /// `registry` when it is of this class or of a class that derives from it; otherwise null.
   ///
   /// threads: any. errors: never.
   [[nodiscard]] static const ProviderRegistry* of(const Registry* registry) noexcept;
@@ -123,8 +123,8 @@ class ProviderRegistry : public Registry {
   /// Adds a search for backends. It runs once, at the next look-up that misses or the next list; of
   /// several threads one runs it and the others wait. The paths of an earlier search come first.
   ///
-  /// A search may use the registry, and finds there what is known without it. One that throws is
-  /// kept: `search_paths` and the error of a look-up report it, the next miss or list runs it
+  /// A search may use the registry, and finds there what is known without it. A search that throws
+  /// is kept: `search_paths` and the error of a look-up report it, the next miss or list runs it
   /// again, and its paths come after those that were searched meanwhile.
   void add_search(std::function<SearchReport()> search);
 
@@ -143,7 +143,7 @@ class ProviderRegistry : public Registry {
   /// alone: look-ups do not return it. An empty reference when `isolation` does not isolate it.
   ///
   /// errors: as a look-up and as `isolation`; NotSupported for a backend that is isolated and not
-  /// in a file, and for one that is registered under another name.
+  /// in a file, and for a backend that is registered under another name.
   [[nodiscard]] Result<BackendRef> isolate_backend(
       std::string_view id, std::shared_ptr<const PluginGate> isolation) const;
 

@@ -21,7 +21,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// Keeps the backend and its plugin. Must outlive the runs that have its bytes. Immutable.
 class ImportedMemory {
  public:
-  /// The descriptor or handle of `memory` remains the caller's, who may close it at once.
+  /// The caller keeps the descriptor or handle of `memory`, and may close it at once.
   ///
   /// errors: NotSupported (the backend has no such extension, or does not import that kind),
   ///         InvalidArgument (memory that is not what `memory` says), NotFound (the backend is not

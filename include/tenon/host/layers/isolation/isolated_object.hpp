@@ -65,7 +65,7 @@ struct IsolatedObject {
 /// already. `wrapped` is the text of `wrapped_path`.
 ///
 /// threads: any. errors: InvalidArgument for a path that is too long or has a line feed, for an
-/// unknown permission, and for one that the profile does not have.
+/// unknown permission, and for a permission that the profile does not have.
 [[nodiscard]] Status fill_isolated_object(IsolatedObject& object, std::string_view wrapped,
                                           const Sha256& sha256, const std::filesystem::path& worker,
                                           const WorkerSettings& settings);

@@ -20,11 +20,11 @@ class PluginIsolation : public PluginGate {
   [[nodiscard]] Result<OpenedFile> replace(OpenedFile file, const PluginRecord& record,
                                            const PluginGates& gates) const final;
 
-  /// Returns the plugin that is loaded in place of the last of `files`, with its path: one that
-  /// runs exactly the bytes of `files` in another process. The files before it are the libraries
-  /// next to the plugin, in the order in which they are loaded. Called for what `isolates`, after
-  /// the host's policy admitted each file, which `is_admitted` of the plugin says, and after
-  /// the host compared the plugin's SHA-256 with the manifest.
+  /// Returns the plugin that is loaded in place of the last of `files`, with its path: a plugin
+  /// that runs exactly the bytes of `files` in another process. The files before it are the
+  /// libraries next to the plugin, in the order in which they are loaded. Called for what
+  /// `isolates`, after the host's policy admitted each file, which `is_admitted` of the plugin
+  /// says, and after the host compared the plugin's SHA-256 with the manifest.
   ///
   /// threads: any, also at once. errors: the load fails with them.
   [[nodiscard]] virtual Result<OpenedFile> isolate(std::span<const OpenedFile> files,

@@ -31,8 +31,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// Which plugins run in a worker, and how.
 struct IsolationRule {
   /// As in TENON_DISABLE (docs/hosts/discovery.md): compared with the ids of the plugin's backends,
-  /// as the plugin states them, and with the name of its file. One that matches one of them is a
-  /// rule for the plugin as a whole.
+  /// as the plugin states them, and with the name of its file. A rule whose pattern matches one of
+  /// them applies to the whole plugin.
   std::string pattern;
   WorkerSettings settings{};
 };

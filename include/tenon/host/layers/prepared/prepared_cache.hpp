@@ -24,7 +24,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 struct PreparedEntry {
   std::string name;            ///< Of the file in the directory.
   std::string backend_id;      ///< Empty when the file cannot be read.
-  std::string plugin_path;     ///< That prepared the bytes. Empty when the file cannot be read.
+  std::string plugin_path;     ///< Of the preparing plugin. Empty when the file cannot be read.
   std::uint64_t nbytes = 0;    ///< Of the whole file.
   std::int64_t last_used = 0;  ///< Nanoseconds since 1970, UTC.
 };

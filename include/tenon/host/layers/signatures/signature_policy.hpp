@@ -45,13 +45,12 @@ struct SignatureReport {
 
 /// Loads what listed publishers signed (one of `HostInfo::gates`).
 ///
-/// The signature of `acme.so` is the one that its manifest holds, otherwise the file
-/// `acme.so.minisig` next to it, which is opened with the same trust. On Linux a library that has
-/// one is copied into memory and sealed; the copy is what is checked and what is loaded, so that no
-/// process can replace it in between. The copies are kept: a library that did not change, by
-/// device, inode, size and the times of its last changes, is copied and hashed once. Elsewhere, and
-/// with `copy` = false, the file itself is checked and loaded, and it must not have changed while
-/// it was checked and loaded.
+/// The manifest of `acme.so` holds its signature, or the file `acme.so.minisig` next to it does,
+/// which is opened with the same trust. On Linux a library that has one is copied into memory and
+/// sealed; the copy is what is checked and what is loaded, so that no process can replace it in
+/// between. The copies are kept: a library that did not change, by device, inode, size and the
+/// times of its last changes, is copied and hashed once. Elsewhere, and with `copy` = false, the
+/// file itself is checked and loaded, and it must not have changed while it was checked and loaded.
 ///
 /// Threads: any, also at once.
 class SignaturePolicy final : public LibraryPolicy {
@@ -91,8 +90,8 @@ class SignaturePolicy final : public LibraryPolicy {
   [[nodiscard]] Result<SignatureReport> examine(const OpenedFile& file,
                                                 std::string_view signature = {}) const;
 
-  /// Who signed `bytes`, of which the whole text of the signature is given; empty: none. `name` is
-  /// the signature's name, for messages.
+  /// Who signed `bytes`, whose whole signature text is given, or empty when there is no signature.
+  /// `name` is the signature's name, for messages.
   ///
   /// errors: NotSupported as above.
   [[nodiscard]] Result<SignatureReport> examine(std::span<const std::byte> bytes,
@@ -124,7 +123,7 @@ class SignaturePolicy final : public LibraryPolicy {
 /// The text of the signature in the file next to `file` (`.minisig`), which is opened with the same
 /// trust; empty when there is none.
 ///
-/// threads: any. errors: as `open_file`, but never NotFound; AccessFailed for one that is larger
+/// threads: any. errors: as `open_file`, but never NotFound; AccessFailed for a text that is larger
 /// than `max_signature_size`.
 [[nodiscard]] Result<std::string> read_signature_of(const OpenedFile& file);
 

@@ -25,9 +25,8 @@ struct Intermediate {
   std::size_t result = 0;  ///< Of a kernel: which of them.
 
   /// The nodes of the exported program that the step computes, by their debug handles, and the
-  /// names of those nodes; the last is the one whose result this is. Empty when the program was
-  /// compiled without its debug handles (`aot::EmitOptions::debug_handles`), or the step is of no
-  /// node.
+  /// names of those nodes; this is the result of the last. Empty when the program was compiled
+  /// without its debug handles (`aot::EmitOptions::debug_handles`), or the step is of no node.
   std::vector<std::uint32_t> debug_handles;
   std::vector<std::string> nodes;
 };

@@ -10,8 +10,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Decides which libraries a host loads (one of `HostInfo::gates`): plugins in files, and the
 /// libraries next to them that are loaded with them ($ORIGIN in a run path). Under a policy no
-/// library is loaded that a plugin names by an absolute path, as it could not be the one that was
-/// admitted. Plugins that are linked in are part of the application, and not asked for.
+/// library is loaded that a plugin names by an absolute path, as the loaded bytes might not be the
+/// admitted ones. Plugins that are linked in are part of the application, and not asked for.
 class LibraryPolicy : public PluginGate {
  public:
   [[nodiscard]] bool is_policy() const noexcept final { return true; }

@@ -23,11 +23,11 @@ struct MethodOptions;
 struct VariantAnswer {
   const ProgramVariant* variant = nullptr;  ///< The program's.
   Status refused;                           ///< Why it cannot; Ok when nothing is known against it.
-  /// False for one that was refused by the program's table alone, or not reached: no plugin was
-  /// loaded for it, and none of its blobs was touched.
+  /// False for a variant that the program's table alone refused, or that was not reached: no plugin
+  /// was loaded for it, and none of its blobs was touched.
   bool was_asked = false;
-  /// TENON_BLOB_...: the worst of its delegates. One whose backend does not judge, and a variant
-  /// without delegates, is USABLE.
+  /// TENON_BLOB_...: the worst of its delegates. A delegate whose backend does not judge, and a
+  /// variant without delegates, is USABLE.
   std::uint32_t verdict = TENON_BLOB_USABLE;
   std::string reason;  ///< Of the verdict, when it is not OPTIMAL.
 };
@@ -37,7 +37,7 @@ struct VariantChoice {
   std::vector<VariantAnswer>
       answers;                        ///< By falling priority; empty for a method without variants.
   std::optional<std::size_t> chosen;  ///< Among the answers.
-  std::vector<BackendRef> backends;   ///< Those that were asked, which stay loaded with this.
+  std::vector<BackendRef> backends;   ///< Backends that were asked, which stay loaded with this.
 
   /// NotFound with a line for each variant when none can run here.
   [[nodiscard]] Status status() const;
@@ -45,7 +45,7 @@ struct VariantChoice {
 
 /// Which variants are asked.
 enum class AskVariants {
-  until_optimal,  ///< By falling priority, none after one that is optimal: no later one is better.
+  until_optimal,  ///< By falling priority, up to the first optimal one: no later one is better.
   all,            ///< For reports.
 };
 
@@ -59,8 +59,8 @@ enum class AskVariants {
 /// asked: `is_available`, and `check_blob` for each delegate. No `init` is called.
 ///
 /// Uses of `options` the registry, the backends, their options, the kernels, the policy, and the
-/// layers `DataFiles`, `Variant` and `Isolation`; a variant that one names is the only one that is
-/// looked at.
+/// layers `DataFiles`, `Variant` and `Isolation`; a variant that `Variant` names is the only one
+/// that is looked at.
 ///
 /// threads: any. errors: InvalidArgument when the program has no method or no variant of the name;
 /// MemoryAllocationFailed; otherwise as MergedDataMap::create.

@@ -55,8 +55,8 @@ struct ProgramVariant {
 class Variants {
  public:
   /// Reads and checks the table of variants at the first call for a program, which keeps the
-  /// result: later calls find one key of its named data. The pages of a program with variants are
-  /// read alone from then on, so that one that is read brings in nothing of another.
+  /// result: later calls find one key of its named data. From then on, reading a page of a program
+  /// with variants brings in no other pages, so that reading one variant reads nothing of another.
   ///
   /// errors: InvalidProgram, and OutOfResources for a field longer than `name_bytes` of the
   ///         program's limits (detail::read_variants). The text begins with the program's name.
@@ -74,7 +74,7 @@ class Variants {
 
   /// Whether no method has variants.
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
-  /// The variants of a method, by falling priority; none of one that has a single form.
+  /// The variants of a method, by falling priority; empty for a method that has a single form.
   [[nodiscard]] std::span<const ProgramVariant> of_method(std::string_view method) const noexcept;
   /// The variant whose plan has this name; null when no variant has it. A variant can be loaded by
   /// that name as well.

@@ -19,7 +19,7 @@ inline constexpr std::size_t max_error_text = 16384;
 /// at least 64, and what is returned is not longer.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t longest = max_error_text);
 
-/// The same failure with a text of at most `max_error_text` bytes. Success stays.
+/// Cuts the text of a failure to at most `max_error_text` bytes. Leaves success as it is.
 [[nodiscard]] inline Status shortened(Status&& status) {
   if (status.text().size() <= max_error_text) [[likely]]
     return std::move(status);

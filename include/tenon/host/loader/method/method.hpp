@@ -146,8 +146,8 @@ class Method {
   ///         kernel fails with, its text preceded by the instruction.
   [[nodiscard]] Status execute();
 
-  /// Ends the run that is going on, also one that was started by `execute_async`: no instruction
-  /// begins any more, and delegates of backends that can be cancelled return. The run fails with
+  /// Ends the run that is going on, also a run that `execute_async` started: no instruction begins
+  /// any more, and delegates of backends that can be cancelled return. The run fails with
   /// Cancelled, or succeeds when it was at its end; then the method may be run again. Returns
   /// without waiting for that. Without a run it has no effect, also not on the next one.
   ///
@@ -158,7 +158,7 @@ class Method {
 
   /// The tensors that the method computes on the way to its outputs and can give, in the order of
   /// its instructions: the results of kernels, and the results of delegates whose backends have
-  /// "tenon.intermediates/1". The same in each call. Copied; not while the method runs.
+  /// "tenon.intermediates/1". Each call returns the same list. Copied; not while the method runs.
   ///
   /// errors: InvalidState (a run is pending), MemoryAllocationFailed, InvalidExternalData (the
   ///         program's debug handles are damaged), and what a backend fails with.
@@ -172,19 +172,18 @@ class Method {
   ///         recorded before is then recorded no more.
   [[nodiscard]] Status record_intermediates(std::span<const std::size_t> numbers);
 
-  /// Those that the last run computed, in the order in which it did: in a loop some more than
-  /// once. After a run that failed, what it computed up to then. Valid until the next run or
-  /// `record_intermediates`; not while the method runs.
+  /// The recorded intermediates of the last run, in the order of their computation: in a loop some
+  /// more than once. After a run that failed, what it computed up to then. Valid until the next run
+  /// or `record_intermediates`; not while the method runs.
   [[nodiscard]] std::span<const IntermediateTensor> recorded_intermediates() const noexcept;
 
   /// Starts one run and returns; the executor of the layer `Async` runs the rest. Defined in
-  /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends
-  /// with "tenon.events/1" are started, here as far as nothing has to be waited for: calls that
-  /// need no bytes of each other overlap, and one that does is given the event of the other, or
-  /// waited for when the backends' events are of different kinds. Everything else, and with a trace
-  /// all of it, is executed by the executor's thread. When nothing is left but to wait for
-  /// delegates, an executor that parks tasks gets its thread back: the backends say when to end the
-  /// run.
+  /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends with "tenon.events/1"
+  /// are started, here as far as nothing has to be waited for: calls that need no bytes of each
+  /// other overlap, and a call that does need them is given the other's event, or waited for when
+  /// the backends' events are of different kinds. Everything else, and with a trace all of it, is
+  /// executed by the executor's thread. When nothing is left but to wait for delegates, an executor
+  /// that parks tasks gets its thread back: the backends say when to end the run.
   ///
   /// Ok: `completion` is called exactly once with what `execute` would have returned, on the
   /// executor's thread or, when the executor calls or destroys the task at once, on this one. The
@@ -247,8 +246,8 @@ class Method {
   ///         "tenon.external_memory/1", or does not know that kind of fence), and the backend's.
   [[nodiscard]] Status wait_fence(std::string_view backend_id, const ExternalFence& fence);
 
-  /// Signals `fence` when the runs so far of the last delegate of `backend_id` are done. The same
-  /// otherwise.
+  /// Signals `fence` when the runs so far of the last delegate of `backend_id` are done. Otherwise
+  /// as `wait_fence`.
   [[nodiscard]] Status signal_fence(std::string_view backend_id, const ExternalFence& fence);
 
   /// Replaces the `SchedulingHints` of the load for later runs, of the session that is in use; not

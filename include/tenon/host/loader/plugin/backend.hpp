@@ -79,7 +79,8 @@ class LoadedBackend {
   [[nodiscard]] std::vector<OptionDeclaration> options() const;
 
   /// Sets one option for all later loads. NotFound for an unknown key or a backend without options,
-  /// InvalidType for a value of another type, InvalidArgument for one that the backend excludes.
+  /// InvalidType for a value of another type, InvalidArgument for a value that the backend
+  /// excludes.
   [[nodiscard]] Status set_option(const std::string& key, const OptionValue& value) const;
 
   /// The value of one option. Fails as `set_option` does.

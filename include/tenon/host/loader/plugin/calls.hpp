@@ -48,7 +48,7 @@ struct CallContext : tenon_execution_context {
   tenon_changes* changes = nullptr;  ///< Null where they are not counted.
   const Service* services = nullptr;
 
-  /// Of no call.
+  /// An empty context.
   CallContext() noexcept : tenon_execution_context{} {}
 
   /// `its_tracer` is null where events are not recorded. What the pointers refer to must outlive

@@ -49,8 +49,9 @@ struct HostInfo {
   std::string name = "tenon host " TENON_VERSION_STRING;
   LogSink log{};  ///< None: log lines are dropped.
   /// Policies of signatures (tenon/host/layers/trust/library_policy.hpp), isolation
-  /// (tenon/host/layers/isolation/plugin_isolation.hpp), and what loads libraries. Without one that
-  /// loads, the system's loader opens the path of a plugin; `all_layers` adds the gate of trust.
+  /// (tenon/host/layers/isolation/plugin_isolation.hpp), and loaders of libraries. Without a gate
+  /// that loads, the system's loader opens the path of a plugin; `all_layers` adds the gate of
+  /// trust.
   PluginGates gates{};
   /// The tables of layers; the loader has its own. Of two with one id the first counts.
   /// `all_layers` of <tenon/host.hpp> adds all that there are.

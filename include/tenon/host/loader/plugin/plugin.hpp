@@ -45,8 +45,8 @@ class Plugin {
   ///
   /// `expected`, when it is not null, is the record with which the plugin was chosen; InvalidState
   /// when the file has another one by now. `info.gates` admit the file before anything else, unless
-  /// they admitted it already. They may replace it after these checks, and then the record is that
-  /// of the plugin which they give in place of this one.
+  /// they admitted it already. They may replace it after these checks, and then the record comes
+  /// from the plugin that they give in place of this one.
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(OpenedFile file,
                                                             const PluginRecord* expected,
                                                             HostInfo info);

@@ -69,8 +69,8 @@ class PluginGate {
     return false;
   }
 
-  /// Returns the plugin that is loaded in place of `file`, which `isolates` isolates: one that runs
-  /// it in another process. It is a part of the host, so no gate admits or replaces it.
+  /// Returns the plugin that is loaded in place of `file`, which `isolates` isolates: a plugin that
+  /// runs it in another process. It is a part of the host, so no gate admits or replaces it.
   [[nodiscard]] virtual Result<OpenedFile> replace(OpenedFile file, const PluginRecord& record,
                                                    const PluginGates& gates) const {
     static_cast<void>(record);

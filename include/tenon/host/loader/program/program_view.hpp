@@ -26,10 +26,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// Kind of a verified value (TENON_VALUE_...). Its name is `value_kind_name` of core/args.hpp.
 [[nodiscard]] std::uint32_t value_kind(const schema::EValue& value) noexcept;
 
-/// The parts of a program in memory: the flatbuffer and the segments behind it. A view: it owns
-/// nothing and is as small as three pointers. Immutable; any thread may use it.
+/// The parts of a program in memory: the flatbuffer and the segments behind it. It owns nothing and
+/// is as small as three pointers. Immutable; any thread may use it.
 ///
-/// One that a `Program` returned satisfies everything that
+/// A view that a `Program` returned satisfies everything that
 /// tenon/host/loader/impl/program/verify.hpp lists. Functions that take an index "of the program"
 /// then need no check and do none.
 class ProgramView {

@@ -104,8 +104,8 @@ class BackendSlot {
 
 }  // namespace detail
 
-/// A reference to a backend. One of a registry must not outlive the registry. Keeps the plugin
-/// loaded. Copying counts one more; different references may be used from different threads.
+/// A reference to a backend. A reference from a registry must not outlive the registry. Keeps the
+/// plugin loaded. Copying counts one more; different references may be used from different threads.
 class BackendRef {
  public:
   BackendRef() noexcept = default;

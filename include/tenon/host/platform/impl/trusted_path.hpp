@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// Each system has its own rules for who answers for a path.
+/// Each system decides in its own way which accounts answer for a path.
 #if defined(_WIN32)
 #include "tenon/host/platform/impl/windows/trusted_path.hpp"
 #else

@@ -20,8 +20,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// process is killed. A file system without such files (O_TMPFILE), and macOS: it has a name next
 /// to the path, `.tenon-PROCESS-NUMBER.tmp`, which the destructor removes.
 ///
-/// The new file has the permissions of the one that it replaces, and belongs to the caller. What is
-/// no file is written as it is: a pipe, a terminal, a device, and standard output by any of its
+/// The new file has the permissions of the file that it replaces, and belongs to the caller. What
+/// is no file is written as it is: a pipe, a terminal, a device, and standard output by any of its
 /// names (`/dev/stdout`), also where it is a file.
 ///
 /// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it.

@@ -13,7 +13,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 inline constexpr char path_separator = ':';
 
 /// Describes an absolute path in errors about a relative one.
-inline constexpr std::string_view absolute_path = "one that begins with /";
+inline constexpr std::string_view absolute_path = "a path that begins with /";
 
 /// The path as text: its bytes, which are UTF-8 on today's systems.
 [[nodiscard]] inline const std::string& path_text(const std::filesystem::path& path) noexcept {

@@ -15,7 +15,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 inline constexpr char path_separator = ';';
 
 /// Describes an absolute path in errors about a relative one.
-inline constexpr std::string_view absolute_path = "one that begins with a drive letter";
+inline constexpr std::string_view absolute_path = "a path that begins with a drive letter";
 
 /// The path as text. Texts are UTF-8 everywhere; Windows has paths in UTF-16. What is no UTF-16
 /// becomes U+FFFD.

@@ -22,8 +22,8 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
-/// The kernel ends this process when the one that started it has ended, so that no test is left
-/// when the runner is killed.
+/// The kernel ends this process when its parent has ended, so that no test is left when the runner
+/// is killed.
 inline void end_with_parent() noexcept {
 #if defined(__linux__)
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

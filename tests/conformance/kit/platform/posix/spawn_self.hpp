@@ -22,7 +22,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platfo
 /// The number of the first file that a process gets from the runner: above the descriptors that the
 /// runner has open, and those that a plugin will open.
 inline constexpr int first_given = 100;
-/// That of a server's socket, which its processes have while they take their files.
+/// The number of a server's socket, which its processes have while they take their files.
 inline constexpr int number_of_socket = 110;
 
 /// A file of this process, and its number in the new one.

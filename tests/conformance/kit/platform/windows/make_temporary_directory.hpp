@@ -13,7 +13,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance::platform {
 
-/// A new directory in that of the user for temporary files, which others cannot look into.
+/// Makes a directory in the user's directory for temporary files, which other users cannot read.
 /// errors: AccessFailed.
 [[nodiscard]] inline Result<std::filesystem::path> make_temporary_directory() {
   std::error_code failure;

@@ -82,7 +82,7 @@ class CancellableCase {
                 "a run that was cancelled succeeded, and its outputs are not complete");
   }
 
-  /// Judges a run that was not cancelled, after one that was, or after calls of `cancel`.
+  /// Judges a run that was not cancelled, after a cancelled run or after calls of `cancel`.
   void judge_next() {
     const Status outcome = run();
     if (!outcome.ok()) {

@@ -160,9 +160,9 @@ std::uint64_t devices_of(Context& kit, const host::MethodMemory& memory) {
   return sum;
 }
 
-/// The memory that the delegates of a case hold once their runs are over, without that of the host
-/// and of the kit: of the process as it was counted, or that of an isolated plugin's worker, and on
-/// devices as the backend reports it.
+/// The memory that the delegates of a case hold once their runs are over, without the memory of the
+/// host and the kit. In this process it is counted, or in an isolated plugin's worker; on devices
+/// the backend reports it.
 Bytes measure(Context& kit, LiveCase& live, bool is_elsewhere) {
   live.boundary().watched().watch().watch_process(false);
   // What is done once for all loads is not part of it.

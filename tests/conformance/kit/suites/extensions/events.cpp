@@ -22,7 +22,7 @@
 #include "tenon/host/layers/async/impl/event_source.hpp"
 
 /// Suite "events": runs that are started and waited for by events (extension "tenon.events/1") are
-/// like those of `execute`.
+/// like runs by `execute`.
 namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 TENON_KIT_SUITE(events)
@@ -166,8 +166,8 @@ std::vector<std::vector<std::byte>> outputs_by_execute(Context& kit) {
   return first;
 }
 
-/// The same for later comparisons, after a check that plain runs by events give them, which another
-/// test judges.
+/// The outputs by `execute` for later comparisons, after a check that plain runs by events give
+/// them, which another test judges.
 std::vector<std::vector<std::byte>> need_good_runs(Context& kit) {
   auto expected = outputs_by_execute(kit);
   EventCase events(kit);
@@ -268,7 +268,7 @@ TENON_CONFORMANCE_TEST("events/start-matches-execute",
     }
     const auto found = kit.need(method->output_bytes(), "the outputs");
     kit.expect("TN-EVT-4", found == expected[number], "when wait returns, the outputs of run ",
-               number + 1, " are not those of execute");
+               number + 1, " differ from the outputs of execute");
     ++number;
   }
 }

@@ -297,7 +297,7 @@ TENON_CONFORMANCE_TEST("external/run", "runs read and write the memory itself",
   arguments.reset();
   if (num_tensors == 0) kit.not_applicable("no tensor of the case is on the CPU");
   kit.expect("TN-EXM-4", found == expected, "with ", num_tensors,
-             " tensors in imported memory the outputs are others");
+             " tensors in imported memory the outputs differ");
 }
 
 TENON_CONFORMANCE_TEST("external/read-only", "memory that is only read cannot be written",
@@ -359,7 +359,7 @@ TENON_CONFORMANCE_TEST("external/fences", "runs begin after a fence, and signal 
                     : "wait_fence fails");
   kit.expect("TN-EXM-8", signalled, "the fence after a run is not signalled: ", said_error().text);
   if (kit.backend().deterministic) {
-    kit.expect("TN-EXM-7", found == expected, "with fences the outputs are others");
+    kit.expect("TN-EXM-7", found == expected, "with fences the outputs differ");
   }
 }
 

@@ -240,7 +240,7 @@ TENON_CONFORMANCE_TEST("intermediates/record",
   kit.expect("TN-INT-4", !repeats || outputs == recorded.before(),
              "a run whose intermediate results are given has other outputs");
 
-  // One of each delegate, which replaces all.
+  // A handle of each delegate, which replaces all.
   auto last = recorded.handles();
   for (auto& [delegate, handles] : last) {
     if (handles.size() > 1) handles.erase(handles.begin(), handles.end() - 1);

@@ -168,16 +168,18 @@ TENON_CONFORMANCE_TEST("prepare/found", "what a load prepared is found by the ne
              "a second load of the case found nothing of what the first one stored: it opened with "
              "another identity");
   if (store.num_found == 0) return;
-  kit.expect("TN-PRP-4", store.num_stored == 0, "a load that found what was kept stored ",
+  kit.expect("TN-PRP-4", store.num_stored == 0, "a load that found a stored result stored ",
              int{store.num_stored}, " times");
   if (kit.backend().deterministic) {
     kit.expect("TN-PRP-1", first == without, "the outputs of a load that stores differ");
     kit.expect("TN-PRP-1", second == without,
-               "the outputs of a load that found what was kept differ from those of one without");
+               "the outputs of a load that found a stored result differ from the outputs of a load "
+               "without it");
     return;
   }
   const std::string difference = preparing.first_difference(store);
-  kit.expect("TN-PRP-1", difference.empty(), "after a load that found what was kept: ", difference);
+  kit.expect("TN-PRP-1", difference.empty(),
+             "after a load that found a stored result: ", difference);
 }
 
 TENON_CONFORMANCE_TEST("prepare/failure", "what was prepared can be neither found nor kept",

@@ -105,7 +105,6 @@ class SessionCase {
     return status;
   }
 
-  /// The outputs of `method` for `run`.
   std::vector<std::byte> outputs(CaseMethod& method, const CaseRun& run) {
     kit_.need(method.execute(run), "the case does not run");
     return kit_.need(method.output_bytes(), "the outputs of the case");
@@ -160,7 +159,7 @@ class SessionCase {
   }
 
   Context& kit_;
-  host::Arena memory_;  // That sessions take of the host.
+  host::Arena memory_;  // Memory that sessions take of the host.
   LiveCase live_;
   std::vector<const WatchedDelegate*> delegates_;  // Of the parent first, then of the carriers.
   std::size_t num_delegates_ = 0;                  // Of each.
@@ -241,8 +240,8 @@ TENON_CONFORMANCE_TEST("sessions/own-options",
     if (!option.at_load) continue;
     const OptionValue value = next_value(option, options.need(option.key));
     const auto with = outputs_with(kit, live, run, option.key, value);
-    // Without an effect here a session shows none either, and outputs that change by themselves,
-    // such as those of an option for fast and inexact sums, prove none.
+    // Without an effect here a session shows none either. Outputs that change by themselves, as an
+    // option for fast and inexact sums makes them, prove none.
     if (!with || *with == without || outputs_with(kit, live, run, option.key, value) != with) {
       continue;
     }
@@ -339,7 +338,7 @@ TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate ru
       }
       const auto bytes = methods[thread]->output_bytes();
       if (bytes.ok() && *bytes == expected) continue;
-      complaints.add("while sessions of one delegate run, outputs are others than alone");
+      complaints.add("while sessions of one delegate run, outputs differ from a run alone");
       return;
     }
   });

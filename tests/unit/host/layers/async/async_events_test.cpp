@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Asynchronous runs of delegates with events. Those of later.cpp run on threads of their own, and a
-// test holds them before they begin.
+// Asynchronous runs of delegates with events. Delegates of later.cpp run on threads of their own,
+// and a test holds them before they begin.
 #include <algorithm>
 #include <array>
 #include <random>

@@ -232,7 +232,7 @@ TEST_CASE("a device that is listed twice in a budget is refused", "[method][memo
   CHECK(refused.text() == "test.pte: method forward: budget: CPU is listed twice");
 }
 
-TEST_CASE("a method with two budgets is refused, and one without devices is none",
+TEST_CASE("a method with two budgets is refused, and a budget without devices does nothing",
           "[method][memory]") {
   auto options = with_budget({{the_cpu, 1 << 20}});
   options.layers.add(host::Budget({}));

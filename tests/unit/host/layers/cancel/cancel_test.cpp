@@ -44,7 +44,7 @@ class Kernels {
   std::function<void()> function = [] {};
   int calls = 0;
   std::atomic<bool> spins = false;
-  const std::uint32_t* flag = nullptr;  ///< That of the latest call.
+  const std::uint32_t* flag = nullptr;  ///< The flag of the latest call.
 
  private:
   static const std::uint32_t* flag_of(const tenon_execution_context& context) {

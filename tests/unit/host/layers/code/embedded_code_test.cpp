@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Whether code that a program carries may run: tests/plugins/embedded_code.cpp treats its blob as
-// such code. The same holds when that plugin runs in a worker: another test runs this with
+// such code. This holds also when that plugin runs in a worker: another test runs this with
 // TENON_ISOLATE.
 #include "tenon/host/isolation.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"

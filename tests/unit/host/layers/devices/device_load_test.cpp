@@ -130,7 +130,7 @@ TEST_CASE("a method without delegates has no backend for memory on a device", "[
              ContainsSubstring("no backend serves CUDA device 0: the method uses no backend"));
 }
 
-TEST_CASE("a backend that the application names serves devices after those of the delegates",
+TEST_CASE("a backend that the application names serves devices after the delegates' backends",
           "[device]") {
   const FarRegistry far;
   ProgramBuilder builder = device_program("add", 0, "Test");

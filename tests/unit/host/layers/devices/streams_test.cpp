@@ -145,7 +145,7 @@ TEST_CASE("streams are for backends that take them and that the method uses", "[
   const Status without = method->set_stream("Test", &stream);
   CHECK(without.error() == Error::NotSupported);
   CHECK(without.text() ==
-        "delegate 0: backend Test runs on no streams of others (extension tenon.streams/1)");
+        "delegate 0: backend Test runs on no external streams (extension tenon.streams/1)");
   const Status unused = method->set_stream("FarBackend", &stream);
   CHECK(unused.error() == Error::InvalidArgument);
   CHECK(unused.text() == "no delegate of the method uses backend FarBackend");

@@ -133,7 +133,7 @@ TEST_CASE("a class may have a name, but on Windows", "[discovery]") {
   CHECK_FALSE(GlobList("[[:digit:]]").matches("a"));
 }
 
-TEST_CASE("the patterns of Windows mean what those of fnmatch mean", "[discovery]") {
+TEST_CASE("the patterns of Windows mean what fnmatch's mean", "[discovery]") {
   // Without the signs of classes (":", ".", "="), which Windows' patterns do not have.
   constexpr std::string_view signs = "ab-!^[]*?\\";
   std::mt19937 random(20266);

@@ -33,7 +33,7 @@ std::string with(std::string_view member) {
                 "}");
 }
 
-/// The same with a library, a member of its only backend, and a fact.
+/// Manifests with a given library, a member of the only backend, and a fact.
 std::string with_library(std::string_view value) {
   return concat(R"({"manifest_version": 1, "backends": [{"id": "A"}], "library": )", value, "}");
 }

@@ -79,7 +79,7 @@ TEST_CASE("registration without a backend returns a function that registers one"
   CHECK(registry.list_backends({}) == Ids{"Sum"});
   CHECK(registry.list_backends().empty());
   CHECK((*registry.lookup_backend("Sum"))->id() == "Add");
-  // The name is that of every call: a second backend is a duplicate.
+  // Every call has the name: a second backend is a duplicate.
   CHECK(as_sum(open_add()).error() == Error::RegistrationAlreadyRegistered);
 
   // What it is called with may be anything that can be registered.
@@ -92,7 +92,7 @@ TEST_CASE("registration without a backend returns a function that registers one"
   for (const std::string& id : registry.list_backends()) {
     CHECK((*registry.lookup_backend(id))->id() == "Add");
   }
-  // Its errors are those of the direct form.
+  // The direct form has the same errors.
   CHECK(registry.register_backend(Registration{})(BackendFactory(make)).error() ==
         Error::InvalidArgument);
   CHECK(registry.register_backend({.name = "Two"})(zoo("two_backends")).error() ==
@@ -330,11 +330,11 @@ TEST_CASE("a registered backend in use is not replaced by a better variant", "[l
   const Status refused = registry.register_backend(zoo("variant_fast"));
   CHECK(refused.error() == Error::InvalidState);
   CHECK(refused.text() == concat("backend 'VariantBackend' of ", zoo("variant_fast"),
-                                 " cannot be registered while that of ", zoo("variant_base"),
+                                 " cannot be registered while the backend of ", zoo("variant_base"),
                                  " is in use, 1 times; release it first"));
   *held = BackendRef();
   CHECK(registry.register_backend(zoo("variant_fast")).ok());
-  // One that nothing would choose may be added at any time.
+  // A backend that no look-up would choose may be added at any time.
   held = registry.lookup_backend("VariantBackend");
   REQUIRE(is_mapped("variant_fast.so"));
   CHECK(registry.register_backend(zoo("variant_fastest")).ok());

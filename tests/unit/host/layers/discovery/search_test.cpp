@@ -166,7 +166,7 @@ TEST_CASE("an id of a found plugin in use is not registered until it is released
   const auto check_refused = [&](const Status& refused, std::string_view origin) {
     CHECK(refused.error() == Error::InvalidState);
     CHECK(refused.text() == concat("backend 'VariantBackend' of ", origin,
-                                   " cannot be registered while that of ", found,
+                                   " cannot be registered while the backend of ", found,
                                    " is in use, 1 times; release it first"));
   };
   check_refused(registry.register_backend(base), base);

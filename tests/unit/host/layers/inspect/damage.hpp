@@ -13,7 +13,7 @@
 #include "support/elf_builder.hpp"
 #include "tenon/host/layers/inspect/platforms.hpp"
 
-/// Files that are no plugins, made from one that is.
+/// Files that are no plugins, made from a plugin.
 namespace tenon::test {
 
 using Damage = std::function<void(ByteVector&)>;

@@ -34,7 +34,7 @@ struct ObjectBuilder {
   tenon_plugin_head head{};
   std::vector<tenon_backend_record> records;
 
-  /// One of a platform with such pointers, of 4 or 8 bytes.
+  /// An object of a platform with such pointers, of 4 or 8 bytes.
   explicit ObjectBuilder(std::uint8_t pointer_size) : ObjectBuilder() {
     head.pointer_size = pointer_size;
   }

@@ -77,7 +77,7 @@ inline std::vector<std::byte> build(std::span<const std::byte> contents,
   u32(addresses_at, in_exports(addresses));
   u32(names_at, in_exports(names));
   u32(ordinals_at, in_exports(ordinals));
-  // The order of the addresses is not that of the names, which are sorted.
+  // The names are sorted; the addresses are in another order.
   const std::string_view sorted[] = {"abc", "tenon_plugin_v1", "tenon_plugin_v10"};
   std::size_t string = strings;
   for (std::size_t i = 0; i < 3; ++i) {

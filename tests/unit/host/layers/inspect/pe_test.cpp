@@ -83,7 +83,7 @@ TEST_CASE("the platform of a library is found by its first bytes") {
   CHECK(machine_name(universal) == "arm64");
 }
 
-TEST_CASE("a platform has one name in manifests, that of the libraries which it loads") {
+TEST_CASE("a platform has one name in manifests, for the libraries that it loads") {
   CHECK(platform_name({BinaryFormat::pe, pe::x86_64}) == "windows-x86_64");
   CHECK(platform_name({BinaryFormat::pe, pe::i386}) == "windows-i386");
   CHECK(platform_name({BinaryFormat::mach_o, tenon::test::macho::arm64}) == "macos-arm64");

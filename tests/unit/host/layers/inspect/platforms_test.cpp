@@ -47,7 +47,7 @@ struct PlatformRow {
   ByteVector plugin;
   std::string_view expected;  ///< In a refusal by this host.
   std::string_view found;     ///< In a refusal of this plugin by a host of another kind of file.
-  std::string_view name;      ///< The same by one of the same kind.
+  std::string_view name;      ///< In a refusal by a host of the same kind of file.
 };
 
 std::vector<PlatformRow> platforms() {
@@ -142,7 +142,7 @@ TEST_CASE("another width is named, in both directions") {
              ContainsSubstring("is a 32-bit ELF file for x86_64, expected"));
 }
 
-TEST_CASE("the width of a machine decides, not that of this host") {
+TEST_CASE("the width of a machine decides, not this host's") {
   CHECK(platform_of(arm_file()) == Platform{BinaryFormat::elf, 40});
   CHECK(platform_of(elf_for(183, "")) == Platform{BinaryFormat::elf, 183});
   constexpr std::uint16_t machines[] = {3, 8, 20, 40, 62, 183, 243, 258};

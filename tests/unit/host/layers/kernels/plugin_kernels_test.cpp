@@ -58,7 +58,7 @@ ProgramBuilder program_calling(const std::vector<std::string>& operators, bool d
 
 constexpr std::array<float, 4> ramp = {1, 2, 3, 4};
 
-/// The calls since the last time, without those of opening and closing.
+/// The calls since the last time, without opening and closing.
 Calls kernel_calls() {
   Calls out;
   for (const std::string& call : std::exchange(calls(), {})) {
@@ -172,8 +172,7 @@ TEST_CASE("plugins are asked by priority, then by id, each once", "[method][kern
   CHECK(std::ranges::count(calls(), "open Second") == 1);
 }
 
-TEST_CASE("the application's kernels and backends come before those of a registry",
-          "[method][kernels]") {
+TEST_CASE("the application's kernels and backends come before a registry's", "[method][kernels]") {
   const KernelRegistry plugins;
   auto options = plugins.options();
   auto second = plugins.registry.lookup_backend("SecondKernels");
@@ -338,7 +337,7 @@ TEST_CASE("a plugin that breaks the extension's rules is reported and not truste
   }
   CHECK(HandMade::destroyed == 0);
 
-  // One that does not say so is not asked.
+  // A plugin that does not say so is not asked.
   plugin.record.offers_kernels = false;
   CHECK_THAT(refusal().second, ContainsSubstring("no plugin that is known offers kernels"));
 }

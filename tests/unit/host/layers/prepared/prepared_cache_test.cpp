@@ -112,7 +112,7 @@ TEST_CASE("files that were not used for the longest time make room", "[prepared]
   }
 }
 
-TEST_CASE("other files in the directory stay, but for those of processes that were killed",
+TEST_CASE("other files in the directory stay, but for files of processes that were killed",
           "[prepared]") {
   const tenon::test::TemporaryDirectory directory;
   const host::PreparedCache cache = open_cache(directory / "cache");
@@ -126,7 +126,7 @@ TEST_CASE("other files in the directory stay, but for those of processes that we
   CHECK_FALSE(std::filesystem::exists(directory / "cache/.tenon-1-0.tmp"));
 }
 
-TEST_CASE("a file that is named as another one, or is none, does not verify", "[prepared]") {
+TEST_CASE("a file with another file's name, or with other content, does not verify", "[prepared]") {
   const tenon::test::TemporaryDirectory directory;
   const host::PreparedCache cache = open_cache(directory / "cache");
   const std::string name = store(cache, 1, 10);

@@ -41,7 +41,7 @@ struct Fixture {
   }
 
   /// Loads the plugin anew and a program of one delegate, runs it on 1, and gives the output; the
-  /// lines of the log are those of this call.
+  /// log has the lines of this call.
   float run(const std::string& blob = "blob", const std::string& at = "") {
     lines.clear();
     host::BackendRegistry registry;

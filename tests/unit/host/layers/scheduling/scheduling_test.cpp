@@ -73,7 +73,7 @@ TEST_CASE("hints change between runs where the backend can", "[scheduling]") {
 }
 
 TEST_CASE(
-    "hints of a loaded delegate that are fixed are not supported, and those of a backend "
+    "hints of a loaded delegate that are fixed are not supported, and hints of a backend "
     "without the extension are nothing",
     "[scheduling]") {
   const auto fixed = method_of("PooledRight", "rows 1", {});

@@ -237,7 +237,7 @@ TEST_CASE("a pool of an application may throw, and says where its threads run", 
   pool.throws = true;
   const Status failed = pool.parallel_for(5, 2, [](std::uint64_t, std::uint64_t) {});
   CHECK(failed.error() == Error::MemoryAllocationFailed);
-  CHECK(failed.text() == "the thread pool could not do its work");
+  CHECK(failed.text() == "the thread pool failed in parallel_for and gave no reason");
 }
 
 TEST_CASE("without a pool a plugin computes on the calling thread", "[pool]") {

@@ -289,7 +289,7 @@ TEST_CASE("a library is copied and hashed once as long as it does not change", "
   CHECK(admitted->identity.inode == linked);
   CHECK(admitted->path == other);
 
-  // The same bytes, written again with the same times.
+  // Equal bytes, written again with equal times.
   const auto time = fs::last_write_time(here.plugin);
   install(zoo("newer_minor"), here.plugin);
   fs::last_write_time(here.plugin, time);

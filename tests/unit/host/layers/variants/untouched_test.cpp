@@ -61,7 +61,7 @@ TEST_CASE("nothing is read of the blobs of variants that are not loaded", "[vari
     INFO("blob " << i);
     const auto present = present_pages((*program)->view().segment(i));
     if (!present) return;
-    // The system maps 16 pages at once around one that is touched.
+    // The system maps 16 pages at once around a touched page.
     CHECK((i == 1 ? *present >= 256 : *present <= 16));
   }
 }

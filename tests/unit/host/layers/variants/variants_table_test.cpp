@@ -63,7 +63,7 @@ TEST_CASE("a table of variants that a writer cannot have written is refused with
        "'first' has a delegate of backend 'First' and no needs of it"},
       {"variant\tforward\tforward\t0\tfirst\nvariant\tforward\tforward@1\t0\tsecond\n",
        "line 3: variant 'first' has a delegate of backend 'First' and no needs"},
-      // The same plan twice, and a method that is a variant of another one.
+      // One plan twice, and a method that is a variant of another one.
       {concat(whole, "variant\tforward\tforward@1\t1\tthird\n"),
        "line 6: method 'forward@1' is a variant already"},
       {"variant\tforward\tforward@1\t0\tfirst\nneeds\tSecond\t0\t\t\n",

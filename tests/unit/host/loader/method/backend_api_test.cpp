@@ -87,7 +87,7 @@ TEST_CASE("options of a plugin with a longer struct are found by the size of the
   CHECK(found == std::vector<std::string>{"one 1", "two 2", "three 3"});
 }
 
-TEST_CASE("a host shows the limits of options, and ignores those of another type") {
+TEST_CASE("a host shows the limits of options, and ignores limits of another type") {
   using Specs = std::array<tenon_option_spec, 4>;
   static const tenon_option one = write_option("threads", 1), most = write_option(nullptr, 16),
                             half = write_option("scale", 0.5), on = write_option("device", "cpu");

@@ -56,8 +56,8 @@ struct Observer {
   }
 };
 
-/// A program of kernels alone: operators 0 and 1 are those of Observer, value 0 is a number, and
-/// value 1 a tensor.
+/// A program of kernels alone: operators 0 and 1 are Observer's, value 0 is a number, and value 1 a
+/// tensor.
 struct KernelProgram {
   KernelProgram() : plan(builder.plan("forward")) {
     const auto memory = plan.buffer(16);
@@ -159,8 +159,8 @@ TEST_CASE("a delegate changes something only if it can resize a tensor or write 
 }
 
 TEST_CASE("what one call counted is not taken for the next one", "[method]") {
-  // A delegate that cannot change anything comes after a kernel that counts, and before one that
-  // does not.
+  // A delegate that cannot change anything comes after a kernel that counts, and before a kernel
+  // that does not.
   Observer observer;
   KernelProgram program;
   const auto memory = program.plan.buffer(32);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// examples/backends/demo_backend, linked in, on programs built here and on those of ExecuTorch's
+// examples/backends/demo_backend, linked in, on programs built here and on programs of ExecuTorch's
 // exporter.
 
 #include <array>

@@ -25,7 +25,7 @@ constexpr const char* own_id = "test.own/1";
 struct Asking {
   Asking() { REQUIRE(kernels.add("test::ask", host::Kernel{&ask, this}).ok()); }
 
-  /// The ids among those of `ask` that the host has a table for.
+  /// The ids of `ask` that the host has a table for.
   [[nodiscard]] std::vector<std::string> ids(host::MethodOptions options) {
     ProgramBuilder builder;
     auto plan = builder.plan("forward");

@@ -132,7 +132,7 @@ TEST_CASE("the bytes of conditions are counted, not only the jumps", "[method][l
         "method forward: instruction 0:1: JumpFalseCall: bytes of conditions: found 24576, the "
         "limit condition_bytes is 20480");
   CHECK(num_calls == 6);
-  // One that is false at its end is looked at as long.
+  // A list that is false at its end is looked at as long.
   refusal(looping(std::string(4095, '\1') + '\0'), limits, Error::OutOfResources);
   CHECK(num_calls == 6);
 }

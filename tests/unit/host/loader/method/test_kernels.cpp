@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plugins with kernels for tests of the host, and one that asks for kernels. `calls()` lists the
-// calls of the former.
+// Plugins with kernels for tests of the host, and a plugin that asks for kernels. `calls()` lists
+// the calls of the former.
 #include "test_backend.hpp"
 
 #include <tenon/abi/extensions/cancel.h>

@@ -67,7 +67,7 @@ class AdmitsAll final : public LibraryPolicy {
 
 }  // namespace
 
-TEST_CASE("a host offers the tables of its layers, the loader alone those of its own", "[loader]") {
+TEST_CASE("a host offers the tables of its layers, the loader alone its own tables", "[loader]") {
   CHECK(tables_of(Plugin::load(hello, {})) ==
         std::vector<std::string_view>{TENON_EXTENSION_CHANGES});
   std::vector<std::string_view> all = {TENON_EXTENSION_CHANGES, TENON_EXTENSION_KERNEL_LOOKUP,

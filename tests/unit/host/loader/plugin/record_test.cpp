@@ -80,9 +80,8 @@ TEST_CASE("a plugin object is read completely") {
   CHECK(record->backends[1] == BackendRecord{.id = "MulBackend"});
 }
 
-TEST_CASE(
-    "of the bits of a record that the host does not know, those of the upper half are refused",
-    "[TN-KRN-1][TN-NEG-4]") {
+TEST_CASE("of the bits of a record that the host does not know, the upper half is refused",
+          "[TN-KRN-1][TN-NEG-4]") {
   ObjectBuilder builder;
   builder.records[0].flags = 0x8000u | TENON_BACKEND_OFFERS_KERNELS;
   const auto record = read_record(builder.bytes(), "x.so");
@@ -129,7 +128,7 @@ TEST_CASE("records of a newer plugin are longer and still read") {
   CHECK(record->backends[1].description == "described");
 }
 
-TEST_CASE("a head and records that are shorter than those of ABI 1.0 are refused", "[TN-BIN-4]") {
+TEST_CASE("a head and records that are shorter than ABI 1.0's are refused", "[TN-BIN-4]") {
   constexpr std::uint32_t head_size = sizeof(tenon_plugin_head);
   constexpr std::uint32_t record_size = sizeof(tenon_backend_record);
   CHECK(read_record(resized(head_size, record_size), "x.so").ok());

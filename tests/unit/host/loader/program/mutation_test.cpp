@@ -29,7 +29,7 @@ std::vector<Subject> subjects() {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(TENON_TEST_FIXTURES)) {
     const auto extension = entry.path().extension();
     if (extension != ".pte" && extension != ".ptd") continue;
-    // Like mlp_xnnpack, and much longer; and like those of another machine.
+    // Like mlp_xnnpack, and much longer; and like the programs of another machine.
     const auto directory = entry.path().parent_path();
     if (directory.filename().string().starts_with("xnnpack_")) continue;
     if (directory.parent_path().filename() == "arm64") continue;

@@ -189,7 +189,7 @@ TEST_CASE("lines that only resemble features are passed over", "[discovery]") {
     INFO(text);
     CHECK(names_of(text).empty());
   }
-  // A line that says nothing does not end the search for one that does.
+  // A line that says nothing does not end the search for a line that does.
   CHECK(names_of(":\nflags\nflags:\nflags: a\n") == std::set<std::string>{"a"});
   CHECK(names_of("flags: a:b\n") == std::set<std::string>{"a:b"});
   CHECK(names_of("flags:a\t b  c \t\n") == std::set<std::string>{"a", "b", "c"});

@@ -48,7 +48,8 @@ class AotiEmitter {
         return error(Error::NotSupported, "input '", graph_.value(output.target).name(),
                      "' is changed by the model; return the new content instead");
       }
-      // One of its own also for an input, a constant, or one value twice: the model writes each.
+      // Each output has a tensor of its own, also an input, a constant, or one value twice: the
+      // model writes each.
       TENON_TRY(const ValueIndex index, tensor(output.value, "output"));
       method_.outputs.push_back(index);
       if (on_device_) {
@@ -181,7 +182,8 @@ class AotiEmitter {
 
 Result<ProgramData> make_aoti_program(std::span<const AotiMethod> methods,
                                       const AotiOptions& options) {
-  if (methods.empty()) return error(Error::InvalidArgument, "a program needs a method");
+  if (methods.empty())
+    return error(Error::InvalidArgument, "a program: expected at least one method, found none");
   std::vector<const AotiMethod*> order;
   for (const AotiMethod& method : methods) order.push_back(&method);
   const auto name_of = [](const AotiMethod* method) { return method->program.method_name(); };

@@ -58,7 +58,7 @@ class LibraryStripper {
       if (i == 0 || (section.flags & ElfClass::shf_alloc) != 0) {
         if (behind_loaded) {
           return error(Error::NotSupported, "section ", i,
-                       " is loaded and follows one that is not");
+                       " is loaded and follows a section that is not");
         }
         num_kept_ = i + 1;
         end_ = std::max(end_, end);
@@ -90,7 +90,7 @@ class LibraryStripper {
       const ElfClass::Section section = headers_.section(i);
       const bool has_info = (section.flags & ElfClass::shf_info_link) != 0;
       if (section.link < num_kept_ && (!has_info || section.info < num_kept_)) continue;
-      return error(Error::NotSupported, "section ", i, " needs one that is not loaded");
+      return error(Error::NotSupported, "section ", i, " needs a section that is not loaded");
     }
     return ok();
   }

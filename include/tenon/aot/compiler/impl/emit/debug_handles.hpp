@@ -22,8 +22,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 }
 
 /// The debug handles of one method as text (host/layers/trace/debug_handles.hpp). `kernels` are
-/// instructions and the handles of their nodes; `results` are those of the delegates, in the order
-/// of the method's.
+/// instructions and the handles of their nodes; `results` are the delegates' handles, in the order
+/// of the method's delegates.
 [[nodiscard]] inline std::string debug_handles_text(
     const LoweredProgram& lowered,
     const std::vector<std::pair<std::size_t, std::uint32_t>>& kernels,

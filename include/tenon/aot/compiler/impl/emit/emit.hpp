@@ -15,7 +15,8 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 
 Result<ProgramData> emit(const std::vector<CompiledMethod>& methods, const EmitOptions& options) {
-  if (methods.empty()) return error(Error::InvalidArgument, "a program needs a method");
+  if (methods.empty())
+    return error(Error::InvalidArgument, "a program: expected at least one method, found none");
   std::vector<const CompiledMethod*> order;
   for (const CompiledMethod& method : methods) order.push_back(&method);
   const auto name_of = [](const CompiledMethod* method) {

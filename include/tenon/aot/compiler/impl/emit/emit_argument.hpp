@@ -62,7 +62,7 @@ inline std::optional<EdgeArgumentValue> parse_default(const SchemaArgument& argu
 ///     Result<ValueIndex> value(ValueId);   // A tensor or a number that was made before.
 ///     bool is_tensor(ValueId);
 ///     ValueIndex scalar_tensor(const EdgeArgumentValue&);  // A constant without dimensions.
-///     Result<ValueIndex> tensor_of(ValueId);  // The same of a number that was made before.
+///     Result<ValueIndex> tensor_of(ValueId);  // A tensor of a number that was made before.
 template <class Values>
 class ArgumentEmitter {
  public:

@@ -134,8 +134,9 @@ class Alive {
 };
 
 /// Places the requests of one memory, the largest first, each in the smallest gap that holds it
-/// between those that are alive at the same time. One with more neighbours than `most_neighbours`
-/// gets the place above them, so that the time grows with the requests and not with their pairs.
+/// between those that are alive at the same time. A buffer with more neighbours than
+/// `most_neighbours` gets the place above them, so that the time grows with the requests and not
+/// with their pairs.
 class GreedyPlanner {
  public:
   GreedyPlanner(std::span<const MemoryRequest> requests, std::uint64_t alignment) noexcept
@@ -143,8 +144,8 @@ class GreedyPlanner {
 
   /// Fills in the places of the requests `members`. Returns the bytes of the memory.
   std::uint64_t plan(std::vector<std::size_t> members, std::span<Place> places) {
-    // Of equal sizes the one that is needed first, then the one named first: nothing is left to
-    // chance, so equal requests give equal plans.
+    // Of equal sizes, what is needed first comes first, then what is named first: so equal requests
+    // give equal plans.
     std::sort(members.begin(), members.end(), [this](std::size_t a, std::size_t b) {
       return std::tuple(requests_[b].nbytes, requests_[a].first, a) <
              std::tuple(requests_[a].nbytes, requests_[b].first, b);
@@ -296,7 +297,7 @@ template <class NameOf>
     };
     if (behind != alive.end()) {
       const std::size_t other = behind->second;
-      // Of two at one place the one that is named first comes first.
+      // Of two at one place, the buffer that is named first comes first.
       const bool before = key(other) != key(i) || i < other;
       if (share(i, other)) return before ? refuse(i, other) : refuse(other, i);
     }

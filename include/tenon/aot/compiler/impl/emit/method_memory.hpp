@@ -150,7 +150,7 @@ std::vector<std::optional<Lifetime>> method_lifetimes(const MethodData& method) 
 
 namespace detail {
 
-/// The request of a tensor. One that nothing uses still needs bytes, at no particular time.
+/// The request of a tensor. An unused tensor still needs bytes, at no particular time.
 [[nodiscard]] inline MemoryRequest request_of(const TensorValue& tensor,
                                               const std::optional<Lifetime>& lifetime) {
   const auto [first, last] = lifetime.value_or(Lifetime());

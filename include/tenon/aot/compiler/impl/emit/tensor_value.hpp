@@ -14,8 +14,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 /// The tensor of a program for a value of an exported one: its layout at the largest sizes, without
 /// a place for its data.
 ///
-/// errors: NotSupported for a size without bound or beyond 32 bits; those of `check_layout`. The
-///         text names the value.
+/// errors: NotSupported for a size without bound or beyond 32 bits; the errors of `check_layout`.
+/// The text names the value.
 [[nodiscard]] inline Result<TensorValue> make_tensor_value(const EdgeValue& value) {
   TensorValue tensor;
   tensor.layout.scalar_type = value.scalar_type();

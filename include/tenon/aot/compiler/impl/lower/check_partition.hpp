@@ -98,7 +98,9 @@ inline Status check_value_tags(const EdgeProgram& program, const EdgeUses& uses,
 inline Status check_tags(const EdgeProgram& program, const EdgeUses& uses,
                          const PartitionResult& partitions, const LowerOptions& options) {
   for (const auto& [tag, spec] : partitions.partition_tags) {
-    if (tag.empty()) return error(Error::InvalidArgument, "a partition has an empty tag");
+    if (tag.empty())
+      return error(Error::InvalidArgument, "partition_tags: the tag of a partition for backend '",
+                   spec.backend_id, "' is empty");
     if (spec.backend_id.empty()) {
       return error(Error::InvalidArgument, "the delegation spec of tag '", tag,
                    "' names no backend");

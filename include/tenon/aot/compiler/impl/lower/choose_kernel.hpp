@@ -24,9 +24,9 @@ inline bool changes_dim_order(const EdgeProgram& program, const EdgeNode& node) 
          !std::ranges::equal(from.dim_order(), to.dim_order());
 }
 
-/// The operator whose kernel runs a node: that of the node, but for two cases.
+/// The operator whose kernel runs a node: the node's own, but for two cases.
 ///
-/// - Kernels that copy keep the order of dimensions. For a copy that changes it there are others,
+/// - Kernels that copy keep the order of dimensions. A copy that changes it needs other kernels,
 ///   which take the order as an argument (ExecuTorch: MemoryFormatOpsPass).
 /// - PyTorch calls x + 1 by the operator for two tensors. Kernels that take a number compute with
 ///   it whatever the tensor's type and order are; a tensor made of the number would have its own.

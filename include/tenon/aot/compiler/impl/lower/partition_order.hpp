@@ -53,8 +53,8 @@ class PartitionOrder {
     return partitions_.tag_of(nodes_[unit].front());
   }
 
-  /// Units in an order in which they can run; of those that could run next, the one that comes
-  /// first in the program. InvalidArgument with the path when there is none.
+  /// Units in an order in which they can run. Of the units that could run next, the program's first
+  /// one comes next. InvalidArgument with the path when there is none.
   [[nodiscard]] Result<std::vector<Unit>> sort() const {
     std::vector<std::uint32_t> waits_for(nodes_.size(), 0);
     for (const auto& [from, to] : edges_) ++waits_for[unit_of_[to]];

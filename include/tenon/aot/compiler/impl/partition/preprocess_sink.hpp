@@ -30,7 +30,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 /// Takes and checks what a plugin's `preprocess` makes. For one call.
 class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
  public:
-  /// `programs` are those of the call, in its order.
+  /// `programs` are the call's programs, in its order.
   explicit PreprocessSink(const std::vector<EdgeProgram>& programs)
       : tenon_preprocess_sink{sizeof(tenon_preprocess_sink),
                               0,
@@ -68,7 +68,7 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
 
  private:
   struct Part {
-    std::set<std::uint32_t> handles;                        ///< Those of the partition's nodes.
+    std::set<std::uint32_t> handles;                        ///< Debug handles of its nodes.
     std::set<std::pair<std::string, std::int64_t>> events;  ///< Names and numbers that were given.
     bool has_blob = false;
     bool has_info = false;

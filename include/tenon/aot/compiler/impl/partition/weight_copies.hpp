@@ -55,7 +55,7 @@ class WeightCopies {
   };
 
   WeightAccess access_ = WeightAccess::read_only;
-  std::vector<Range> ranges_;  ///< Those that were copied, sorted.
+  std::vector<Range> ranges_;  ///< Ranges that were copied, sorted.
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
   WeightLocks locks_;

@@ -24,10 +24,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 class Pt2Archive {
  public:
   /// errors: AccessFailed when the file cannot be read. InvalidProgram when it is not a ZIP
-  ///         archive, is damaged, has an entry twice or one whose name leads out of its directory,
-  ///         or is not an archive of exported programs. NotSupported for big-endian data and for
-  ///         archives of other programs of PyTorch. OutOfResources when the entries unpack to more
-  ///         than `limits` permit. The text begins with the path.
+  /// archive, is damaged, has an entry twice, has an entry whose name leads out of its directory,
+  /// or is not an archive of exported programs. NotSupported for big-endian data and for archives
+  /// of other programs of PyTorch. OutOfResources when the entries unpack to more than `limits`
+  /// permit. The text begins with the path.
   [[nodiscard]] static Result<Pt2Archive> open(const std::filesystem::path& path,
                                                const Pt2Limits& limits = {});
 
@@ -52,8 +52,8 @@ class Pt2Archive {
   ///         encrypted or compressed in another way than "deflate".
   [[nodiscard]] Result<SharedBytes> read(std::string_view name) const;
 
-  /// The same for an entry with JSON. OutOfResources when it is larger than `limits()` permit; it
-  /// is not unpacked then.
+  /// All bytes of an entry with JSON. errors: as `read`; OutOfResources when the entry is larger
+  /// than `limits()` permit, before it is unpacked.
   [[nodiscard]] Result<SharedBytes> read_json(std::string_view name) const;
 
  private:

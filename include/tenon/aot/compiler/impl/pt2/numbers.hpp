@@ -16,7 +16,7 @@
 #include "tenon/host/loader/files/quoted.hpp"
 
 /// PyTorch's archive has numbers of its own for enumerations (torch/_export/serde/schema.py);
-/// programs have those of c10 (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
+/// programs have c10's numbers (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 
 /// A number, or a text with which PyTorch writes infinity and NaN.

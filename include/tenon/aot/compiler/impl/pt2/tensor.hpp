@@ -91,7 +91,7 @@ struct Pt2Place {
 
 /// The description of a tensor in an archive (schema.py: TensorMeta).
 struct Pt2Tensor {
-  /// `dim_order` is that of the strides when they are dense, else it is empty.
+  /// `dim_order` follows from the strides when they are dense, else it is empty.
   EdgeTensor tensor;
   bool is_dense = true;
   std::optional<Pt2Place> place;  ///< When all of it is known.

@@ -125,12 +125,12 @@ struct Pt2Weight {
   SharedBytes data;  ///< Elements in the plain order.
 };
 
-/// Parameters, buffers and constants of one model by their fully-qualified names. Those that share
-/// memory in the archive share it here.
+/// Parameters, buffers and constants of one model by their fully-qualified names. Weights that
+/// share memory in the archive share it here.
 class Pt2Weights {
  public:
-  /// Reads the descriptions of the weights of `model`, not the weights themselves. `copies` is that
-  /// of all models of the archive, and outlives what is returned.
+  /// Reads the descriptions of the weights of `model`, not the weights themselves. `copies` is the
+  /// budget of all models of the archive, and outlives what is returned.
   [[nodiscard]] static Result<Pt2Weights> open(const Pt2Archive& archive, std::string_view model,
                                                CopyBudget& copies) {
     Pt2Weights out(archive, copies);

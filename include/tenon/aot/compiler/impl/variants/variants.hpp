@@ -134,9 +134,8 @@ class VariantsTable {
         return method.values[static_cast<std::size_t>(list[i])];
       };
       if (is_alike(value_of(found, a), value_of(expected, b))) continue;
-      return error(
-          Error::InvalidArgument, what, " ", i,
-          " differs in kind, type, sizes, order or dynamism from that of the first program");
+      return error(Error::InvalidArgument, what, " ", i,
+                   " differs in kind, type, sizes, order or dynamism from the first program's");
     }
     return ok();
   };
@@ -266,7 +265,7 @@ class VariantsMerger {
   NamedDataStore named_;
   VariantsTable table_{{}};
   std::set<std::string, std::less<>> names_;
-  std::map<std::string, std::size_t, std::less<>> methods_;  ///< Those of the first program.
+  std::map<std::string, std::size_t, std::less<>> methods_;  ///< Methods of the first program.
   bool has_first_ = false;
 };
 
@@ -344,7 +343,8 @@ NeedsByBackend find_needs(const ProgramData& program) {
 }
 
 Result<ProgramData> merge_variants(std::vector<VariantToMerge> variants) {
-  if (variants.empty()) return error(Error::InvalidArgument, "no program to merge");
+  if (variants.empty())
+    return error(Error::InvalidArgument, "expected at least one program to merge, found none");
   detail::VariantsMerger merger;
   TENON_RETURN_IF_ERROR(merger.begin(std::move(variants.front())));
   for (std::size_t i = 1; i < variants.size(); ++i) {

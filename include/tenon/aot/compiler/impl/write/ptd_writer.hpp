@@ -47,7 +47,7 @@ namespace detail {
     alignment = std::lcm(alignment, entry.alignment);
     if (alignment <= NamedDataStore::max_alignment) continue;
     return error(Error::InvalidArgument, "named data '", key,
-                 "': its alignment and those of other keys of the same data need ", alignment,
+                 "': its alignment and other keys' alignments of the same data need ", alignment,
                  " together, expected at most ", NamedDataStore::max_alignment);
   }
   std::vector<std::optional<std::uint32_t>> segment_of(buffers.size());

@@ -82,7 +82,7 @@ class Norm {
     }
   }
   [[nodiscard]] bool is_zero() const { return scale_ == 0; }
-  /// Square of this norm divided by that of `other`, which is not zero.
+  /// Square of this norm divided by the square of `other`, which is not zero.
   [[nodiscard]] double squared_over(const Norm& other) const {
     const double ratio = scale_ / other.scale_;
     return ratio * ratio * (sum_ / other.sum_);
@@ -112,7 +112,7 @@ inline std::vector<std::int64_t> index_of(std::size_t element,
   return index;
 }
 
-// Number of elements, or nothing when the bytes are not those of the shape.
+// Number of elements, or nothing when the shape needs another number of bytes.
 inline std::optional<std::size_t> count_of(const ArrayView& array) {
   std::size_t elements = 1;
   for (const std::int64_t size : array.shape) elements *= static_cast<std::size_t>(size);

@@ -223,7 +223,7 @@ class AsyncRun {
   }
 
   /// Runs instructions until the end, a failure, which is in `status_` or found by `runs_`, or,
-  /// without `may_wait`, one that has to wait or computes here.
+  /// without `may_wait`, an instruction that has to wait or computes here.
   void walk(bool may_wait) {
     if (is_over()) return;
     may_wait_ = may_wait;

@@ -156,7 +156,7 @@ class AsyncPart final : public MethodPart, public CancelListener {
  private:
   const Executor executor_;
   std::unique_ptr<AsyncRuns> runs_;
-  std::atomic<AsyncRuns*> hurried_ = nullptr;  ///< The same, for a thread that cancels.
+  std::atomic<AsyncRuns*> hurried_ = nullptr;  ///< `runs_`, for a thread that cancels.
 };
 
 void wait_for_runs(Method& method) {

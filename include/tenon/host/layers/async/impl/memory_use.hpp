@@ -11,8 +11,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// Calls `visit` with `value`, or, for a list of tensors, with those of its elements that are
-/// there.
+/// Calls `visit` with `value`, or, for a list of tensors, with each element that is not null.
 template <class Visit>
 void each_element(const tenon_value& value, Visit visit) {
   if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {

@@ -17,7 +17,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 /// "tenon.events/1"); the last call wakes the executor, which ends the run.
 ///
 /// Plugins are given numbers and not addresses, one for each event. So a call that comes twice, or
-/// when the run is over, finds nothing, and one that never comes is waited for only as long as
+/// when the run is over, finds nothing, and a call that never comes is waited for only as long as
 /// `end` says. A run that is woken too early waits on the thread that was woken.
 ///
 /// Threads: any for `hurry`, `stop` and the function; the others one at a time.

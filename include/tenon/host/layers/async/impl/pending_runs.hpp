@@ -105,7 +105,7 @@ class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
       }
     }
 
-    /// True once: the caller is who ends the run.
+    /// True for one caller, which ends the run.
     [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
 
     void run() {

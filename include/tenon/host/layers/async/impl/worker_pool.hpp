@@ -15,7 +15,7 @@ struct WorkerPool::Job {
   Job(std::uint64_t count, std::uint64_t grain, std::uint32_t num_threads,
       const RangeTask& its_task) noexcept
       : task(its_task), n(count) {
-    // Several ranges for each thread: one that begins late, or is slow, then has less to do.
+    // Several ranges for each thread: a thread that begins late, or is slow, then has less to do.
     const std::uint64_t grains = (n - 1) / grain + 1;
     const std::uint64_t each = (grains - 1) / (std::uint64_t{num_threads} * 4) + 1;
     length = each > n / grain ? n : each * grain;
@@ -33,7 +33,7 @@ struct WorkerPool::Job {
   Job* after = nullptr;
 };
 
-/// That the thread computes in a place of a pool, while this exists.
+/// While this exists, the thread computes in a place of a pool.
 struct WorkerPool::Place {
   explicit Place(const WorkerPool& its_pool) noexcept : pool(&its_pool), outer(innermost()) {
     innermost() = this;

@@ -58,7 +58,7 @@ class MethodBudget {
     return take_totals({});
   }
 
-  /// The same for the delegates, in addition.
+  /// Takes the bytes of the delegates from the budget, in addition to the method's own.
   [[nodiscard]] Status take_delegates(std::vector<DelegateEstimate> delegates) {
     const std::vector<DeviceBytes> before = estimate_.totals();
     estimate_.delegates = std::move(delegates);

@@ -101,8 +101,8 @@ class RunControl {
     return flag_.load(std::memory_order_relaxed) != 0;
   }
 
-  /// A run begins, unless one is going on: then false, and nothing has changed. Who got true calls
-  /// `end`, then `release`.
+  /// Begins a run and returns true: the caller then calls `end` and `release`. Returns false, and
+  /// changes nothing, while a run is going on.
   [[nodiscard]] bool begin() {
     State expected = State::idle;
     if (!state_.compare_exchange_strong(expected, State::beginning, std::memory_order_acquire)) {
@@ -128,7 +128,7 @@ class RunControl {
   /// The next run may begin.
   void release() noexcept { state_.store(State::idle, std::memory_order_release); }
 
-  /// Has no effect without a run, or in one that was cancelled before.
+  /// Has no effect without a run, or in a run that was cancelled before.
   void cancel() {
     State expected = State::running;
     if (!state_.compare_exchange_strong(expected, State::cancelling, std::memory_order_acq_rel)) {
@@ -152,8 +152,8 @@ class RunControl {
 
   /// A mutex, as `state_.wait` may miss a call of `notify_one` or `notify_all`: before GCC 16,
   /// libstdc++ without futexes, as on Windows, looks whether the value has changed and only then
-  /// takes the lock to sleep, and who notifies takes no lock. GCC's commit "libstdc++: Move atomic
-  /// wait/notify entry points into the library" describes the race.
+  /// takes the lock to sleep, and a thread that notifies takes no lock. GCC's commit "libstdc++:
+  /// Move atomic wait/notify entry points into the library" describes the race.
   void await_notified() {
     std::unique_lock lock(mutex_);
     notified_.wait(lock,

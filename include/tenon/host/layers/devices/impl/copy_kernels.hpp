@@ -37,8 +37,10 @@ namespace detail {
                                          std::span<tenon_value* const> args) {
   if (args.size() != 3 || args[0]->kind != TENON_VALUE_TENSOR ||
       args[1]->kind != TENON_VALUE_TENSOR) {
-    return error(Error::InvalidArgument,
-                 "expected three arguments: a tensor, the output tensor, and the output again");
+    return error(
+        Error::InvalidArgument,
+        "expected three arguments: a tensor, the output tensor, and the output again; found ",
+        args.size(), args.size() == 3 ? " arguments, not all tensors" : " arguments");
   }
   const tenon_tensor& from = *args[0]->as.tensor;
   tenon_tensor& to = *args[1]->as.tensor;
@@ -64,7 +66,8 @@ namespace detail {
                  shape_text(source.sizes()), ", found shape ", shape_text(target.sizes()));
   }
   if ((to.flags & TENON_TENSOR_CONSTANT) != 0) {
-    return error(Error::NotSupported, "the output is a constant of the program");
+    return error(Error::NotSupported,
+                 "expected an output that can be written, found a constant of the program");
   }
   if (resize_tensor(to, source.sizes()) != Error::Ok) {
     return error(Error::InvalidArgument, "cannot resize the output of shape ",

@@ -15,10 +15,11 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// Fills `out` with the devices of the method: those that its memory is planned on, which a backend
-/// must serve, and those of inputs and outputs that the application gives, which may be served. The
-/// backends of the delegates are asked in their order, then those that the application named
-/// (`MethodOptions::backends`). Others are not, because asking would load their plugins.
+/// Fills `out` with the devices of the method. A backend must serve each device that the method's
+/// memory is planned on, and may serve devices of inputs and outputs that the application gives.
+/// The backends of the delegates are asked in their order, then the backends that the application
+/// named (`MethodOptions::backends`). Other backends are not asked, because asking would load their
+/// plugins.
 [[nodiscard]] inline Status find_devices(Loading& loading, DeviceMemories& out) {
   if (!loading.method.program->names_devices()) return ok();
   const schema::ExecutionPlan& plan = loading.method.plan;

@@ -95,7 +95,7 @@ class Search {
     if (options_.use_environment && !options_.variable && is_privileged() && std::getenv(name)) {
       SearchPath& searched = new_search_path(kind, {});
       searched.error = Error::AccessFailed;
-      searched.reason = "ignored: this process has more rights than the one who started it";
+      searched.reason = "ignored: this process has more rights than the user who started it";
       return;
     }
     const std::string value = variable(name).value_or("");
@@ -290,9 +290,9 @@ class Search {
     }
   }
 
-  /// A pattern is matched against the backend's id and the name of the plugin's file. Not against
-  /// the plugin's name: that is its first backend's id unless the author gave one, and a user who
-  /// disables that backend does not mean the others.
+  /// A pattern is matched against the backend's id and the name of the plugin's file. It is not
+  /// matched against the plugin's name, which is its first backend's id unless the author gave one:
+  /// a user who disables that backend does not mean the others.
   [[nodiscard]] std::string why_disabled(const PluginSource& source,
                                          const BackendRecord& backend) const {
     if (disable_.empty() && select_.empty()) return {};

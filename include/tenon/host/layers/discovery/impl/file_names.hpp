@@ -22,9 +22,9 @@ inline constexpr bool names_ignore_case = false;
   return ignores_case ? to_lower(name) : std::string(name);
 }
 
-/// Whether a file with this name has the extension, which is in lower case: ".json". One that only
-/// differs in case would be another file elsewhere, and is that file here: a manifest that was not
-/// seen would leave out its pin.
+/// Whether a file with this name has the extension, which is in lower case: ".json". On a system
+/// that ignores case, "A.JSON" is the manifest too: if it were missed, its pin would be missed with
+/// it.
 [[nodiscard]] inline bool has_extension(std::string_view name, std::string_view extension,
                                         bool ignores_case = names_ignore_case) {
   if (name.size() < extension.size()) return false;

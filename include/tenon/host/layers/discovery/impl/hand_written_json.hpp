@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks of JSON that people write, besides those of `JsonAt` (tenon/core/json.hpp).
+// Checks of JSON that people write, which `JsonAt` (tenon/core/json.hpp) does not make.
 #pragma once
 
 #include <algorithm>

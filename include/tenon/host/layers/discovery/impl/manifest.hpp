@@ -33,8 +33,8 @@ inline constexpr std::uint64_t max_manifest_size = 1 << 20;
 /// A manifest's description of one backend.
 struct ManifestBackend {
   std::string id;
-  std::vector<std::string> tags{};         ///< Added to those of the plugin's record.
-  std::optional<std::int32_t> priority{};  ///< Replaces that of the plugin's record.
+  std::vector<std::string> tags{};         ///< Added to the tags of the plugin's record.
+  std::optional<std::int32_t> priority{};  ///< Replaces the priority of the plugin's record.
 };
 
 /// A manifest, for one platform.
@@ -95,8 +95,8 @@ class ManifestReader {
   }
 
  private:
-  /// A text, or one for each platform: the one that counts here. `lines`: of several lines, which
-  /// are not looked at.
+  /// A text, or a text for each platform, of which this platform's is returned. With `lines` the
+  /// text may have several lines, which are not checked.
   Result<std::string> for_platform(const JsonAt& at, bool lines = false) const {
     const auto text_of = [&](const JsonAt& one) -> Result<std::string> {
       if (!lines) return printable_text(one);

@@ -260,8 +260,8 @@ std::vector<std::string_view> ProviderRegistry::missing_cpu_features(
   return missing;
 }
 
-/// Runs the searches that are not done. What this thread or one that waits for it is searching for
-/// already is left out.
+/// Runs the searches that are not done. Leaves out what this thread, or a thread that waits for it,
+/// is already searching for.
 void ProviderRegistry::run_searches() const {
   for (std::size_t i = 0;; ++i) {
     std::vector<std::shared_ptr<const PluginSource>> refused;

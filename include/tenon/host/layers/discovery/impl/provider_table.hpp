@@ -49,8 +49,8 @@ Status ProviderTable::check_registration(std::span<const Provider> providers) co
     const Provider* const in_use = entry->provider_in_use();
     if (!in_use || provider.compare_precedence(*in_use) <= 0) continue;
     return error(Error::InvalidState, "backend '", entry->id(), "' of ", provider.source->origin(),
-                 " cannot be registered while that of ", in_use->source->origin(), " is in use, ",
-                 entry->slot.users(), " times; release it first");
+                 " cannot be registered while the backend of ", in_use->source->origin(),
+                 " is in use, ", entry->slot.users(), " times; release it first");
   }
   return ok();
 }

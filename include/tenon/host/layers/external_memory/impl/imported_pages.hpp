@@ -88,7 +88,7 @@ class PagesPart final : public MethodPart, public PageSource {
     return all_.back().bytes;
   }
 
-  /// Has each backend import all pages. Those that it refuses remain memory of the host as any
+  /// Has each backend import all pages. Pages that it refuses remain memory of the host as any
   /// other.
   void end() override {
     for (const BackendRef& backend : importing_) {
@@ -125,7 +125,7 @@ class PagesPart final : public MethodPart, public PageSource {
   }
 
   std::vector<BackendRef> importing_;  ///< Until all was imported.
-  bool in_files_ = false;  ///< Pages are those of files in memory, where the system has such files.
+  bool in_files_ = false;  ///< Pages belong to files in memory, where the system has such files.
   std::vector<Pages> all_;
   std::vector<ImportedMemory> imported_;
 };

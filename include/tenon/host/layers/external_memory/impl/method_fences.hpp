@@ -27,7 +27,7 @@ namespace detail {
   const auto call = !table ? nullptr : waits ? table->wait_fence : table->signal_fence;
   if (!call) {
     return error(Error::NotSupported, "backend ", delegate.use->id,
-                 " knows no fences of others (extension " TENON_EXTENSION_EXTERNAL_MEMORY ")");
+                 " knows no external fences (extension " TENON_EXTENSION_EXTERNAL_MEMORY ")");
   }
   const tenon_status status = call(backend.raw(), delegate.handle, &fence);
   if (status == TENON_STATUS_OK) return ok();

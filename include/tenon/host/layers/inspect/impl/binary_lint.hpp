@@ -49,7 +49,7 @@ class BinaryLint {
   void add(std::string_view id, std::string_view title, Verdict verdict, std::string text) {
     results_.push_back({id, title, verdict, tenon::detail::visible(std::move(text))});
   }
-  /// One that is right when `good`.
+  /// Adds a check that passes when `good`.
   void expect(bool good, std::string_view id, std::string_view title, Verdict otherwise,
               std::string_view found, std::string_view instead) {
     add(id, title, good ? Verdict::pass : otherwise, std::string(good ? found : instead));
@@ -89,9 +89,9 @@ class BinaryLint {
 
   void check_constructors() {
     // frame_dummy of the C runtime's crtbeginS.o is in every library that gcc or clang link, but
-    // not in one that is linked with -nostartfiles. On arm64, libgcc's functions for atomics ask
-    // which instructions there are (lse-init.c), by this function of glibc's, which hardly anything
-    // else calls.
+    // not in a library that is linked with -nostartfiles. On arm64, libgcc's functions for atomics
+    // ask which instructions there are (lse-init.c), by this function of glibc's, which hardly
+    // anything else calls.
     constexpr std::uint32_t arm64 = 183;
     const bool has_atomics = library_.machine == arm64 && library_.needs_symbol("__getauxval");
     const std::uint64_t of_the_c_runtime =
@@ -107,7 +107,7 @@ class BinaryLint {
            library_.num_constructors == 0 ? "no entry of .init_array"
            : library_.num_constructors == 1
                ? "one entry of .init_array, the C runtime's own"
-               : "two entries of .init_array, the C runtime's own and that of its atomics",
+               : "two entries of .init_array, the C runtime's own and its atomics'",
            concat(library_.num_constructors, library_.num_constructors == 1 ? " entry" : " entries",
                   " of .init_array, expected at most ", of_the_c_runtime,
                   of_the_c_runtime == 0 ? "" : " (the C runtime's)",

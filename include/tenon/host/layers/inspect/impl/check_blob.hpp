@@ -82,7 +82,7 @@ class RecordingDataMap : private tenon_named_data_map {
 
   const tenon_named_data_map* inner_;
   std::vector<std::string> missing_;
-  std::set<std::string> known_;  // The same: a blob may need any number of keys.
+  std::set<std::string> known_;  // `missing_`, sorted: a blob may need any number of keys.
 };
 
 }  // namespace detail

@@ -139,7 +139,7 @@ class LibraryReader {
   }
 
   /// Whether the file's table of symbols, which a stripped one lacks, has the function of the C
-  /// runtime that is an entry of .init_array: in gcc's crtbeginS.o, or in that of compiler-rt.
+  /// runtime that is an entry of .init_array: in the crtbeginS.o of gcc or of compiler-rt.
   [[nodiscard]] static bool has_frame_dummy(const ElfClass& elf_class, FileBytes symbols,
                                             FileBytes names) {
     const std::uint64_t count =

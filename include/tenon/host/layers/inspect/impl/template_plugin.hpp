@@ -89,9 +89,9 @@ Status copy_record(std::span<const std::byte> from, const std::filesystem::path&
 /// A copy of `of_template` that wraps the plugin `wrapped`, whose record it has. The rest of the
 /// object is filled in by `fill(object)`, which returns a status.
 ///
-/// errors: those of `peek` when one of the two is not a plugin; NotSupported when the plugin has an
-/// unsupported ABI or too many backends, or is of the same template; InvalidArgument when
-/// `of_template` is no such template; those of `fill`.
+/// errors: the errors of `peek` when one of the two is not a plugin; NotSupported when the plugin
+/// has an unsupported ABI or too many backends, or is of the same template; InvalidArgument when
+/// `of_template` is no such template; the errors of `fill`.
 template <class Object, class Fill>
 [[nodiscard]] Result<std::vector<std::byte>> fill_template(const TemplateNames& names,
                                                            const PluginBytes& of_template,

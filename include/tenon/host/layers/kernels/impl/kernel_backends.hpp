@@ -35,7 +35,7 @@ std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
       }
     }
     if (hidden && info.source->search_path_kind != SearchPathKind::application) continue;
-    // Behind those of at least its priority.
+    // Behind the backends of at least its priority.
     auto at = known.end();
     while (at != known.begin() && std::prev(at)->backend()->priority < info.backend()->priority) {
       --at;

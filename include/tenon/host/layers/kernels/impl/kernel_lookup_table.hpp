@@ -133,7 +133,7 @@ class KernelLookupTable {
 
   struct Failure {
     std::string text;
-    const char* shown = "";  ///< `text`, or one that needs no memory.
+    const char* shown = "";  ///< `text`, or a text that needs no memory.
   };
 
   static Failure& failure() noexcept {

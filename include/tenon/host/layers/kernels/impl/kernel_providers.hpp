@@ -25,9 +25,9 @@ struct KernelProvider {
 };
 
 /// The search for kernels among plugins, for the instructions of a method and for its delegates: in
-/// the order of `find_kernel_backends`. One that cannot be used, and one that answers
-/// OperatorMissing, leaves the call to the next; any other failure is the outcome. Nothing is
-/// listed or loaded before the first call. Keeps the plugins loaded that it asked.
+/// the order of `find_kernel_backends`. A plugin that cannot be used, or answers OperatorMissing,
+/// leaves the call to the next; any other failure is the outcome. Nothing is listed or loaded
+/// before the first call. Keeps the plugins loaded that it asked.
 class KernelProviders {
  public:
   /// As for `find_kernel_backends`; both must outlive this object.

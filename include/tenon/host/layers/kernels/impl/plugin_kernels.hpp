@@ -75,8 +75,8 @@ class alignas(64) PluginKernel {
   return {loading.method.name.data(), loading.tracer, loading.call_services};
 }
 
-/// The kernels of plugins that the instructions of one method call, and the search for them and for
-/// those of its delegates.
+/// The kernels of plugins that the instructions of one method call. It searches for them and for
+/// its delegates' kernels.
 class PluginKernelsPart final : public MethodPart {
  public:
   static constexpr char key = 0;
@@ -151,7 +151,7 @@ class PluginKernelsPart final : public MethodPart {
     KernelProviders providers;
     std::optional<PluginKernelLookup> lookup{};  ///< Nothing before a delegate asks.
     std::vector<std::string> answers{};          ///< Of those asked in vain, in their order.
-    std::set<std::string> known_answers{};  ///< The same: each operator may have one of its own.
+    std::set<std::string> known_answers{};  ///< `answers`, sorted: each operator may have its own.
   };
 
   std::optional<Search> search_;

@@ -19,7 +19,7 @@ struct Observation {
 /// A layer that sees the runs of a method. The functions of all observers are called in the order
 /// in which the observers were added.
 ///
-/// threads: that of the run. An asynchronous run begins on one thread, and may end on another.
+/// threads: the run's. An asynchronous run begins on one thread, and may end on another.
 class RunObserver {
  public:
   RunObserver() noexcept = default;
@@ -55,7 +55,7 @@ class RunObserver {
                                             tenon_status status) noexcept {
     return status;
   }
-  /// The instruction has ended, also one whose call has failed.
+  /// The instruction has ended; its call may have failed.
   virtual void end(MethodState&, const Instruction&, std::size_t /*chain*/, std::size_t /*index*/) {
   }
 

@@ -35,9 +35,9 @@ class RunObservers final : public MethodPart {
   }
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
-  /// Those whose `may_begin` is called.
+  /// Observers whose `may_begin` is called.
   [[nodiscard]] std::span<RunObserver* const> gates() const noexcept { return gates_; }
-  /// Those whose `begin`, `result` and `end` are called.
+  /// Observers whose `begin`, `result` and `end` are called.
   [[nodiscard]] std::span<RunObserver* const> watchers() const noexcept { return watchers_; }
 
   /// False: an observer refuses the run, because another run is going on.

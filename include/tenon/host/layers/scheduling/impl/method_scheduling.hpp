@@ -18,8 +18,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
-/// The active delegate has `scheduling` from now on (extension "tenon.scheduling/1"). One of a
-/// backend without the extension stays as it is: it follows no hint.
+/// The active delegate has `scheduling` from now on (extension "tenon.scheduling/1"). A delegate of
+/// a backend without the extension stays as it is: it follows no hint.
 [[nodiscard]] inline Status set_scheduling(const Delegate& delegate,
                                            const tenon_scheduling& scheduling) {
   const LoadedBackend& backend = *delegate.use->backend;

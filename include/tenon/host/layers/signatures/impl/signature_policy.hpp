@@ -56,7 +56,7 @@ inline std::string keys_text(const Publishers& publishers) {
 /// The signature of one file, from its text to what is reported.
 class SignatureJudge {
  public:
-  /// Reads the text, which may be empty, and finds the key. `name` is that of the text, for
+  /// Reads the text, which may be empty, and finds the key. `name` is the text's name, for
   /// messages.
   SignatureJudge(const Publishers& publishers, std::string_view text, std::string_view name)
       : publishers_(publishers), name_(name) {
@@ -149,7 +149,7 @@ inline std::string name_of_signature(const OpenedFile& file, bool in_manifest) {
 
 }  // namespace detail
 
-/// Copies whose signatures hold, the one that was used last in front.
+/// Copies whose signatures hold, the last used one in front.
 class SignaturePolicy::KeptCopies {
  public:
   /// The copy of a file in this state with this signature; nothing when there is none.
@@ -165,8 +165,8 @@ class SignaturePolicy::KeptCopies {
     return std::optional<OpenedFile>();
   }
 
-  /// Keeps a copy, and drops those that were not used for the longest time beyond `max_bytes`. One
-  /// that cannot be kept is made again at the next load.
+  /// Keeps a copy, and drops those that were not used for the longest time beyond `max_bytes`. A
+  /// copy that cannot be kept is made again at the next load.
   void keep(const detail::FileState& state, std::string_view signature, const OpenedFile& file,
             std::uint64_t max_bytes) {
     if (file.identity.size > max_bytes) return;
@@ -252,7 +252,7 @@ Result<OpenedFile> SignaturePolicy::admit(OpenedFile file, std::string_view sign
   if (!admits(judge.report.state)) return refusal();
   TENON_TRY(const detail::FileState after, detail::state_of(file));
   if (copies) {
-    // Not of a file that was changed meanwhile: its state would not be that of the copy.
+    // A file that was changed meanwhile is not kept: its state would not match the copy.
     if (before == after) kept_->keep(before, signature, checked, options_.max_kept_bytes);
   } else if (before != after) {
     return error(Error::InvalidState, path_text(file.path),

@@ -20,7 +20,7 @@ struct StateRange {
   std::uint64_t begin, end;
 };
 
-/// Ranges of bytes of one buffer. Those that touch are one.
+/// Ranges of bytes of one buffer. Ranges that touch are merged.
 class ByteRanges {
  public:
   void add(std::uint64_t begin, std::uint64_t end) {
@@ -56,11 +56,11 @@ class ByteRanges {
   std::map<std::uint64_t, std::uint64_t> ranges_;  ///< Ends by begins.
 };
 
-/// Finds the memory that one run leaves for the next. A program does not say which it is: its
-/// mutable buffers are planned memory like that of intermediate results. Bytes that are certainly
-/// written first in each run are none: those of the inputs that the application sets, of the result
-/// of a kernel of the kind `.out`, of an output of the method that a delegate computes. All others
-/// that are read count, so that there may be too many, and never too few.
+/// Finds the memory that one run leaves for the next. A program does not say which memory this is:
+/// its mutable buffers are planned memory, like intermediate results. Bytes that each run certainly
+/// writes first are not state: inputs that the application sets, results of kernels of the kind
+/// `.out`, and outputs of the method that a delegate computes. All others that are read count, so
+/// that there may be too many, and never too few.
 class StateFinder {
  public:
   explicit StateFinder(const schema::ExecutionPlan& plan)

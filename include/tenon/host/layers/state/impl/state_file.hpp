@@ -99,25 +99,25 @@ struct StateFile {
   std::uint64_t position = 0;
   std::span<const std::byte> image{};
 
-  /// The contents of `saved`, which is borrowed. `fingerprint` and `nbytes` are those of this
-  /// method.
+  /// The contents of `saved`, which is borrowed. `fingerprint` and `nbytes` are this method's.
   static Result<StateFile> read(std::span<const std::byte> saved, const Sha256& fingerprint,
                                 std::size_t nbytes) {
     if (saved.size() < head_size + 32 || as_text(saved.first(magic.size())) != magic) {
       return error(Error::InvalidExternalData,
-                   "a saved sequence: expected one that Sequence::save "
+                   "a saved sequence: expected bytes that Sequence::save "
                    "gave, found ",
                    saved.size(), " other bytes");
     }
     const std::span<const std::byte> hash = saved.last(32);
     const Sha256 found = sha256_of(saved.first(saved.size() - 32));
     if (std::memcmp(hash.data(), found.bytes.data(), 32) != 0) {
-      return error(Error::InvalidExternalData, "a saved sequence: its bytes are damaged");
+      return error(Error::InvalidExternalData,
+                   "a saved sequence: it is damaged, as its bytes do not match their SHA-256");
     }
     if (std::memcmp(saved.data() + magic.size(), fingerprint.bytes.data(), 32) != 0) {
-      return error(Error::InvalidState,
-                   "a saved sequence: it is of another program, other weights "
-                   "or another plugin");
+      return error(
+          Error::InvalidState,
+          "a saved sequence: expected this program, its weights and its plugin, found others");
     }
     const auto number = [&](std::size_t at) { return *read_le<std::uint64_t>(saved, at); };
     StateFile out{number(40), saved.subspan(head_size, saved.size() - head_size - 32)};

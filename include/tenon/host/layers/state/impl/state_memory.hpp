@@ -39,7 +39,7 @@ class StateMemory {
     std::uint64_t number = 0;
   };
 
-  /// errors: those of `Sequence::create`.
+  /// errors: as `Sequence::create`.
   [[nodiscard]] static Result<StateMemory> of(MethodState& method) {
     StateMemory out;
     for (const StateRange& range : StateFinder(method.plan).find()) {
@@ -95,7 +95,7 @@ class StateMemory {
     return written();
   }
 
-  /// Those of one part that is not `live`, or all of it.
+  /// Writes all bytes of one part, wherever it is.
   [[nodiscard]] static Status write(const Part& part, const std::byte* from) {
     if (part.live) {
       std::memcpy(part.live, from, part.nbytes);

@@ -30,7 +30,7 @@ namespace detail {
   const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
   if (!table || !table->set_stream) {
     return error(Error::NotSupported, "backend ", delegate.use->id,
-                 " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+                 " runs on no external streams (extension " TENON_EXTENSION_STREAMS ")");
   }
   TENON_RETURN_IF_ERROR(check_stream(backend.id(), table->kind, stream));
   const tenon_status status = table->set_stream(backend.raw(), delegate.handle, stream.handle);

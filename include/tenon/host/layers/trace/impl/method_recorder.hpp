@@ -54,7 +54,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
     }
     if (tensor.dim_order[i] < rank) seen |= 1U << tensor.dim_order[i];
   }
-  if (seen != (1U << rank) - 1) return wrong("a dim order that is none");
+  if (seen != (1U << rank) - 1) return wrong("a dim order that is no permutation");
   if (nbytes != tensor.nbytes) {
     return wrong("the sizes ", shape_text({tensor.dl.shape, rank}), ", which are ", nbytes,
                  " bytes, and ", tensor.nbytes, " bytes");

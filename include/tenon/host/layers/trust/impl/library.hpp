@@ -116,10 +116,10 @@ class Library final : public LoadedLibraries {
   ///
   /// Libraries that it needs and that its run path finds next to it ($ORIGIN) are loaded first, in
   /// the same way and with the same trust. A needed library that is named by a relative path is
-  /// refused, and one that is named by an absolute path must be one that may be loaded.
+  /// refused. A library that is named by an absolute path must be allowed by `files_of`.
   ///
   /// errors: AccessFailed with the loader's own message when it cannot be loaded; InvalidState when
-  /// it was changed meanwhile; and those of `open_file` for a library next to it.
+  /// it was changed meanwhile; and the errors of `open_file` for a library next to it.
   [[nodiscard]] static Result<Library> load(OpenedFile file) {
     TENON_TRY(auto files, files_of(std::move(file)));
     return load(std::move(files));

@@ -26,7 +26,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
 
-/// Higher is better; 0 for one that cannot run.
+/// Higher is better; 0 for a variant that cannot run.
 [[nodiscard]] inline std::uint64_t fit_of(const VariantAnswer& answer) noexcept {
   if (!answer.refused.ok() || answer.verdict == TENON_BLOB_INCOMPATIBLE) return 0;
   return answer.verdict == TENON_BLOB_OPTIMAL ? 2 : 1;

@@ -270,8 +270,9 @@ class VariantsReader {
   std::vector<bool> has_line_;            ///< Whether it has needs of each of them.
 };
 
-/// The variants that `text`, the table, names: by method, in the order of their plans, those of one
-/// by falling priority. In time that grows with the lengths of the table and of the plans.
+/// The variants that `text`, the table, names. Methods are in the order of their plans, and the
+/// variants of a method by falling priority. In time that grows with the lengths of the table and
+/// of the plans.
 ///
 /// Each plan and each method that the table names exists. A plan is one variant, of one method,
 /// and has inputs and outputs like that method's; the method is a variant of itself, and so no

@@ -85,7 +85,8 @@ struct MethodInput {
     *value = loaded;
     if (!copies) {
       to.dl.data = const_cast<std::byte*>(from.bytes.data());
-      // A backend may resize each of its arguments; beyond these bytes is memory of others.
+      // A backend may resize each of its arguments; beyond these bytes begins memory that is not
+      // the argument's.
       to.capacity = nbytes;
       return ok();
     }
@@ -200,11 +201,11 @@ enum class Condition {
   is_false,
   is_true,
   wrong_kind,  ///< Neither a boolean nor a boolean CPU tensor with data.
-  too_long,    ///< More bytes than may still be looked at.
+  too_long,    ///< More bytes than the budget has left.
 };
 
 /// Value of a condition. A tensor is true when all its elements are (ExecuTorch: parse_cond_value).
-/// `bytes_left` is what may be looked at, and is lowered by what was.
+/// `bytes_left` is the remaining byte budget; each examined byte reduces it.
 [[nodiscard]] inline Condition read_condition(const tenon_value& value,
                                               std::uint64_t& bytes_left) noexcept {
   if (value.kind == TENON_VALUE_BOOL) {

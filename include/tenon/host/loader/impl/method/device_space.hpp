@@ -30,8 +30,8 @@ class DeviceSpace {
                                                std::uint64_t alignment) = 0;
   virtual void free(tenon_dl_device device, void* block) noexcept = 0;
 
-  /// Copies, complete on return. One of both is the CPU, or `can_copy` said so. Fails with the
-  /// backend's error.
+  /// Copies, complete on return. At least one of the two is the CPU, or `can_copy` returned true.
+  /// Fails with the backend's error.
   [[nodiscard]] virtual Status copy(tenon_dl_device to_device, void* to,
                                     tenon_dl_device from_device, const void* from,
                                     std::uint64_t nbytes) const = 0;

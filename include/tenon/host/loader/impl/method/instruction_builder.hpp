@@ -109,7 +109,7 @@ class InstructionBuilder {
     }
   }
 
-  /// The application's kernel comes before those of layers.
+  /// The application's kernel comes before the kernels of layers.
   Status find_kernel(const schema::KernelCall& call, std::size_t chain, std::size_t index,
                      Instruction& to) {
     const std::string op = operator_name(

@@ -47,8 +47,8 @@ struct CompleteCalls {
   static void end_instruction(const Instruction&, std::size_t, std::size_t) noexcept {}
 };
 
-/// Runs instructions from `position` on: to the end, to a failure, or to one that `calls` stops
-/// before, as it has to wait; `position` is then there.
+/// Runs instructions from `position` on: to the end, to a failure, or to an instruction that
+/// `calls` stops before, as it has to wait; `position` is then there.
 ///
 /// `calls` is how a run waits. Its `delegate` and `kernel` make a call and return its status, and
 /// `condition` waits for a value that is read; after each of them `has_stopped` says whether it

@@ -79,7 +79,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   return ok();
 }
 
-/// Errors as those of `Method::load`.
+/// errors: as `Method::load`.
 [[nodiscard]] inline Status load_into(MethodState& method) {
   Loading loading{.method = method, .lent = &method.arena};
   Status outcome = build(method, loading);

@@ -58,7 +58,7 @@ struct MethodState final : Method {
   MethodParts late_parts;  ///< See `late_part`.
   KernelHost kernel_host{
       parts, options.registry ? options.registry->extensions() : std::span<const HostExtension>()};
-  /// That delegates see: of the program, or of a layer; null when there is none.
+  /// The data that delegates see: of the program, or of a layer; null when there is none.
   const tenon_named_data_map* named_data = program->named_data();
   Arena arena;
   BackendUses uses{arena};

@@ -37,9 +37,9 @@ class PlannedBuffers {
  public:
   /// Bytes that `allocate` takes from its arena for each buffer, besides small ones.
   static constexpr std::size_t bytes_of_entry = sizeof(Buffer);
-  /// Bytes to which each buffer is aligned: those of the widest vector registers.
+  /// Bytes to which each buffer is aligned: the size of the widest vector registers.
   static constexpr std::size_t alignment = 64;
-  /// The same on a device: the alignment of CUDA's own allocator.
+  /// Bytes to which a buffer on a device is aligned: the alignment of CUDA's own allocator.
   static constexpr std::size_t device_alignment = 256;
   /// Buffers of up to this many bytes are taken from the method's arena. None with the address
   /// sanitizer, which sees only the end of what was allocated by itself.
@@ -129,7 +129,7 @@ class PlannedBuffers {
     return ok();
   }
 
-  /// Bytes in the host's memory besides those of the plan.
+  /// Bytes in the host's memory that the plan does not count.
   [[nodiscard]] std::uint64_t padding() const noexcept {
     std::uint64_t sum = 0;
     for (const Buffer& buffer : buffers_) sum += buffer.padding;

@@ -164,7 +164,7 @@ class ValueBuilder {
     return extra ? dl_device(extra->device_type(), extra->device_index()) : cpu_device;
   }
 
-  /// A tensor's device is that of its storage, whatever its tag says: ExecuTorch's exporter also
+  /// A tensor is on the device of its storage, whatever its tag says: ExecuTorch's exporter also
   /// tags tensors whose memory it leaves on the CPU (enable_non_cpu_memory_planning = False), and a
   /// constant is mapped from the file. A buffer on a device holds tensors of that device only.
   static Status set_device(tenon_tensor& tensor, tenon_dl_device device) {

@@ -72,7 +72,7 @@ class HostTable {
 
   /// `LoadedLibraries::digest` of the plugin whose table `host` is; computed once.
   ///
-  /// threads: any. errors: those of `digest`; NotSupported for a plugin that is linked in.
+  /// threads: any. errors: as `digest`; NotSupported for a plugin that is linked in.
   [[nodiscard]] static Result<Sha256> plugin_digest(const tenon_host* host) {
     const HostTable& table = self(host);
     if (!table.libraries_) {

@@ -32,8 +32,8 @@ LoadLock::Shared& LoadLock::shared() noexcept {
   return the_shared;
 }
 
-/// Whether this lock is released only after one that `thread` holds. Ends, because no thread waits
-/// in a circle.
+/// Whether this lock is released only after a lock that `thread` holds. The search ends, because no
+/// thread waits in a circle.
 bool LoadLock::waits_for(const void* thread) const noexcept {
   for (const LoadLock* lock = this; lock && lock->holder_;) {
     if (lock->holder_ == thread) return true;

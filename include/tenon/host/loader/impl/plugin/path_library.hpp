@@ -28,7 +28,7 @@ class PathLibrary final : public LoadedLibraries {
   /// Loads what is at the path of `file`, which no gate may have admitted or replaced, and no copy.
   ///
   /// errors: AccessFailed with the words of the system's loader; NotSupported for a file that is
-  /// not loaded by its path; those of `open_file`.
+  /// not loaded by its path; the errors of `open_file`.
   [[nodiscard]] static Result<std::unique_ptr<LoadedLibraries>> load(const OpenedFile& file) {
     TENON_TRY(const OpenedFile there, open_named_file(file.path));
     if (file.is_admitted || there.identity != file.identity) {

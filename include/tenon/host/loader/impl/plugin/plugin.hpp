@@ -27,8 +27,8 @@ namespace detail {
 /// The state of a plugin. `Plugin` shows it to applications without its types.
 class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<LoadedPlugin> {
  public:
-  /// A plugin whose `libraries`, null for one that is linked in, are loaded. Its record is read
-  /// from `head`.
+  /// A plugin whose `libraries` are loaded; they are null for a plugin that is linked in. `head`
+  /// has its record.
   [[nodiscard]] static Result<std::shared_ptr<LoadedPlugin>> create(
       const tenon_plugin_head* head, std::string path, HostInfo info,
       std::unique_ptr<LoadedLibraries> libraries) {

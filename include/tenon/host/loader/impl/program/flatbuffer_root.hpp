@@ -85,8 +85,8 @@ template <class Root>
 }
 
 /// The root table of a flatbuffer, when every offset in it stays inside `bytes` and every scalar is
-/// aligned. `bytes` is aligned to 16, and smaller than 2 GiB. The verdict is that of flatbuffers:
-/// `OffsetCheck` only finds sooner what it accepts.
+/// aligned. `bytes` is aligned to 16, and smaller than 2 GiB. Flatbuffers' verifier decides:
+/// `OffsetCheck` only finds sooner what the verifier accepts.
 ///
 /// errors: `code`. The library does not say which offset is wrong, so the text cannot.
 template <class Root>

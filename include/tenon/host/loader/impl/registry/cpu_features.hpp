@@ -91,9 +91,9 @@ inline void append_x86_levels(std::vector<std::string>& names) {
 }
 
 /// The features of an arm64 machine by the words that Linux gives each process (`AT_HWCAP` and
-/// `AT_HWCAP2` of `getauxval`). They are there without /proc, and under an emulator they are those
-/// of the machine that it is, where /proc/cpuinfo describes the one that it runs on. A bit without
-/// a name is of a newer kernel, and passed over.
+/// `AT_HWCAP2` of `getauxval`). They are there without /proc. Under an emulator they describe the
+/// emulated machine, where /proc/cpuinfo describes the real one. A newer kernel's bit has no name
+/// here and is passed over.
 [[nodiscard]] inline std::vector<std::string> arm64_names(std::uint64_t hwcap,
                                                           std::uint64_t hwcap2) {
   std::vector<std::string> names;
@@ -102,7 +102,7 @@ inline void append_x86_levels(std::vector<std::string>& names) {
   return names;
 }
 
-/// The same for 32-bit ARM, whose bits are others.
+/// The features of a 32-bit ARM machine by these words, whose bits have other meanings there.
 [[nodiscard]] inline std::vector<std::string> arm_names(std::uint64_t hwcap, std::uint64_t hwcap2) {
   std::vector<std::string> names;
   append_bits(
@@ -137,7 +137,7 @@ inline void append_x86_levels(std::vector<std::string>& names) {
   return CpuFeatures(detail::arm64_names(hwcap, hwcap2));
 }
 
-/// The same for 32-bit ARM.
+/// `CpuFeatures` of a 32-bit ARM machine.
 [[nodiscard]] inline CpuFeatures arm_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
   return CpuFeatures(detail::arm_names(hwcap, hwcap2));
 }

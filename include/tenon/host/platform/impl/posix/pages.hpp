@@ -42,8 +42,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
-/// The same as `take_pages` of a file in memory, which another process can map as well; it takes no
-/// more seals. Null also where the system has none.
+/// Takes pages of a file in memory, which another process can map as well; the file takes no more
+/// seals. Otherwise as `take_pages`. Null also where the system has no such files.
 [[nodiscard]] inline void* take_shared_pages(std::size_t size, FileDescriptor& file) noexcept {
 #if defined(__linux__)
   FileDescriptor made(make_memory_file("tenon-pages", size, size_seals | F_SEAL_SEAL));

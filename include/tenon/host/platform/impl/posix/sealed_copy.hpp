@@ -45,7 +45,7 @@ inline Result<OpenedFile> opened_copy(FileDescriptor memory, const std::filesyst
 
 /// A file in memory that is made of `bytes` and sealed. `purpose` ends the texts of failures.
 ///
-/// errors: those of `opened_copy`.
+/// errors: as `opened_copy`.
 inline Result<OpenedFile> sealed_file(std::span<const std::byte> bytes,
                                       const std::filesystem::path& path, Trust trust,
                                       std::string_view purpose) {
@@ -60,7 +60,7 @@ inline Result<OpenedFile> sealed_file(std::span<const std::byte> bytes,
 /// `purpose` ends the texts of failures.
 ///
 /// errors: AccessFailed when the file cannot be read; InvalidState when it has another size than
-/// when it was opened; those of `opened_copy`.
+/// when it was opened; the errors of `opened_copy`.
 inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view purpose) {
   const auto failed = [&](const char* what) {
     return error(Error::AccessFailed, file.path.native(), ": ", std::string_view(what), " ",
@@ -75,7 +75,7 @@ inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view p
     const std::ptrdiff_t size = platform::pread(file.descriptor.get(), buffer.get(), piece, offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return failed("cannot be read");
-    // One that grows without end is not copied without end.
+    // A file that grows without end is not copied without end.
     if (size == 0 || offset > file.identity.size) break;
     if (!write_all(copy.get(), {buffer.get(), static_cast<std::size_t>(size)}, offset)) {
       return failed("a copy in memory cannot be written");
@@ -92,7 +92,7 @@ inline Result<OpenedFile> sealed_copy(const OpenedFile& file, std::string_view p
   return opened_copy(std::move(copy), file.path, file.trust);
 }
 
-/// The same copy again, with a descriptor of its own.
+/// Opens the copy again, with a descriptor of its own.
 inline Result<OpenedFile> same_copy(const OpenedFile& copy) {
   const int descriptor = ::fcntl(copy.descriptor.get(), F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) {

@@ -72,8 +72,7 @@ class TrustedWalk {
     }
   }
 
-  /// A file in a directory that was walked to before. One that is a link is walked to from the
-  /// root.
+  /// A file in a directory that was walked to before. A link is walked to from the root.
   static Result<OpenedFile> open_in(int directory, const struct stat& directory_status,
                                     const std::filesystem::path& directory_path,
                                     const std::string& name) {
@@ -220,15 +219,15 @@ class TrustedWalk {
     return error(Error::AccessFailed, subject(what, at), "is writable by ",
                  (status.st_mode & S_IWOTH) != 0 ? "every user" : "its group", " (mode ",
                  mode_text(status.st_mode & 07777),
-                 "), expected one that only its owner can write to (chmod go-w ", at, ")");
+                 "), expected write access for its owner alone (chmod go-w ", at, ")");
   }
 
   const std::filesystem::path& asked_;
   const ::uid_t user_;
   std::vector<std::string> rest_;  // Components that are left, the next one last.
   std::string at_;                 // Where the walk is; empty at the root.
-  FileDescriptor directory_;       // The same, open.
-  struct stat status_{};           // The same, at the time of opening.
+  FileDescriptor directory_;       // `at_`, open.
+  struct stat status_{};           // Status of `at_` when it was opened.
   int num_links_ = 0;
   std::string_view wanted_ = "file";
 };

@@ -15,9 +15,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The library in one open file.
 ///
-/// Windows loads by path: by that of the open file itself, without links, which another process
-/// might set to another file. The file is open meanwhile and shared for reading alone, so that it
-/// is the checked file: no process can write to it, or rename it or a directory that it is in.
+/// Windows loads by path. The path is the open file's own, without links, as another process might
+/// point a link to another file. Meanwhile the file is open and shared for reading alone. So it is
+/// the checked file: no process can write to it, or rename it or a directory that it is in.
 class LibraryHandle {
  public:
   /// With `keep` it is never unloaded.

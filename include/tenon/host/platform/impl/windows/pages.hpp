@@ -37,7 +37,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
   return pages;
 }
 
-/// The same of a file in memory: this system has none.
+/// Null: this system has no files in memory.
 [[nodiscard]] inline void* take_shared_pages(std::size_t /*size*/,
                                              FileDescriptor& /*file*/) noexcept {
   errno = ENOTSUP;

@@ -5,7 +5,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::platform {
 
-/// The same in all processes: none is forked.
+/// One number for all processes, as Windows forks none.
 [[nodiscard]] inline long process_number() noexcept { return 1; }
 
 }}}  // namespace tenon::TENON_RELEASE::host::platform

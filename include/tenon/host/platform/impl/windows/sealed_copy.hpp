@@ -10,7 +10,7 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
-/// A state of the content of a file. No process can write to one that is open.
+/// Identifies the content of a file, which no process can write to while it is open.
 using FileState = FileIdentity;
 
 /// errors: AccessFailed, with the path.

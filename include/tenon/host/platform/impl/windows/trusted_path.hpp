@@ -24,7 +24,7 @@ namespace platform {
 /// The security identifier of an account, in its own memory.
 using Sid = std::array<std::byte, SECURITY_MAX_SID_SIZE>;
 
-/// The accounts that answer for files: the user of this process and those of the system.
+/// The accounts that answer for files: the user of this process, and the system's accounts.
 class TrustedAccounts {
  public:
   TrustedAccounts() {
@@ -202,7 +202,7 @@ class TrustedWalk {
       if ((rights & forbidden) == 0 || accounts_.hold(&entry->SidStart)) continue;
       return error(Error::AccessFailed, subject, "may be changed by ",
                    account_text(&entry->SidStart),
-                   ", expected one that only its owner, Administrators and the system can change");
+                   ", expected only its owner, Administrators and the system to have that right");
     }
     return ok();
   }
