@@ -20,7 +20,7 @@ struct Settings {
   std::int64_t inference_num_threads = 0;  ///< Threads for one run; 0: as many as the machine has.
   std::string performance_hint;
   std::string model_priority;       ///< LOW, MEDIUM or HIGH.
-  std::string inference_precision;  ///< Empty: f32, so that results follow the program.
+  std::string inference_precision;  ///< Empty: f32, as the program computes.
   bool profiling = false;
 
   /// OpenVINO's properties for the device. Each one has a value in every list, so that two equal
