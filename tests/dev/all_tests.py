@@ -31,9 +31,19 @@ def _built(part, build):
         raise Failed(f"{build.name}: {build.error}")
 
 
-def test(part):
-    """See above."""
+def _of_words(part, words):
+    packages.from_pypi(part)
+    builds.configure(part, builds.TEST)
+    builds.compile_selected(part, builds.TEST, words)
+    suites.run_tests(part, builds.TEST, words)
+
+
+def test(part, words=()):
+    """See above. With words for `meson test`, the tests that they name, in the build without sanitizers."""
     packages.setup(part)
+    if words:
+        _of_words(part, words)
+        return
     suites.set_sanitizers()
     # More threads than processors: one that waits for another gives its processor away.
     os.environ["OMP_WAIT_POLICY"] = "passive"

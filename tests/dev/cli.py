@@ -60,7 +60,9 @@ def _gpu_arguments(parser):
 COMMANDS = {
     "demo": Command(demo.demo, "build, then classify a handwritten digit with a model that PyTorch compiled"),
     "test": Command(all_tests.test,
-                    "run what CI checks with every change: warnings, tests, sanitizers, format; end with totals"),
+                    "run what CI checks with every change: warnings, tests, sanitizers, format; end with totals",
+                    "With arguments, run only the tests that they name, by clang without optimisation. " + OF_MESON,
+                    words="[MESON_ARGUMENT]..."),
     "rest": Command(rest.rest, "run what `test` leaves out, in slices of minutes", rest.__doc__,
                     arguments=rest.add_arguments),
     "quick": Command(suites.quick, "build with one compiler and run its tests", OF_MESON, words="[MESON_ARGUMENT]..."),

@@ -46,7 +46,7 @@ class Commands(InFolder):
     def test_an_unknown_command_or_argument_is_a_wrong_usage(self):
         self.assertIn("invalid choice: 'tset'", self.dev("tset", expect=2).stderr)
         self.assertIn("usage: ./dev", self.dev(expect=2).stderr)
-        self.assertIn("unrecognized arguments: --fast", self.dev("test", "--fast", expect=2).stderr)
+        self.assertIn("unrecognized arguments: --fast", self.dev("setup", "--fast", expect=2).stderr)
         self.assertIn("expected one of models programs", self.dev("live", "--part", "model", expect=2).stderr)
         self.assertIn("there is no target manifesto; there are ", self.dev("fuzz", "manifesto", expect=2).stderr)
 
@@ -131,6 +131,13 @@ class Whole(InFolder):
         self.assertIn("--timeout-multiplier 1 --suite programs", tests["build/test"])
         self.assertIn("--timeout-multiplier 10 --no-suite lint", tests["build/asan"])
         self.assertIn("--timeout-multiplier 10 --suite host_threads", tests["build/tsan"])
+
+    def test_with_words_only_the_tests_that_they_name_run(self):
+        self.program("ninja", 'echo "ninja $*" >>log')
+        self.patch(mock.patch.object(packages, "from_pypi", lambda part: None))
+        all_tests.test(self.part, ["--suite", "cuda"])
+        self.assertEqual(self.names(PASSED), ["test: its test"])
+        self.assertIn("--suite cuda\n", pathlib.Path("log").read_text(encoding="utf-8"))
 
     def test_what_fails_beside_the_rest_is_counted(self):
         self.program("ninja", "true")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the recipe for Conan and the port for vcpkg say of Tenon is so. Neither program is run: Conan is not needed to
-read its recipe, and functions of the same names replace vcpkg's scripts.
+"""What the recipes for Conan and conda and the port for vcpkg say of Tenon is so. No such program is run: Conan is not
+needed to read its recipe, and functions of the same names replace vcpkg's scripts.
 
 usage: ports_test.py SOURCE
 """
@@ -31,6 +31,7 @@ class Name(unittest.TestCase):
         # docs/project/decisions.md says why.
         names = {
             "meson.build": r"^project\(\s*'([^']*)'",
+            "include/packages/conda/recipe.yaml": r"^  name: (.*)$",
             "include/packages/conan/conanfile.py": r'^    name = "(.*)"$',
             "include/packages/vcpkg/vcpkg.json": r'^  "name": "(.*)",$',
             "include/packages/debian/files/control": r"^Source: (.*)$",
@@ -85,6 +86,25 @@ class Conan(unittest.TestCase):
         # Each folder that the build enters without the tests and examples.
         entered = set(re.findall(r"^subdir\('(\w+)'\)$", (source / "meson.build").read_text(), re.M))
         self.assertEqual({f"{name}/*" for name in entered} - set(names), set())
+
+
+class Conda(unittest.TestCase):
+    TEXT = (ports / "conda/recipe.yaml").read_text()
+
+    def test_the_recipe_has_the_version_and_no_sum_of_another_archive(self):
+        self.assertIn(f'  version: "{VERSION}"\n', self.TEXT)
+        self.assertIn(f'  sha256: "{64 * "0"}"\n', self.TEXT)
+
+    def test_options_and_files_that_the_recipe_names_are_there(self):
+        options = (source / "meson_options.txt").read_text()
+        named = re.findall(r" -D(\w+)=enabled", self.TEXT)
+        self.assertGreater(len(named), 3)
+        for name in named:
+            self.assertIn(f"option('{name}', type: 'feature'", options)
+        for path in re.findall(r"^        - ((?:examples|tests)/\S+)$", self.TEXT, re.M):
+            self.assertTrue((source / path).exists(), path)
+        for path in re.findall(r"^        - (tenon/\S+)$", self.TEXT, re.M):
+            self.assertTrue((source / "include" / path).exists(), path)
 
 
 if __name__ == "__main__":

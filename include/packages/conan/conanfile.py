@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Conan 2: `conan create include/packages/conan` in a copy of the sources. Consumers use find_package(Tenon) with the
-generator CMakeDeps, or pkg-config (docs/getting-started/packages.md#conan-and-vcpkg)."""
+generator CMakeDeps, or pkg-config (docs/getting-started/packages.md#conan-vcpkg-and-conda)."""
 
 import os
 import re

@@ -2,15 +2,18 @@
 """The files of a release, each made from the archive of the sources or from the commit."""
 
 import dataclasses
+import gzip
 import hashlib
 import os
 import pathlib
 import shutil
-import subprocess
 import tarfile
 
+from dev import packages
 from dev.part import Failed, Part
 
+# Of a second build, which must give each byte again: a longer path too.
+ELSEWHERE = {"TZ": "Pacific/Chatham", "LC_ALL": "C", "LANGUAGE": "de"}
 NANOBIND = "build/python/venv/lib/python3*/site-packages/nanobind"
 WHEELS = "build/wheel/dist/*.whl"
 
@@ -26,6 +29,8 @@ class Made:
     work: pathlib.Path
     # Artifacts that are for one Debian alone, by its code name.
     of_debian: dict = dataclasses.field(default_factory=dict)
+    # Whether packages and the wheel are built again elsewhere, and compared.
+    twice: bool = False
 
     @property
     def archive(self):
@@ -43,6 +48,10 @@ class Made:
         for path in paths:
             shutil.move(path, self.folder / path.name)
             self.of_debian.setdefault(place.debian, []).append(self.folder / path.name)
+
+    def files(self):
+        """All that a user installs."""
+        return sorted({self.archive, *(path for paths in self.of_debian.values() for path in paths)})
 
     def files_for(self, debian):
         """What is for a Debian: the archive is for each."""
@@ -62,48 +71,87 @@ def missing_in(unpacked, tracked):
     return [name for name in tracked if not os.path.lexists(unpacked / name) and not name.startswith(".git")]
 
 
+def write_archive(part, path, top, source="."):
+    """The commit as an archive: its bytes follow from the commit alone, as files have its time, no owner and no umask."""
+    tar = path.with_suffix("")
+    part.run(["git", "-C", source, "-c", "tar.umask=0022", "-c", "core.autocrlf=false", "archive", "--format=tar",
+              f"--prefix={top}/", f"--output={tar.absolute()}", "HEAD"])
+    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        packed.write(tar.read_bytes())
+    tar.unlink()
+
+
 def archive(made):
-    """`meson dist` of a clone: the working tree may have files that git ignores."""
+    """Twice: of the repository, and of a clone elsewhere."""
     part = made.part
 
     def make():
-        checkout = made.empty("checkout") / "tenon"
-        part.run(["git", "clone", "--quiet", "--no-hardlinks", ".", checkout])
-        part.run(["meson", "setup", checkout / "build", checkout, "-Dhost=disabled"], stdout=subprocess.DEVNULL)
-        part.run(["meson", "dist", "-C", checkout / "build", "--no-tests", "--formats", "gztar"])
-        shutil.move(checkout / "build/meson-dist" / made.archive.name, made.archive)
-        tracked = part.output(["git", "-C", checkout, "ls-files", "-z"]).rstrip("\0").split("\0")
+        write_archive(part, made.archive, f"tenon-{made.version}")
+        tracked = part.output(["git", "ls-tree", "-r", "--name-only", "-z", "HEAD"]).rstrip("\0").split("\0")
         missing = missing_in(unpack(made.archive, made.empty("archive")), tracked)
         if missing:
             raise Failed(f"the archive lacks {' '.join(missing)}")
 
+    def make_again():
+        again = made.empty("archive-in-another-place")
+        part.run(["git", "clone", "--quiet", "--no-hardlinks", ".", again / "tenon"])
+        write_archive(part, again / made.archive.name, f"tenon-{made.version}", again / "tenon")
+        check_equal(part, [made.archive], [again / made.archive.name])
+
     part.check("the archive of the sources has each file of the commit", make)
+    part.check("the archive of a clone has these bytes too", make_again)
+
+
+def check_equal(part, files, others):
+    """Each file is made again with these bytes; diffoscope, where it is installed, prints what differs."""
+    found = {path.name: path for path in others}
+    if sorted(found) != sorted(path.name for path in files):
+        raise Failed(f"expected {sorted(path.name for path in files)} again, found {sorted(found)}")
+    different = [path for path in files if digest(path) != digest(found[path.name])]
+    for path in different:
+        if shutil.which("diffoscope"):
+            part.call(["diffoscope", "--max-report-size", "20000", path, found[path.name]])
+    if different:
+        raise Failed(f"another build gives other bytes: {' '.join(path.name for path in different)}")
+
+
+def _build_debian(made, place, name, **surroundings):
+    """Builds packages in a folder of this name, and returns them."""
+    folder = place.empty(name)
+    source = folder / unpack(made.archive, place.tree / folder).name
+    place.run(".ci/fetch-python-build")
+    [nanobind] = place.tree.glob(NANOBIND)
+    place.run("python3", "include/packages/debian/make_debian.py", source, nanobind.relative_to(place.tree),
+              f"1{place.suffix()}", SOURCE_DATE_EPOCH=made.part.output(["git", "log", "-1", "--format=%ct"]))
+    place.prepare(source)
+    # Packages of debug information take minutes to compress, and no release has them.
+    place.run("sh", "-c", f"umask {'002' if surroundings else '022'}; exec dpkg-buildpackage -us -uc -b", folder=source,
+              DEB_BUILD_OPTIONS="noautodbgsym", **surroundings)
+    return sorted((place.tree / folder).glob("*.deb"))
 
 
 def debian(made, place):
     """Packages for a Debian, built from the archive."""
     part = made.part
+    part.check(f"Debian packages for {place.debian}", lambda: made.add(place, _build_debian(made, place, "debian")))
+    packaged = [path for path in made.files_for(place.debian) if path.suffix == ".deb"]
+    part.check(f"contents of the packages for {place.debian}", lambda: check_contents(part, packaged))
+    part.check(f"lintian about the packages for {place.debian}", lambda: check_lintian(part, packaged))
+    if made.twice:
+        part.check(f"another build of the packages for {place.debian} has these bytes too", lambda: check_equal(
+            part, packaged, _build_debian(made, place, "debian-in-another-place", **ELSEWHERE)))
 
-    def make():
-        folder = place.empty("debian")
-        source = folder / unpack(made.archive, place.tree / folder).name
-        place.run(".ci/fetch-python-build")
-        [nanobind] = place.tree.glob(NANOBIND)
-        place.run("python3", "include/packages/debian/make_debian.py", source, nanobind.relative_to(place.tree),
-                  f"1{place.suffix()}", SOURCE_DATE_EPOCH=part.output(["git", "log", "-1", "--format=%ct"]))
-        place.prepare(source)
-        # Packages of debug information take minutes to compress, and no release has them.
-        place.run("dpkg-buildpackage", "-us", "-uc", "-b", folder=source, DEB_BUILD_OPTIONS="noautodbgsym")
-        made.add(place, sorted((place.tree / folder).glob("*.deb")))
 
-    part.check(f"Debian packages for {place.debian}", make)
-    part.check(f"contents of the packages for {place.debian}", lambda: check_contents(part, made.files_for(place.debian)))
+def check_lintian(part, files):
+    """No error and no warning, but for those that a package explains in its overrides."""
+    packages.need(part, {"lintian": "lintian"})
+    part.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0", *files])
 
 
 def check_contents(part, files):
-    """There are three packages, no file is in two, and no library is among what all architectures share."""
+    """There are four packages, no file is in two, and no library is among what all architectures share."""
     of_packages = {}
-    for path in (path for path in files if path.suffix == ".deb"):
+    for path in files:
         listed = part.output(["dpkg-deb", "--contents", path]).splitlines()
         for name in (line.split()[5] for line in listed if not line.startswith("d")):
             if name in of_packages:
@@ -111,8 +159,8 @@ def check_contents(part, files):
             if name.startswith("./usr/share/") and name.endswith(".so"):
                 raise Failed(f"{name} is in {path.name}")
             of_packages[name] = path.name
-    if len(set(of_packages.values())) != 3:
-        raise Failed(f"expected three packages, found {sorted(set(of_packages.values()))}")
+    if len(set(of_packages.values())) != 4:
+        raise Failed(f"expected four packages, found {sorted(set(of_packages.values()))}")
 
 
 def wheel(made, place):
@@ -127,15 +175,18 @@ def wheel(made, place):
         place.run("./dev", "wheel", "--python", "/usr/bin/python3")
         made.add(place, sorted(place.tree.glob(WHEELS)))
 
+    def make_again():
+        folder = place.empty("wheel-in-another-place")
+        source = folder / unpack(made.archive, place.tree / folder).name
+        place.run("sh", "-c", "umask 002; exec ./dev wheel --python /usr/bin/python3", folder=source, **ELSEWHERE)
+        check_equal(part, [path for path in made.files_for(place.debian) if path.suffix == ".whl"],
+                    sorted((place.tree / source).glob(WHEELS)))
+
     part.check(f"the wheel for {place.debian}, in fresh environments", make)
+    if made.twice:
+        part.check(f"another build of the wheel for {place.debian} has these bytes too", make_again)
 
 
 def digest(path):
     """The SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def write_sums(folder):
-    """SHA256SUMS, as sha256sum reads it."""
-    files = sorted(path for path in folder.iterdir() if path.name != "SHA256SUMS")
-    (folder / "SHA256SUMS").write_text("".join(f"{digest(path)}  {path.name}\n" for path in files), encoding="utf-8")

@@ -38,7 +38,7 @@ class Release(InFolder):
     def sources(self, version="1.2.3", section="## 1.2.3 (2027-01-02)"):
         (self.folder / "include/tenon/abi").mkdir(parents=True, exist_ok=True)
         pathlib.Path("include/tenon/abi/version.h").write_text(f'#define TENON_VERSION_STRING "{version}"\n', encoding="utf-8")
-        pathlib.Path("CHANGELOG.md").write_text(f"# Changelog\n\n{section}\n", encoding="utf-8")
+        pathlib.Path("CHANGELOG.md").write_text(f"# Changelog\n\n{section}\n- It [runs](docs/faq.md).\n", encoding="utf-8")
 
     def test_the_version_is_that_of_the_sources_and_of_the_changelog(self):
         self.sources()
@@ -61,8 +61,9 @@ class Release(InFolder):
 
     def test_parts_that_are_asked_for_are_made_with_the_archive(self):
         self.sources()
+        shutil.copytree(SOURCE / "include/packages/conda", "include/packages/conda")
         pathlib.Path("NOTICE").write_text((SOURCE / "NOTICE").read_text(encoding="utf-8"), encoding="utf-8")
-        self.program("git", "true")
+        self.program("git", "[ $1 = status ] || echo 58c1a1d4")
         self.patch(mock.patch.object(packages, "setup", lambda part: None))
         cleaned, made = [], []
         self.patch(mock.patch.object(clean, "check_all", lambda part, debian, files: cleaned.append(
@@ -87,10 +88,12 @@ class Release(InFolder):
         self.assertEqual(self.names(FAILED), [])
         folder = pathlib.Path("build/release/1.2.3")
         self.assertEqual({path.name for path in folder.iterdir()},
-                         {"tenon-1.2.3.tar.gz", "bookworm.wheel", "tenon-1.2.3-bookworm.spdx.json", "SHA256SUMS"})
+                         {"tenon-1.2.3.tar.gz", "tenon-1.2.3.tar.gz.spdx.json", "bookworm.wheel", "bookworm.wheel.spdx.json",
+                          "tenon-1.2.3.notes.md", "tenon-1.2.3.intoto.json", "recipe.yaml", "SHA256SUMS"})
         subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
         self.assertEqual(cleaned, [("bookworm", ["tenon-1.2.3.tar.gz", "bookworm.wheel"])])
-        self.assertIn("bookworm.wheel", pathlib.Path(folder, "tenon-1.2.3-bookworm.spdx.json").read_text(encoding="utf-8"))
+        self.assertIn("bookworm.wheel", pathlib.Path(folder, "bookworm.wheel.spdx.json").read_text(encoding="utf-8"))
+        self.assertIn("\ngit tag --sign v1.2.3 ", self.printed())
 
         made.clear()
         cleaned.clear()
@@ -98,7 +101,7 @@ class Release(InFolder):
         self.assertEqual(made, [("trixie", "debian"), ("trixie", "wheel"), ("bookworm", "debian"), ("bookworm", "wheel")])
         self.assertEqual(cleaned, [(debian, ["tenon-1.2.3.tar.gz", f"{debian}.debian", f"{debian}.wheel"])
                                    for debian in ("trixie", "bookworm")])
-        self.assertNotIn("bookworm.", pathlib.Path(folder, "tenon-1.2.3-trixie.spdx.json").read_text(encoding="utf-8"))
+        self.assertNotIn("bookworm.", pathlib.Path(folder, "trixie.debian.spdx.json").read_text(encoding="utf-8"))
 
         self.patch(mock.patch.object(artifacts, "archive", lambda of: of.part.check("archive", ["false"])))
         command.release(self.part, "1.2.3", only=["wheel"])
@@ -154,7 +157,7 @@ class Release(InFolder):
         self.assertEqual(artifacts.missing_in(unpacked, ["README.md", ".gitignore"]), [])
         self.assertEqual(artifacts.missing_in(unpacked, ["README.md", "dev"]), ["dev"])
 
-    def test_each_file_is_in_one_of_three_packages(self):
+    def test_each_file_is_in_one_of_four_packages(self):
         contents = self.part.output
 
         def listing(words, **options):
@@ -164,9 +167,11 @@ class Release(InFolder):
             return f"drwxr-xr-x root/root 0 2027-01-02 03:04 ./usr/\n-rw-r--r-- root/root 1 2027-01-02 03:04 ./usr/{name}"
 
         self.patch(mock.patch.object(self.part, "output", listing))
-        files = [pathlib.Path(name) for name in ("a.deb", "b.deb", "c.deb", "d.tar.gz")]
-        same = {"a.deb", "b.deb", "c.deb"}
-        with self.assertRaisesRegex(Failed, "expected three packages"):
+        files = [pathlib.Path(name) for name in ("a.deb", "b.deb", "c.deb", "d.deb")]
+        same = {"a.deb", "b.deb", "c.deb", "d.deb"}
+        control = (SOURCE / "include/packages/debian/files/control").read_text(encoding="utf-8")
+        self.assertEqual(len(re.findall("^Package: ", control, re.M)), len(files))
+        with self.assertRaisesRegex(Failed, "expected four packages"):
             artifacts.check_contents(self.part, files[:2])
         artifacts.check_contents(self.part, files)
         same = {"a.deb"}
@@ -191,13 +196,26 @@ class Release(InFolder):
         for sample in clean.SAMPLES:
             self.assertTrue((SOURCE / sample).exists(), sample)
 
+    def test_the_autopkgtest_has_what_it_uses(self):
+        folder = SOURCE / "include/packages/debian/files/tests"
+        [name] = re.findall("^Tests: (.*)$", (folder / "control").read_text(encoding="utf-8"), re.M)
+        self.assertTrue(os.access(folder / name, os.X_OK))
+        subprocess.run(["sh", "-n", folder / name], check=True)
+        text = (folder / name).read_text(encoding="utf-8")
+        variables = dict(re.findall(r"^(\w+)=(\$sources/\S+)$", text, re.M))
+        used = re.findall(r'"\$(sources|cases|digits)/([\w./]+)"', text)
+        self.assertGreater(len(used), 6)
+        for variable, path in used:
+            place = variables.get(variable, "$sources").replace("$sources", str(SOURCE))
+            self.assertTrue(pathlib.Path(place, path).exists(), path)
+
 
 class Sbom(InFolder):
     NOTICE = (SOURCE / "NOTICE").read_text(encoding="utf-8")
 
-    def document(self):
+    def document(self, file="one.tar.gz"):
         pathlib.Path("one.tar.gz").write_bytes(b"one")
-        return sbom.document("1.2.3", self.NOTICE, {"one.tar.gz": artifacts.digest(pathlib.Path("one.tar.gz"))},
+        return sbom.document("1.2.3", self.NOTICE, file, artifacts.digest(pathlib.Path("one.tar.gz")),
                              lambda package: {"libfmt-dev": "9.1", "nanobind": "3.1.0"}.get(package, ""), "2027-01-02T03:04:05Z")
 
     def test_all_that_notice_lists_is_in_the_document(self):
@@ -214,6 +232,15 @@ class Sbom(InFolder):
                     ("SPDXRef-oneDNN", "RUNTIME_DEPENDENCY_OF", "SPDXRef-tenon"),
                     ("SPDXRef-libsodium", "RUNTIME_DEPENDENCY_OF", "SPDXRef-tenon")):
             self.assertIn(end, ends)
+
+    def test_a_package_has_what_is_linked_into_its_part(self):
+        names = {file: {name for name, _, _ in sbom.contained(self.NOTICE, file)}
+                 for file in ("libtenon1_1.deb", "python3-tenon_1.deb", "tenon.whl")}
+        self.assertLessEqual({"flatbuffers", "nlohmann/json", "libsodium"}, names["libtenon1_1.deb"])
+        self.assertFalse({"nanobind", "CLI11"} & names["libtenon1_1.deb"])
+        self.assertIn("nanobind", names["python3-tenon_1.deb"])
+        self.assertNotIn("CLI11", names["python3-tenon_1.deb"])
+        self.assertLessEqual(names["libtenon1_1.deb"] | names["python3-tenon_1.deb"], names["tenon.whl"])
 
     def test_what_is_wrong_with_a_document_is_found(self):
         document = self.document()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The third-party parts of a release, in the format SPDX 2.3: the tables of NOTICE, with the versions of the packages
-of the Debian that it is for."""
+"""The third-party parts of each file of a release, in the format SPDX 2.3: the tables of NOTICE, with the versions of the
+packages of the Debian that it is for."""
 
 import hashlib
 import json
@@ -25,11 +25,14 @@ DEBIAN = {"flatbuffers": "libflatbuffers-dev", "nlohmann/json": "nlohmann-json3-
 # The packages of PyPI, with the versions that the wheel is built with.
 PYPI = {"nanobind": pathlib.Path(__file__).resolve().parents[3] / "examples/python/packaging/requirements.txt"}
 # The columns of a table.
-NAME, LICENCE = slice(2, 25), slice(25, 46)
+NAME, LICENCE, WHERE = slice(2, 25), slice(25, 46), slice(46, None)
+# Which parts of NOTICE's last column are in a package of Debian. Other files have all of them.
+PARTS = {"libtenon1": ("host",), "libtenon-dev": ("host", "compiler", "conformance kit"), "python3-tenon": ("Python module",),
+         "tenon-tools": ("host", "compiler", "programs", "conformance kit")}
 
 
 def read_notice(text):
-    """(name, licence, relation) of each row."""
+    """(name, licence, relation, where) of each row."""
     rows, relation = [], ""
     for block in text.split("\n\n"):
         title = next((of for begin, of in TABLES.items() if block.startswith(begin)), "")
@@ -40,8 +43,8 @@ def read_notice(text):
                 licence = line[LICENCE].strip()
                 if licence not in SPDX_LICENCES and licence not in LICENCES:
                     raise Failed(f"NOTICE: {licence!r} of {line[NAME].strip()} is not in tests/dev/release/sbom.py")
-                rows.append((line[NAME].strip(), LICENCES.get(licence, licence), relation))
-    if {relation for _, _, relation in rows} != set(TABLES.values()):
+                rows.append((line[NAME].strip(), LICENCES.get(licence, licence), relation, line[WHERE].strip()))
+    if {relation for _, _, relation, _ in rows} != set(TABLES.values()):
         raise Failed("NOTICE: a table of tests/dev/release/sbom.py was not found")
     return rows
 
@@ -56,16 +59,22 @@ def _package(name, version, licence, **more):
             **more}
 
 
-def document(version, notice, files, version_of, created):
-    """The whole, as JSON's objects. `files` has digests by name; version_of(name) is the version of a package of Debian or
-    PyPI."""
+def contained(notice, file):
+    """The rows of NOTICE that are about a file: those linked into another part are not in it."""
+    parts = PARTS.get(file.partition("_")[0])
+    for name, licence, relation, where in read_notice(notice):
+        if parts is None or not relation.endswith("_LINK") or any(part in where for part in parts):
+            yield name, licence, relation
+
+
+def document(version, notice, file, sha256, version_of, created):
+    """The document of one file, as JSON's objects. version_of(name) is the version of a package of Debian or PyPI."""
     ours = _package("tenon", version, "MIT", supplier="Organization: Tenon authors")
     listed, relations = [ours], [("SPDXRef-DOCUMENT", "DESCRIBES", ours["SPDXID"])]
-    for name, sha256 in sorted(files.items()):
-        listed.append(_package(name, version, "MIT", packageFileName=name,
-                               checksums=[{"algorithm": "SHA256", "checksumValue": sha256}]))
-        relations += [("SPDXRef-DOCUMENT", "DESCRIBES", _id(name)), (_id(name), "GENERATED_FROM", ours["SPDXID"])]
-    for name, licence, relation in read_notice(notice):
+    listed.append(_package(file, version, "MIT", packageFileName=file,
+                           checksums=[{"algorithm": "SHA256", "checksumValue": sha256}]))
+    relations += [("SPDXRef-DOCUMENT", "DESCRIBES", _id(file)), (_id(file), "GENERATED_FROM", ours["SPDXID"])]
+    for name, licence, relation in contained(notice, file):
         package, source = DEBIAN.get(name), "deb/debian"
         if name in PYPI:
             package, source = name, "pypi"
@@ -77,7 +86,7 @@ def document(version, notice, files, version_of, created):
         relations.append((ends[0], relation, ends[1]) if relation.endswith("_OF") else (ends[1], relation, ends[0]))
     key = hashlib.sha256(json.dumps([listed, relations]).encode()).hexdigest()
     return {
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"tenon-{version}",
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": file,
         "documentNamespace": f"https://spdx.org/spdxdocs/tenon-{version}-{key}",
         "creationInfo": {"created": created, "creators": ["Tool: ./dev release of Tenon"]},
         "packages": listed,
@@ -103,17 +112,17 @@ def problems(found, folder):
 
 
 def write(made, place):
-    """tenon-VERSION-DEBIAN.spdx.json of what is for a Debian."""
+    """FILE.spdx.json of each file that is for a Debian."""
     def version_of(package):
         if package in PYPI:
             return re.search(rf"^{package}==(\S+)$", PYPI[package].read_text(encoding="utf-8"), re.M)[1]
         return made.part.captured(place.words("dpkg-query", "-W", "-f=${Version}", package), stderr=None).stdout
 
-    path = made.folder / f"tenon-{made.version}-{place.debian}.spdx.json"
-    files = {each.name: digest(each) for each in made.files_for(place.debian)}
-    found = document(made.version, pathlib.Path("NOTICE").read_text(encoding="utf-8"), files, version_of,
-                     time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    wrong = problems(json.loads(path.read_text(encoding="utf-8")), made.folder)
-    if wrong:
-        raise Failed(f"{path.name}: {wrong[0]}")
+    for file in made.files_for(place.debian):
+        path = made.folder / f"{file.name}.spdx.json"
+        found = document(made.version, pathlib.Path("NOTICE").read_text(encoding="utf-8"), file.name, digest(file), version_of,
+                         time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        wrong = problems(json.loads(path.read_text(encoding="utf-8")), made.folder)
+        if wrong:
+            raise Failed(f"{path.name}: {wrong[0]}")

@@ -17,11 +17,11 @@ from lint.problems import leave  # noqa: E402  pylint: disable=wrong-import-posi
 
 
 def main():
-    now = record.commits()
-    if now is None:
+    past = record.history()
+    if past is None:
         print("skipped: the history is not here")
         sys.exit(77)
-    old, notes = record.ages(SLICES, record.read(), now)
+    old, notes = record.ages(SLICES, record.read(), past)
     for note in notes:
         print(f"note: {note}")
     leave(old, f"{len(SLICES)} slices, {len(old)} too old, {len(notes)} without a run that is free of failures")

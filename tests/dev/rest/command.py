@@ -7,7 +7,7 @@ to docs/measurements/rest.json when the tree equals a commit, and committed by h
 slice last ran without a failure more than 300 commits ago. Where CI is set, as in a clone that cannot commit, the
 result is printed as a line `rest-result: ...` instead, which --take adds to the file.
 
-The table of slices is tests/dev/rest/slices.py.
+The table of slices is tests/dev/rest/slices.py; tests/dev/rest/touched.py says which of them a change can touch.
 """
 
 import argparse
@@ -18,19 +18,29 @@ import sys
 from dev import totals
 from dev.rest import record, runner
 from dev.rest.slices import SLICES
+from dev.rest.touched import NEAR, base, changed, touched
 
 
 def number_of(text):
-    """The slices that --slice names."""
-    if text == "auto":
-        return automatic()
+    """What gives the slices that --slice names, when those before have run."""
+    choices = {"auto": automatic, "touched": of_change} | {each.name: lambda each=each: [each] for each in (*SLICES, *NEAR)}
+    if text in choices:
+        return choices[text]
     if text.isdecimal() and int(text) < len(SLICES):
-        return [SLICES[int(text)]]
-    for each in SLICES:
-        if each.name == text:
-            return [each]
+        return lambda: [SLICES[int(text)]]
     raise argparse.ArgumentTypeError(
-        f"expected auto, a number below {len(SLICES)} or a name (--list), found {text!r}")
+        f"expected auto, touched, a number below {len(SLICES)} or a name (--list), found {text!r}")
+
+
+def of_change():
+    """The slices that the change since the commit that CI saw last can touch. Without the history, the slices of a file that
+    the table does not know."""
+    since = base()
+    files = [""] if since is None else changed(since)
+    picked = touched(files)
+    print(f"rest: {len(files)} files changed since {since[:12]}" if since else "rest: the history is not here",
+          f"touched: {' '.join(each.name for each in picked) or 'nothing beside ./dev test'}", sep="; ", file=sys.stderr)
+    return picked
 
 
 def automatic():
@@ -80,7 +90,7 @@ def tree():
 def keep(outcome, before, out):
     """Records the result, or says why not. `before` is the tree when the slice began."""
     result = record.result_of(outcome.name, outcome.totals, outcome.seconds, outcome.processor_seconds)
-    if outcome.left:
+    if outcome.left or outcome.name in (each.name for each in NEAR):
         return
     if record.os.environ.get("CI") or record.os.environ.get(runner.CI_STARTED):
         print(record.PREFIX + json.dumps(result), file=out)
@@ -104,10 +114,12 @@ def take_lines(lines):
     print(f"{record.FILE}: {count} results")
 
 
-def run(slices, out):
-    """Runs slices in turn and prints a summary."""
+def run(choices, out):
+    """Runs the slices of each choice in turn, each slice once, and prints a summary."""
     outcomes = []
-    for each in slices:
+    for each in (each for choice in choices for each in choice()):
+        if each.name in (outcome.name for outcome in outcomes):
+            continue
         before = tree()
         outcome = runner.run_slice(each, out)
         outcomes.append(outcome)
@@ -117,7 +129,7 @@ def run(slices, out):
         print(f"{outcome.name}: {outcome.totals} in {outcome.seconds:.0f} s ({outcome.processor_seconds:.0f} s of the "
               "processor)", file=out)
         for command in outcome.left:
-            print(f"left: {outcome.name}: {command}: {runner.CI_SECONDS // 60} minutes after the start of .ci/run",
+            print(f"left: {outcome.name}: {command}: .ci/run ends {runner.CI_SECONDS // 60} minutes after its start",
                   file=out)
     return outcomes
 
@@ -126,9 +138,10 @@ def add_arguments(parser):
     """Adds the arguments of the command."""
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--list", action="store_true", help="print the slices, with the last result of each, and leave")
-    choice.add_argument("--slice", action="append", metavar="auto|N|NAME", type=number_of, dest="slices",
-                        help="run this slice; repeatable; auto: the slice of this commit's turn, out of the slices that have "
-                        "passed before and fit into what is left of .ci/run's 20 minutes")
+    choice.add_argument("--slice", action="append", metavar="touched|auto|N|NAME", type=number_of, dest="slices",
+                        help="run this slice; repeatable; touched: the slices that the change can touch; auto: the slice of "
+                        "this commit's turn, out of the slices that have passed before and fit into what is left of .ci/run's "
+                        "time")
     choice.add_argument("--take", metavar="LOG", type=argparse.FileType(encoding="utf-8"),
                         help="add the results in a log of CI to the record")
     parser.add_argument("--json", action="store_true", help="print results, or the list, as JSON; all else to stderr")
@@ -146,7 +159,7 @@ def rest(_, slices, take, **options):
         else:
             print_list()
         return 0
-    outcomes = run([each for some in slices for each in some] if slices else SLICES, sys.stderr if is_json else sys.stdout)
+    outcomes = run(slices or [lambda: SLICES], sys.stderr if is_json else sys.stdout)
     total = sum((outcome.totals for outcome in outcomes), totals.Totals())
     if is_json:
         print(json.dumps({

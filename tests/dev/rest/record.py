@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The last result of each slice, which is committed: docs/measurements/rest.json.
 
-An object with a member for each slice that ran: `commit` and `commits` (the commit, and how many the history had),
-`date`, `passed`, `failed`, `skipped`, `seconds`, `processor_seconds`, `processors`, and `green`: how many commits the
-history had when the slice last ran without a failure, or null.
+An object with a member for each slice that ran: `commit`, `tree` and `commits` (the commit, its tree, and how many commits
+the history had), `committed` (the commit's time in seconds since 1970), `date`, `passed`, `failed`, `skipped`, `seconds`,
+`processor_seconds`, `processors`, and `green`: how many commits the history had when the slice last ran without a failure, or
+null. `green_tree` and `green_committed` are of that run. Commits may be squashed later, which changes their number and their
+hashes, but neither the last tree nor the time, so ages are counted by these. Records before 2026-12 have neither.
 """
 
 import datetime
@@ -35,6 +37,25 @@ def commits():
     return int(git("rev-list", "--count", "HEAD"))
 
 
+def history():
+    """(time, tree) of each commit, the newest first, or None where the history is not here."""
+    if commits() is None:
+        return None
+    lines = git("log", "--format=%ct %T").splitlines()
+    return [(int(time), tree) for time, tree in map(str.split, lines)]
+
+
+def age_of(green, of_slice, past):
+    """How many commits are newer than a slice's last run without a failure: those after its tree, or, where no commit has that
+    tree any more, those after its time."""
+    trees = [tree for _, tree in past]
+    if of_slice.get("green_tree") in trees:
+        return trees.index(of_slice["green_tree"])
+    if of_slice.get("green_committed"):
+        return sum(time > of_slice["green_committed"] for time, _ in past)
+    return max(0, len(past) - green)
+
+
 def is_clean():
     """Whether the tree equals the commit, without the record itself."""
     changed = git("status", "--porcelain", "--untracked-files=all")
@@ -58,7 +79,9 @@ def result_of(name, totals, seconds, processor_seconds):
     return {
         "slice": name,
         "commit": (git("rev-parse", "HEAD") or "")[:12],
+        "tree": git("rev-parse", "HEAD^{tree}"),
         "commits": commits(),
+        "committed": int(git("log", "-1", "--format=%ct") or 0),
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "passed": totals.passed,
         "failed": totals.failed,
@@ -74,20 +97,22 @@ def take(record, result):
     result = dict(result)
     name = result.pop("slice")
     before = record.get(name, {})
-    if (before.get("commits") or 0) > (result["commits"] or 0):
+    if before.get("committed", 0) > result.get("committed", 0) or before.get("date", "") > result["date"]:
         return
     is_green = result["failed"] == 0 and result["passed"] > 0
-    record[name] = result | {"green": result["commits"] if is_green else before.get("green")}
+    green = {"": "commits", "_tree": "tree", "_committed": "committed"}
+    record[name] = result | {f"green{end}": result.get(member) if is_green else before.get(f"green{end}")
+                             for end, member in green.items()}
 
 
-def ages(slices, record, now):
+def ages(slices, record, past):
     """A line about each slice whose last run without a failure is more than MAX_AGE commits ago, and one about each
-    whose last run failed or that never ran: (too old, to note)."""
+    whose last run failed or that never ran: (too old, to note). `past` is the history."""
     old, notes = [], []
     for each in slices:
         of_slice = record.get(each.name)
         green = (of_slice or {}).get("green")
-        age = now - (each.since if green is None else green)
+        age = max(0, len(past) - each.since) if green is None else age_of(green, of_slice, past)
         if of_slice is None:
             text = "never ran"
         elif green is None:

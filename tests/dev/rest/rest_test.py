@@ -11,13 +11,13 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 DEV = pathlib.Path(__file__).resolve().parents[1]
@@ -26,6 +26,7 @@ sys.path.insert(0, str(DEV.parent))
 from dev import all_tests, suites as suites_of_meson, totals  # noqa: E402  pylint: disable=wrong-import-position
 from dev.cross.command import TARGETS  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest import record, runner  # noqa: E402  pylint: disable=wrong-import-position
+from dev.rest.in_copy import InCopy  # noqa: E402  pylint: disable=wrong-import-position
 from dev.rest.slices import MAX_MINUTES, SLICES, Slice  # noqa: E402  pylint: disable=wrong-import-position
 from dev.totals import Totals  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -146,15 +147,27 @@ class Runs(unittest.TestCase):
     def test_nothing_is_started_when_ci_has_no_time_left(self):
         self.assertEqual(runner.time_left({}, 10_000), math.inf)
         self.assertEqual(runner.time_left({runner.CI_STARTED: "1000"}, 1100), runner.CI_SECONDS - 100)
-        os.environ[runner.CI_STARTED] = str(time.time() - runner.CI_SECONDS - 1)
-        self.addCleanup(os.environ.pop, runner.CI_STARTED)
-        outcome, shown = self.run_slice("echo no")
-        self.assertEqual((outcome.totals, outcome.left, shown), (Totals(0, 0, 1), ["echo no"], ""))
+        for seconds, minutes in ((-1, 0), (90, 2)):
+            with mock.patch.dict(os.environ, {runner.CI_STARTED: str(time.time() - runner.CI_SECONDS + seconds)}):
+                outcome, shown = self.run_slice("echo no", minutes=minutes)
+            self.assertEqual((outcome.totals, outcome.left, shown), (Totals(0, 0, 1), ["echo no"], ""))
+
+    def test_what_still_runs_at_the_end_of_ci_is_ended_and_is_no_failure(self):
+        with mock.patch.dict(os.environ, {runner.CI_STARTED: str(time.time() - runner.CI_SECONDS + 3)}):
+            outcome, shown = self.run_slice("sleep 600", "echo no", minutes=0)
+        self.assertEqual((outcome.totals, outcome.left), (Totals(0, 0, 2), ["sleep 600", "echo no"]))
+        self.assertIn("skipped: sleep 600: did not end within", shown)
 
 
 def result(name, commits, failed=0, passed=1):
-    return {"slice": name, "commit": "abc", "commits": commits, "date": "2026-11-24", "passed": passed, "failed": failed,
-            "skipped": 0, "seconds": 1, "processor_seconds": 1, "processors": 2}
+    return {"slice": name, "commit": "abc", "tree": f"tree {commits}", "commits": commits, "committed": commits,
+            "date": "2026-11-24", "passed": passed, "failed": failed, "skipped": 0, "seconds": 1, "processor_seconds": 1,
+            "processors": 2}
+
+
+def past(count):
+    """A history of so many commits, one each second."""
+    return [(number, f"tree {number}") for number in range(count, 0, -1)]
 
 
 class Record(unittest.TestCase):
@@ -171,20 +184,39 @@ class Record(unittest.TestCase):
     def test_slices_that_are_too_old_are_named(self):
         kept = {}
         record.take(kept, result("one", 200))
-        self.assertEqual(record.ages(self.SLICES, kept, 400), ([], ["two: never ran"]))
-        old, notes = record.ages(self.SLICES, kept, 401)
+        self.assertEqual(record.ages(self.SLICES, kept, past(400)), ([], ["two: never ran"]))
+        old, notes = record.ages(self.SLICES, kept, past(401))
         self.assertEqual(len(old), 1)
         self.assertIn("two: never ran, expected at most 300", old[0])
-        old, notes = record.ages(self.SLICES, kept, 501)
+        old, notes = record.ages(self.SLICES, kept, past(501))
         self.assertIn("one: last ran without a failure 301 commits ago", old[0])
         record.take(kept, result("one", 501, failed=2))
-        old, notes = record.ages(self.SLICES, kept, 501)
+        old, notes = record.ages(self.SLICES, kept, past(501))
         self.assertEqual(len(old), 2)
         record.take(kept, result("one", 501))
         record.take(kept, result("gone", 501))
-        old, notes = record.ages(self.SLICES, kept, 501)
+        old, notes = record.ages(self.SLICES, kept, past(501))
         self.assertEqual([text.split(":")[0] for text in old], ["two", "gone"])
         self.assertEqual(notes, [])
+
+    def test_ages_survive_a_squash_and_a_history_that_is_shorter(self):
+        kept = {}
+        record.take(kept, result("one", 200))
+        one = kept["one"]
+        self.assertEqual(record.age_of(200, one, past(250)), 50)
+        # All commits before the tree became one with it.
+        self.assertEqual(record.age_of(200, one, past(250)[:51]), 50)
+        # The tree is gone, as are the twenty commits around it: they became one that is newer.
+        self.assertEqual(record.age_of(200, one, [*past(250)[:40], (211, "squashed"), *past(190)]), 41)
+        # An old record has the number alone.
+        self.assertEqual([record.age_of(200, {"green": 200}, past(count)) for count in (250, 100)], [50, 0])
+        # After a squash the number of commits of a newer result is smaller.
+        record.take(kept, result("one", 300) | {"commits": 20})
+        self.assertEqual((kept["one"]["green"], kept["one"]["green_tree"]), (20, "tree 300"))
+        record.take(kept, {"slice": "old", "green": 5} | {name: value for name, value in result("old", 5).items()
+                                                         if name not in ("tree", "committed")})
+        record.take(kept, result("old", 6))
+        self.assertEqual(kept["old"]["green_committed"], 6)
 
     def test_the_record_is_read_as_it_was_written(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -197,55 +229,7 @@ class Record(unittest.TestCase):
             self.assertEqual(record.read(root), kept)
 
 
-class CommandLine(unittest.TestCase):
-    """In a copy of the scripts with commands that take no time."""
-
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="tenon-rest-")
-        self.addCleanup(temporary.cleanup)
-        self.root = pathlib.Path(temporary.name)
-        shutil.copytree(DEV, self.root / "tests/dev", ignore=shutil.ignore_patterns("__pycache__"))
-        (self.root / ".ci").mkdir()
-        shutil.copy(source / ".ci/run", self.root / ".ci")
-        (self.root / "docs/measurements").mkdir(parents=True)
-        self.slices(("one", "true"), ("two", "echo 2 passed, 0 failed, 0 skipped"))
-        self.dev("echo 7 passed, 0 failed, 1 skipped")
-        self.environment = {name: value for name, value in os.environ.items()
-                            if name != "CI" and not name.startswith("GIT_")}
-        self.environment |= {f"GIT_{who}_{what}": "tenon@example.com" for who in ("AUTHOR", "COMMITTER")
-                             for what in ("NAME", "EMAIL")}
-
-    def slices(self, *rows):
-        text = "".join(f"    Slice({name!r}, 'about', ({command!r},), {minutes}),\n"
-                       for name, command, minutes in (row if len(row) == 3 else (*row, 1) for row in rows))
-        path = self.root / "tests/dev/rest/slices.py"
-        head = path.read_text().split("\ndef _models")[0]
-        path.write_text(f"{head}\nSLICES = (\n{text})\n")
-
-    def dev(self, test):
-        path = self.root / "dev"
-        path.write_text(f'#!/bin/sh\ncase $1 in\n  test) {test} ;;\n  rest) exec python3 tests/dev "$@" ;;\nesac\n')
-        path.chmod(0o755)
-
-    def git(self, *arguments):
-        return subprocess.run(["git", *arguments], cwd=self.root, env=self.environment, check=True, capture_output=True,
-                              text=True).stdout
-
-    def commit(self):
-        if not (self.root / ".git").exists():
-            self.git("init", "--quiet")
-            (self.root / ".gitignore").write_text("/build\n__pycache__\n")
-        self.git("add", ".")
-        self.git("commit", "--quiet", "--allow-empty", "-m", "Add")
-
-    def run_it(self, *words, expect=0, **more):
-        done = subprocess.run(words, cwd=self.root, env=self.environment | more, text=True, check=False, capture_output=True)
-        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
-        return done.stdout
-
-    def recorded(self):
-        return record.read(self.root)
-
+class CommandLine(InCopy):
     def test_all_slices_run_in_turn_and_are_recorded_where_the_tree_is_that_of_a_commit(self):
         shown = self.run_it("./dev", "rest")
         self.assertEqual(shown.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
@@ -259,6 +243,7 @@ class CommandLine(unittest.TestCase):
         for _ in range(2):
             self.assertNotIn("not recorded", self.run_it("./dev", "rest"))
         self.assertEqual(self.recorded()["two"]["commits"], 2)
+        self.assertEqual(self.recorded()["two"]["tree"], self.git("rev-parse", "HEAD^{tree}").strip())
         (self.root / "other").write_text("")
         self.assertIn("one: not recorded", self.run_it("./dev", "rest", "--slice", "0"))
 
