@@ -174,6 +174,8 @@ def upstream(part):
                [PYTHON, "tests/live/upstream/written_programs.py", f"{GCC}/tests/live/upstream/write-programs"])
     part.check("live: kernels for operators that are left over are ExecuTorch's",
                [PYTHON, "tests/live/upstream/portable_operators.py"])
+    part.check("live: operators that are read as functions give what those that change their inputs give",
+               [PYTHON, "tests/live/upstream/in_place_operators.py"])
     part.check("live: programs without a delegate run in ExecuTorch's wheel",
                [PYTHON, "tests/live/upstream/left_over_operators.py", COMPILE])
 

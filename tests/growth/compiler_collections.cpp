@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "collection.hpp"
 #include "support/temporary_directory.hpp"
@@ -211,8 +213,8 @@ Task reads_archive(const ZipContent& content) {
 
 Json tensor_argument(const std::string& name) { return {{"as_tensor", {{"name", name}}}}; }
 
-/// A chain of `count` relus behind the fixture's own.
-Task reads_nodes(std::size_t count) {
+/// A chain of `count` nodes behind the fixture's relu, each of one of `targets` in turn.
+Task reads_nodes(std::size_t count, const std::vector<std::string>& targets) {
   ZipContent content = ZipContent::fixture("mlp_decomposed");
   Json model = content.json("models/model.json");
   Json& graph = model["graph_module"]["graph"];
@@ -223,6 +225,7 @@ Task reads_nodes(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = concat("more_", i);
     node["name"] = name;
+    node["target"] = "torch.ops." + targets[i % targets.size()];
     node["inputs"][0]["arg"] = tensor_argument(last);
     node["outputs"][0] = tensor_argument(name);
     graph["tensor_values"][name] = tensor;
@@ -285,7 +288,12 @@ std::vector<Collection> compiler_collections() {
       {"write: events with debug handles", names_events},
   };
 #ifdef TENON_GROWTH_PT2
-  all.push_back({"archive: nodes and values", reads_nodes});
+  all.push_back({"archive: nodes and values",
+                 [](std::size_t n) { return reads_nodes(n, {"aten.relu.default"}); }});
+  all.push_back({"archive: operators that change one tensor and its views", [](std::size_t n) {
+                   return reads_nodes(n, {"aten.view.default", "aten.view.default",
+                                          "aten.relu_.default", "aten.abs_.default"});
+                 }});
   all.push_back({"archive: parameters, each in a file of its own",
                  [](std::size_t n) { return reads_weights(n, false); }});
   all.push_back(

@@ -26,7 +26,8 @@ def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_input
             allow_missing_kernels: bool = False) -> Compiled:
     """Exports a PyTorch module and compiles it with a plugin's backend, as tenon-compile does. Needs torch.
 
-    model: a torch.nn.Module, or an ExportedProgram, which is compiled as it is.
+    model: a torch.nn.Module, or an ExportedProgram, which is compiled as it is. Operators that change their inputs
+        become functions.
     example_inputs: a tuple of arguments for tracing the module.
     backend: the id of the backend, which chooses the nodes that it takes.
     options: its compile specs: text, numbers as text, True and False as "1" and "0", bytes.
@@ -56,12 +57,20 @@ def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_input
                 for target in whole_operators(half, specs, describe(program, "forward", whole=False)):
                     table.pop(target, None)
                 program = program.run_decompositions(table)
+        elif _changes_inputs(model):
+            progress.step("functions")
+            program = model.run_decompositions({})
         progress.step(backend)
         compiled = Compiled(program, backend, half, specs, files)
         if not allow_missing_kernels:
             progress.step("kernels")
             compiled._require_kernels()
         return compiled
+
+
+def _changes_inputs(program: torch.export.ExportedProgram) -> bool:
+    schemas = (getattr(node.target, "_schema", None) for node in program.graph.nodes)
+    return any(schema is not None and schema.is_mutable for schema in schemas)
 
 
 class Compiled:

@@ -79,6 +79,7 @@ class Options(unittest.TestCase):
         self.assertIn("found 'threads'", self.refusal({"threads": 2}))
         self.assertIn("expected eager or inductor, found 'ts'", self.refusal({"backend": "A", "rest": "ts"}))
         self.assertIn("found 'fast'", self.refusal({"backend": "A"}, "fast"))
+        self.assertEqual(_options.parse({"backend": "A", "mode": "explain"}), _options.parse({"backend": "A"}, "explain"))
         self.assertIn("found 0", self.refusal({"backend": "A", "largest_size": 0}))
         self.assertIn("expected 'A' as in torch.compile(backend='A'), found 'B'",
                       self.refusal({"backend": "B"}, backend="A"))

@@ -23,7 +23,7 @@ from torch import nn
 from torch.export import Dim
 
 import tenon
-from models import layers, vision
+from models import layers, pt2_models, vision
 
 PLUGIN = BUILD / "examples/backends/graph_backend/graph_backend.so"
 KERNELS = BUILD / "examples/backends/executorch/executorch_kernels.so"
@@ -132,6 +132,15 @@ class Compile(unittest.TestCase):
         self.assertIsNone(found["none"])
         torch.testing.assert_close(found["y"], expected["y"])
         torch.testing.assert_close(found["x"], expected["x"])
+
+    def test_operators_that_change_their_inputs_become_functions(self):
+        model, inputs = pt2_models.InPlace().eval(), (torch.randn(1, 3, 16, 16),)
+        with torch.no_grad():
+            for each in (model, torch.export.export(model, inputs)):
+                compiled = tenon.compile(each, inputs, backend="GraphBackend", plugins=[PLUGIN])
+                self.assertEqual(sum(left for _, left in compiled.operators.values()), 0)
+                torch.testing.assert_close(compiled(*inputs), model(*inputs), rtol=RTOL, atol=ATOL)
+        self.assertIn("aten.conv2d.default", compiled.operators)  # Nothing else of the program was decomposed.
 
     def test_a_node_without_a_kernel_is_refused_when_compiling(self):
         cases = {"aten::copy_": (Updates().eval(), torch.ones(3)), "aten::cumsum": (CumulativeSum(), torch.ones(3)),

@@ -5,7 +5,9 @@ Models run with GraphBackend behind `tenon.dynamo`, and the outputs are eager Py
 table of docs/measurements/torch-compile.md.
 """
 
+import contextlib
 import gc
+import io
 import json
 import os
 import pathlib
@@ -14,6 +16,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 import warnings
 import weakref
 
@@ -29,7 +32,7 @@ from torch._dynamo.utils import counters
 import tenon.dynamo
 from models import layers, vision
 from tenon._error import Error
-from tenon.dynamo import _compiler, _report
+from tenon.dynamo import _compiler, _reasons, _report
 
 PLUGIN = str(BUILD / "examples/backends/graph_backend/graph_backend.so")
 RTOL, ATOL = 1e-4, 1e-5  # As for the kit's cases in float32 that PyTorch computed.
@@ -480,7 +483,62 @@ class Explained(Case):
         self.assertEqual(picture.count("<rect"), sum(len(graph["nodes"]) for graph in values["graphs"]))
         self.assertIn(">break: ", picture)
         sine = tenon.dynamo.explain(lambda x: torch.sin(x) + 1, options=options())(torch.ones(3))
-        self.assertIn("left: 1 x aten.sin.default: the backend did not choose it (torch_compile.py:", str(sine))
+        self.assertIn("left: 1 x aten.sin.default: the backend does not have this operator (torch_compile.py:", str(sine))
+
+    def test_the_report_says_what_a_node_needs(self):
+        def left(model, *call, **more):
+            torch._dynamo.reset()
+            with torch.no_grad():
+                [graph] = tenon.dynamo.explain(model, options=options(**more))(*call).graphs
+            return graph.left
+
+        with torch.autocast("cpu", torch.bfloat16):
+            found = left(layers.Mlp(8, 4).eval(), torch.randn(2, 8))
+        self.assertTrue(found)
+        for node in found:
+            self.assertIn("expected dtype Float (or Long, for indices), found BFloat16", node.reason)
+            self.assertTrue(node.needs.startswith("float32") or "; with float32: " in node.reason, node)
+        x = torch.randn(3, 4)
+        torch._dynamo.mark_dynamic(x, 0)
+        [node] = left(nn.ReLU(), x)
+        self.assertRegex(node.reason, r"size 0 \(s\d+\) has no bound")
+        self.assertTrue(node.needs.startswith("a bound for its sizes (options['largest_size'],"), node)
+        self.assertEqual(left(nn.ReLU(), x, largest_size=8), [])
+        [node] = left(torch.sin, torch.randn(3))
+        self.assertEqual((node.reason, node.needs, node.backends), ("the backend does not have this operator", "", ()))
+
+    def test_the_report_names_other_backends_that_take_a_node(self):
+        class Half:
+            def partition(self, program, specs):
+                return {}, {0: "all"}, {}
+
+        with torch.no_grad(), unittest.mock.patch.object(
+                _reasons, "_others", return_value=[("TakesAll", Half())]):
+            report = tenon.dynamo.explain(torch.sin, options=options())(torch.ones(3))
+        self.assertIn("does not have this operator; TakesAll would take it", str(report))
+        self.assertEqual(json.loads(report.json())["graphs"][0]["nodes"][0]["backends"], ["TakesAll"])
+
+    def test_the_mode_explain_compiles_nothing(self):
+        def function(x):
+            return torch.sin(torch.relu(x)) + 1
+
+        x, stream = torch.randn(3), io.StringIO()
+        with torch.no_grad(), contextlib.redirect_stderr(stream):
+            torch.testing.assert_close(compiled(function, mode="explain")(x), function(x))
+        self.assertEqual(counters["tenon"]["compiled"], 0)
+        self.assertIn("tenon: 2 of 3 nodes in 2 partitions of GraphBackend", stream.getvalue())
+        self.assertIn("partition 0: 1 nodes, not compiled", stream.getvalue())
+        self.assertIn("left: 1 x aten.sin.default: the backend does not have this operator", stream.getvalue())
+
+    def test_a_model_of_which_dynamo_compiles_nothing_warns_at_once(self):
+        _compiler._warned.clear()
+        with torch.no_grad(), warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                torch._dynamo.reset()
+                compiled(Experts().eval())(torch.randn(5, 8))
+        [found] = [str(each.message) for each in seen if each.category is tenon.dynamo.FallbackWarning]
+        self.assertRegex(found, r"compiled nothing of \d functions of this process")
 
     def test_functions_that_dynamo_left_and_breaks_are_named(self):
         with torch.no_grad():

@@ -132,6 +132,7 @@ FIXTURES: dict[str, Callable[[], Fixture]] = {
     "mutated_input": lambda: Fixture(
         models.MutatedInput(), [(torch.randn(2, 3), torch.randn(2, 3))], decomposed=True
     ),
+    "in_place_results": lambda: Fixture(models.InPlace().eval(), images(), BATCH),
     "in_place": lambda: Fixture(models.Stateful(), rows(1, 2, 4)),
     "control_flow": lambda: Fixture(models.ControlFlow(), rows(1, 2, 3)),
 }

@@ -52,6 +52,28 @@ class Vision(nn.Module):
         return torch.softmax(self.head(torch.flatten(x, 1)), dim=1)
 
 
+class InPlace(nn.Module):
+    """Operators that change what others made, as torchvision's models have them: as functions they give the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, padding=1)
+        self.block = nn.Sequential(
+            nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
+            nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8),
+        )
+        self.pool = nn.AvgPool2d(8)
+        self.head = nn.Linear(8 * 2 * 2, 10)
+        settle_norms(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.hardtanh(self.stem(x), -2, 2, inplace=True)
+        y = self.block(x)
+        y += x
+        y.relu_()  # Its result is read by the name of what it changes, or by its own.
+        return torch.softmax(self.head(self.pool(y).flatten(1).mul_(2).sub_(0.5)), dim=1)
+
+
 class Transformer(nn.Module):
     """A layer of a transformer over tokens x [tokens, 16]: attention of four heads, written out."""
 

@@ -114,6 +114,16 @@ def attention(q):
     return (F.scaled_dot_product_attention(q, q, q),)
 
 
+def in_place(x, keep):
+    """Exported as it is: tenon-compile reads these operators as functions."""
+    y = x.neg().relu_().add_(x, alpha=2).sub_(0.5)
+    filled = torch.zeros(2, 3, 4).fill_(3).masked_fill_(keep, 0.25)
+    copied = torch.empty(2, 3, 4).copy_(filled)
+    halves = torch.full((2, 3), 0.3, dtype=torch.float16).mul_(torch.tensor(0.5))
+    return (y.clamp_(-1, 1), copied.div_(2), halves, y + copied, x.view(-1).exp().sqrt_().view(2, -1).pow_(2),
+            torch.arange(5).mul_(3).add_(1))
+
+
 class Cache(torch.nn.Module):
     """Two buffers change places, a third one counts."""
 
@@ -183,6 +193,7 @@ CASES = {
         (channels_last, (IMAGE,)),
         (quantised, (X, torch.tensor([0, 2, 1]))),
     ]},
+    "in_place": (Call(in_place), [(X, X > 0)], None),
     "dynamic": (Call(dynamic), [(torch.randn(n, 3, 4),) for n in (3, 2, 9, 7)], BATCH),
     "state": (Cache(), [(torch.randn(4),) for _ in range(4)], None),
 }
@@ -192,7 +203,9 @@ def compile_case(tenon_compile, module, inputs, dynamic_sizes, folder):
     shapes = None
     if dynamic_sizes:
         shapes = ((dynamic_sizes,),) if isinstance(module, Call) else (dynamic_sizes,)
-    program = torch.export.export(module, inputs, dynamic_shapes=shapes).run_decompositions()
+    program = torch.export.export(module, inputs, dynamic_shapes=shapes)
+    if not (isinstance(module, Call) and module.function is in_place):
+        program = program.run_decompositions()
     torch.export.save(program, folder / "model.pt2")
     subprocess.run([tenon_compile, folder / "model.pt2", "-o", folder / "model.pte"], check=True,
                    stdout=subprocess.DEVNULL)

@@ -90,7 +90,7 @@ TEST_CASE("an MLP that PyTorch exported runs as a whole in the plugin", "[graph_
 
 TEST_CASE("a vision model that PyTorch exported runs as a whole in the plugin, for each batch",
           "[graph_backend][pt2]") {
-  for (const char* name : {"vision", "vision_decomposed"}) {
+  for (const char* name : {"vision", "vision_decomposed", "in_place_results"}) {
     check_fixture(name, {});
     check_fixture(name, {{"fold", "0"}});
     check_fixture(name, {{"weights", "named"}});

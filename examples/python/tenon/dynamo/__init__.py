@@ -29,7 +29,7 @@ __all__ = ["FallbackWarning", "GradientsWarning", "WeightsWarning", "explain", "
 
 
 class FallbackWarning(UserWarning):
-    """A plugin got nothing of a graph, or TorchDynamo compiled nothing of a function; given once in a process."""
+    """A plugin got nothing of a graph, or TorchDynamo compiled nothing of a function; each given once in a process."""
 
 
 class GradientsWarning(UserWarning):
@@ -67,8 +67,18 @@ def _backend_of(id: str) -> Compiler:
         return _compile(id, gm, example_inputs, mode, options, name)
 
     compiler_fn.__name__ = compiler_fn.__qualname__ = id
+    compiler_fn._dynamo_backend_init = _watch  # type: ignore[attr-defined]
     compiler_fn.__doc__ = f"Backend {id} of a Tenon plugin, for `torch.compile`."
     return compiler_fn
+
+
+def _watch() -> None:
+    from . import _compiler
+
+    _compiler.watch_functions_left()
+
+
+tenon._dynamo_backend_init = _watch  # type: ignore[attr-defined]  # torch.compile calls it before any graph.
 
 
 def __getattr__(name: str) -> Any:

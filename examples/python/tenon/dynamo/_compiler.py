@@ -9,6 +9,7 @@ import weakref
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.callback import callback_handler
 from torch._dynamo.utils import counters
 from torch._guards import TracingContext
 from torch.fx import GraphModule
@@ -22,15 +23,18 @@ from .._error import Error
 from .._half import load_half
 from ..executorch._edge import describe, dim_order, is_dense
 from . import FallbackWarning, GradientsWarning, WeightsWarning, _graph, _report, _rest
+from ._reasons import Reasons
 from ._runner import Runner
 
 _NOT_SUPPORTED = (0x10, "NotSupported")
-_warned: set[type[Warning]] = set()
+_FUNCTIONS_LEFT = "functions left"
+_warned: set[object] = set()
 
 
-def _warn_once(kind: type[Warning], text: str) -> None:
-    if kind not in _warned:
-        _warned.add(kind)
+def _warn_once(kind: type[Warning], text: str, key: object = None) -> None:
+    key = key or kind
+    if key not in _warned:
+        _warned.add(key)
         warnings.warn(text, kind, stacklevel=2)
 
 
@@ -49,7 +53,7 @@ def compile_graph(gm: GraphModule, inputs, options, name):
     half = _half(options.backend, options.plugins)
     _check_devices(gm, inputs, options.backend)
     counters["tenon"]["graphs"] += 1
-    _warn_of_functions_left(options)
+    watch_functions_left()
     if _wants_gradients(gm, inputs):
         return _left_to_eager(gm, options)
 
@@ -88,17 +92,25 @@ def _left_to_eager(gm, options):
     counters["tenon"]["graphs left to eager for gradients"] += 1
     report = _report.GraphReport(options.backend, "eager")
     report.add_calls(gm, _report.GRADIENTS)
+    if options.mode == "explain":
+        _report.show(report)
     _report.publish(report)
     return gm.forward
 
 
-def _warn_of_functions_left(options):
-    """Dynamo compiles nothing of a function with an operation that it cannot trace inside of a loop, and says nothing."""
+def watch_functions_left() -> None:
+    """Dynamo compiles nothing of a function with an operation that it cannot trace inside of a loop, calls no backend,
+    and says nothing."""
+    if _warn_of_functions_left not in callback_handler.end_callbacks:  # `torch._dynamo.reset` clears them.
+        callback_handler.register_end_callback(_warn_of_functions_left)
+
+
+def _warn_of_functions_left(_):
     left = counters["unimplemented"]
-    if left:
-        _warn_once(FallbackWarning, f"backend {options.backend}: TorchDynamo compiled nothing of {sum(left.values())} "
-                   f"functions of this process, which eager runs: {_report.reason_of_dynamo(next(iter(left)))}; "
-                   "tenon.dynamo.explain lists them")
+    if left and not _report.is_collected():
+        _warn_once(FallbackWarning, f"tenon: TorchDynamo compiled nothing of {sum(left.values())} functions of this "
+                   f"process, which eager runs: {_report.reason_of_dynamo(next(iter(left)))}; "
+                   "tenon.dynamo.explain lists them", _FUNCTIONS_LEFT)
 
 
 def _boxed(function):
@@ -236,7 +248,15 @@ class _Graph:
         views = _graph.returned_views(gm)
         reasons.update((node, _report.SHARED) for node in views if node in by_node)
         parts = self._standalone(gm, _graph.partition_nodes(by_node, views), reasons)
-        report.add_nodes(gm, [part.nodes for part in parts], reasons)
+        is_explained = options.mode == "explain"
+        asks = is_explained or options.strict or _report.is_collected() or (
+            not parts and FallbackWarning not in _warned)
+        report.add_nodes(gm, [part.nodes for part in parts], reasons,
+                         Reasons(options, gm, self._fake_mode).of if asks else None)
+        if is_explained:
+            _report.show(report)
+            _report.publish(report)
+            return _graph.with_copies(gm).forward
         if options.strict and report.refused:
             raise Error(*_NOT_SUPPORTED, f"backend {options.backend}: strict: {report.refusal()}")
         if report.refused and not parts:

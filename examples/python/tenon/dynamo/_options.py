@@ -11,7 +11,7 @@ from .. import _entry_points, _paths
 from .._error import Error
 from .._half import option_bytes
 
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "explain")
 RESTS = ("eager", "inductor")
 _INVALID_ARGUMENT = (0x12, "InvalidArgument")
 
@@ -42,7 +42,8 @@ class Options:
     weights_limit: int = 8
     """For how many contents of the parameters a graph is compiled. After that eager runs it."""
     mode: str = "default"
-    """How Inductor compiles the rest. `torch.compile` takes either `mode=` or `options=`."""
+    """How Inductor compiles the rest; "explain" compiles nothing, prints what would be taken, and runs eager.
+    `torch.compile` takes either `mode=` or `options=`."""
 
 
 def _refuse(text: str) -> Error:

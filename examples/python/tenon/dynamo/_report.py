@@ -7,6 +7,7 @@ import dataclasses
 import json
 import operator
 import re
+import sys
 
 from torch._ops import OpOverload
 from torch.fx import GraphModule
@@ -16,7 +17,6 @@ from ..executorch._operators import name_of
 
 SHARED = "the graph returns it as a view of another tensor that it returns or gets"
 GRADIENTS = "gradients are wanted, which plugins do not compute"
-_NOT_CHOSEN = "the backend did not choose it"
 
 _collectors: "list[list[GraphReport]]" = []
 
@@ -45,6 +45,8 @@ class NodeReport:
     partition: the number of the partition that has it; None when the plugin did not get it.
     reason: why not; empty for nodes of partitions.
     source: the line of the model, "model.py:12"; empty when it is not known.
+    needs: with what the plugin would take it; empty when that is not known.
+    backends: ids of other plugins that take it.
     """
 
     name: str
@@ -52,10 +54,17 @@ class NodeReport:
     partition: "int | None"
     reason: str
     source: str
+    needs: str = ""
+    backends: "tuple[str, ...]" = ()
+
+    def why(self) -> str:
+        """Why it is left, and what would take it."""
+        return (self.reason + (f"; it would take it with {self.needs}" if self.needs else "")
+                + (f"; {', '.join(self.backends)} would take it" if self.backends else ""))
 
     def text(self) -> str:
         """The node in words, for a picture."""
-        place = f"left: {self.reason}" if self.partition is None else f"partition {self.partition}"
+        place = f"left: {self.why()}" if self.partition is None else f"partition {self.partition}"
         return f"{self.name} ({self.operator}){f' at {self.source}' if self.source else ''}: {place}"
 
 
@@ -96,19 +105,26 @@ class GraphReport:
         first = self.refused[0]
         where = f" at {first.source}" if first.source else ""
         return (f"{len(self.refused)} of {len(self.nodes)} nodes are left; the first is '{first.name}' "
-                f"({first.operator}){where}: {first.reason}")
+                f"({first.operator}){where}: {first.why()}")
 
-    def add_nodes(self, gm: GraphModule, parts, reasons) -> None:
-        """Sizes and elements of results are no calls."""
+    def add_nodes(self, gm: GraphModule, parts, reasons, ask=None) -> None:
+        """Sizes and elements of results are no calls. `ask(node)` is why a node is left that is not in `reasons`."""
         from ._graph import is_symbolic
+        from ._reasons import NOT_CHOSEN, Reason
 
         where = {node: number for number, part in enumerate(parts) for node in part}
         for node in gm.graph.nodes:
             if node.op != "call_function" or node.target is operator.getitem or is_symbolic(node):
                 continue
             number = where.get(node)
-            reason = "" if number is not None else reasons.get(node, _NOT_CHOSEN)
-            self.nodes.append(NodeReport(node.name, name_of(node.target), number, reason, _line_of(node)))
+            if number is not None:
+                reason = Reason("")
+            elif node in reasons or ask is None:
+                reason = Reason(reasons.get(node, NOT_CHOSEN))
+            else:
+                reason = ask(node)
+            self.nodes.append(NodeReport(node.name, name_of(node.target), number, reason.text, _line_of(node),
+                                         reason.needs, reason.backends))
 
     def add_calls(self, gm: GraphModule, reason: str) -> None:
         """All calls of a graph that no plugin gets: TorchDynamo's, of functions and methods, or AOTAutograd's."""
@@ -127,16 +143,20 @@ class GraphReport:
 
     def lines(self) -> "list[str]":
         taken = len(self.nodes) - len(self.left)
-        out = [f"{taken} of {len(self.nodes)} nodes in {len(self.partitions)} partitions of {self.backend}; "
+        counts = collections.Counter(node.partition for node in self.nodes if node.partition is not None)
+        out = [f"{taken} of {len(self.nodes)} nodes in {len(counts)} partitions of {self.backend}; "
                f"the rest is run by {self.rest}"]
-        for number, part in enumerate(self.partitions):
-            count = sum(node.partition == number for node in self.nodes)
+        for number, count in sorted(counts.items()):
+            if number >= len(self.partitions):
+                out.append(f"  partition {number}: {count} nodes, not compiled")
+                continue
+            part = self.partitions[number]
             origin = "compiled" if part.is_new else "from the store"
             out.append(f"  partition {number}: {count} nodes, {part.nbytes} bytes, {origin}"
                        + (f": {part.info}" if part.info else ""))
         groups = collections.defaultdict(list)
         for node in self.left:
-            groups[node.operator, node.reason].append(node)
+            groups[node.operator, node.why()].append(node)
         for (name, reason), nodes in groups.items():
             lines = sorted({node.source for node in nodes if node.source})
             out.append(f"  left: {len(nodes)} x {name}: {reason}" + (f" ({', '.join(lines[:3])})" if lines else ""))
@@ -188,6 +208,16 @@ def collected():
         yield reports
     finally:
         _collectors[:] = [each for each in _collectors if each is not reports]
+
+
+def is_collected() -> bool:
+    return bool(_collectors)
+
+
+def show(report: GraphReport) -> None:
+    """For `mode="explain"`; `explain` returns the report."""
+    if not _collectors:
+        print("tenon: " + "\n".join(report.lines()), file=sys.stderr)
 
 
 def publish(report: GraphReport) -> None:

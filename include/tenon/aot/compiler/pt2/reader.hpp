@@ -37,15 +37,18 @@ struct Pt2Program {
 /// * Parameters, buffers and constants are dense and in the plain order: in the mapped file when
 ///   they are so there, else in a copy.
 /// * Ranges of sizes are computed from the ranges of their symbols.
+/// * Operators that change what an operator of the graph made ("aten.relu_") are read as their
+///   functions, where no other tensor that may share the memory is read later.
 /// * Assertions ("aten._assert_scalar"), and nodes that only they read, are left out.
 ///
 /// Weights that share memory in the archive share it here. Threads: any; the result may be read by
 /// several.
 ///
 /// errors: AccessFailed when the file cannot be read; InvalidProgram when it is damaged or
-///         contradicts itself; NotSupported for unsupported constructs: control flow, operators
-///         that change their inputs, objects of Python, other versions; OutOfResources for what is
-///         above `limits`. The text names the file, the entry, the place in its JSON, and the node.
+///         contradicts itself; NotSupported for unsupported constructs: control flow, other
+///         operators that change their inputs, objects of Python, other versions; OutOfResources
+///         for what is above `limits`. The text names the file, the entry, the place in its JSON,
+///         and the node.
 [[nodiscard]] Result<Pt2Program> read_pt2(const std::filesystem::path& path,
                                           const Pt2Limits& limits = {});
 

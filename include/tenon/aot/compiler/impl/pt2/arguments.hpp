@@ -25,22 +25,35 @@ class Pt2Names {
  public:
   [[nodiscard]] Status add(const JsonAt& at, const std::string& name, ValueId id,
                            EdgeValueKind kind) {
-    if (ids_.emplace(name, Named{id, kind}).second) return ok();
-    return at.wrong("names ", host::quoted(name), ", which is the name of another value");
+    if (!numbers_.emplace(name, values_.size()).second) {
+      return at.wrong("names ", host::quoted(name), ", which is the name of another value");
+    }
+    values_.push_back({id, kind});
+    return ok();
+  }
+
+  /// Both names are from now on the value of `newer`.
+  void replace(const std::string& older, const std::string& newer) {
+    const auto from = numbers_.find(newer);
+    const auto to = numbers_.find(older);
+    if (from == numbers_.end() || to == numbers_.end()) return;
+    values_[to->second] = values_[from->second];
+    from->second = to->second;
   }
 
   /// The value that the text at `at` names.
   [[nodiscard]] Result<ValueId> find(const JsonAt& at, EdgeValueKind kind) const {
     TENON_TRY(const std::string name, at.text());
-    const auto found = ids_.find(name);
-    if (found == ids_.end()) {
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end()) {
       return at.wrong("is ", host::quoted(name),
                       ", which is neither an input nor made by an earlier node");
     }
-    if (found->second.kind != kind) {
+    const Named& value = values_[found->second];
+    if (value.kind != kind) {
       return at.wrong("is ", host::quoted(name), ", which is another kind of value");
     }
-    return found->second.id;
+    return value.id;
   }
   /// The value of {"name": ...}.
   [[nodiscard]] Result<ValueId> find_tensor(const JsonAt& at) const {
@@ -53,7 +66,8 @@ class Pt2Names {
     ValueId id;
     EdgeValueKind kind;
   };
-  std::unordered_map<std::string, Named> ids_;
+  std::unordered_map<std::string, std::size_t> numbers_;  ///< Places in `values_`.
+  std::vector<Named> values_;
 };
 
 /// A tensor or None: {"as_tensor": {"name": ...}} or {"as_none": true}.

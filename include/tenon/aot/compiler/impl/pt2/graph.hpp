@@ -13,6 +13,7 @@
 
 #include "tenon/aot/compiler/impl/pt2/arguments.hpp"
 #include "tenon/aot/compiler/impl/pt2/assertions.hpp"
+#include "tenon/aot/compiler/impl/pt2/in_place.hpp"
 #include "tenon/aot/compiler/impl/pt2/layout.hpp"
 #include "tenon/aot/compiler/impl/pt2/operator.hpp"
 #include "tenon/aot/compiler/impl/pt2/tensor.hpp"
@@ -47,6 +48,7 @@ class Pt2GraphReader {
     TENON_RETURN_IF_ERROR(read_inputs(signature));
     TENON_TRY(const JsonAt nodes, graph.array("nodes"));
     TENON_TRY(const JsonAt output_specs, signature.member("output_specs"));
+    TENON_RETURN_IF_ERROR(InPlaceCheck(graph, output_specs.json()).check());
     const std::vector<bool> left_out = only_for_assertions(nodes.json(), output_specs.json());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!left_out[i]) TENON_RETURN_IF_ERROR(read_node(nodes[i]));
@@ -190,7 +192,8 @@ class Pt2GraphReader {
   [[nodiscard]] Status read_node(const JsonAt& at) {
     TENON_TRY(const JsonAt target_at, at.member("target"));
     TENON_TRY(const std::string target, read_target(target_at));
-    auto done = read_node_of(at, target);
+    const auto function = function_of(target);
+    auto done = function ? read_in_place_node(at, *function) : read_node_of(at, target);
     if (done.ok()) return done;
     // The operator is a better hint at a nested mistake than its path.
     const auto name = at.find_set("name");
@@ -199,12 +202,25 @@ class Pt2GraphReader {
         " (", host::printable(target, 80), ")"));
   }
 
-  [[nodiscard]] Status read_node_of(const JsonAt& at, const std::string& target) {
+  /// Reads the operator as its function. Later readers of the tensor that it changes get the
+  /// result: InPlaceCheck allows no others.
+  [[nodiscard]] Status read_in_place_node(const JsonAt& at, const FunctionOfInPlace& function) {
+    TENON_RETURN_IF_ERROR(read_node_of(at, function.target, function.first_argument));
+    const auto changed = changed_tensor(at.json());
+    const auto result = only_name(member_or_null(at.json(), "outputs"));
+    if (changed && result) names_.replace(*changed, *result);
+    return ok();
+  }
+
+  /// `first_argument` is the name of the first one, if not the archive's.
+  [[nodiscard]] Status read_node_of(const JsonAt& at, const std::string& target,
+                                    std::string_view first_argument = {}) {
     TENON_TRY(const JsonAt inputs, at.array("inputs"));
     std::vector<EdgeProgramBuilder::Argument> arguments;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const JsonAt input = inputs[i];
       TENON_TRY(std::string name, input.text("name"));
+      if (i == 0 && !first_argument.empty()) name = first_argument;
       TENON_TRY(const JsonAt arg, input.member("arg"));
       TENON_TRY(EdgeArgumentValue value, read_argument(arg, names_));
       arguments.emplace_back(std::move(name), std::move(value));

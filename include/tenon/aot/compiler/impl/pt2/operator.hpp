@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,14 @@
 
 /// Properties of an archive's operators, by their names.
 namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
+
+/// "permute" of "aten.permute.default"; empty for operators outside of ATen.
+[[nodiscard]] inline std::string_view aten_name(std::string_view target) {
+  constexpr std::string_view space = "aten.";
+  if (!target.starts_with(space)) return {};
+  target.remove_prefix(space.size());
+  return target.substr(0, target.find('.'));
+}
 
 /// Whether an operator ("aten.permute.default") gives another view of its input's memory. In a
 /// program each value has memory of its own: there it is a copy, with elements in the plain order
@@ -64,16 +71,12 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
                                                    "view",
                                                    "view_as",
                                                    "vsplit"};
-  constexpr std::string_view space = "aten.";
-  if (!target.starts_with(space)) return false;
-  target.remove_prefix(space.size());
-  return std::binary_search(names.begin(), names.end(), target.substr(0, target.find('.')));
+  return std::binary_search(names.begin(), names.end(), aten_name(target));
 }
 
 /// Whether an operator writes to its inputs ("aten.add_.Tensor"): ATen's names say so.
 [[nodiscard]] inline bool is_in_place_operator(std::string_view target) {
-  if (!target.starts_with("aten.")) return false;
-  const std::string_view name = target.substr(5, target.find('.', 5) - 5);
+  const std::string_view name = aten_name(target);
   // "add_" and "__iadd__" do, "__and__" does not.
   return name.ends_with("__") ? name.starts_with("__i") : name.ends_with('_');
 }
@@ -98,11 +101,6 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
   constexpr std::string_view space = "torch.ops.";
   if (target.starts_with(space)) target.erase(0, space.size());
   if (target.empty()) return at.wrong("is empty");
-  if (is_in_place_operator(target)) {
-    return at.not_supported("is ", host::quoted(target),
-                            ", which changes its input; save the program after "
-                            "run_decompositions(), which makes functions of such operators");
-  }
   return target;
 }
 
