@@ -23,6 +23,7 @@ EXECUTORCH_PYTHON = f"{GCC}/examples/python/tenon/executorch/libtenon_executorch
 INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
 # Of the models, those that run beside other plugins as well.
 BESIDE = ("small_mlp", "gpt2", "unet", "stateful")
+ARCHITECTURES = "build/live/architecture_packages"
 TORCHVISION = ("torchvision==0.29.2", "pillow==13.0.0")
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 
@@ -135,6 +136,11 @@ def programs(part):
                    [PYTHON, "tests/live/checks/torch_weights.py", GCC])
         part.check("live: tenon.compile makes the programs of tenon-compile",
                    [PYTHON, "tests/live/checks/tenon_compile.py", GCC])
+        part.check("live: models compile by AOTInductor from Python, and give eager PyTorch's numbers",
+                   [PYTHON, "tests/live/checks/aoti_compile.py", GCC])
+        part.check("live: generate() of transformers gives eager PyTorch's tokens",
+                   [PYTHON, "tests/live/checks/generate_text.py", GCC],
+                   env={"PYTHONPATH": os.path.abspath(ARCHITECTURES)})  # Skipped where no transformers is there.
         _four_ways(part)
     else:
         part.skip("live: skipped: built without the Python package and ExecuTorch's wheel"
@@ -219,7 +225,7 @@ def _architectures(part, build, words):
     ever."""
     if not install(part):
         raise Failed("live: PyTorch and ExecuTorch cannot be installed here")
-    folder, wanted = "build/live/architecture_packages", "tests/live/models/architecture_packages.txt"
+    folder, wanted = ARCHITECTURES, "tests/live/models/architecture_packages.txt"
     complete = f"{folder}/complete.txt"
     if not os.path.exists(complete) or not filecmp.cmp(wanted, complete, shallow=False):
         shutil.rmtree(folder, ignore_errors=True)

@@ -74,7 +74,7 @@ def check_programs(there, version):
         assert shown == f"tenon-{name} {version}\n", shown
     shown = json.loads(there.run("tenon-list", "--all", "--json"))
     ids = {one["id"] for one in shown["backends"]}
-    assert ids == {"CpuAotiBackend", "GraphBackend"}, ids
+    assert ids == {"CpuAotiBackend", "GraphBackend", "QuantizedKernels"}, ids
     assert str(there.path) in json.dumps(shown), shown
     for wheel_plugin in sorted((there.path / "share/tenon/plugins-1").glob("*.so")):
         there.run("tenon-inspect", wheel_plugin)
@@ -104,6 +104,32 @@ def check_digits(there):
     # A refusal is a line and a number, as everywhere.
     shown = there.run(*command, expect=4, TENON_DISABLE="CpuAotiBackend")
     assert "disabled by TENON_DISABLE" in shown, shown
+
+
+def check_models(there):
+    """The commands of docs/getting-started/from-pytorch.md, with the plugins of the wheel."""
+    folder = there.path / "home/models"
+    folder.mkdir()
+    exported, packed, kernels = (SOURCE / "tests" / each for each in (
+        "fixtures/pt2/mlp", "fixtures/aoti_package", "conformance/cases/quantized_kernels/operators"))
+    there.run("tenon-compile", exported / "model.pt2", "--backend", "GraphBackend", "-o", "model.pte", cwd=folder)
+    there.run("tenon-run", "model.pte", "--input", exported / "input_0.npy", "--expect", exported / "expected_0.npy", cwd=folder)
+    there.run("tenon-compile", packed / "model.pt2", "--aoti", packed / "compiled.pt2", "-o", "packed.pte", cwd=folder)
+    there.run("tenon-run", "packed.pte", "--input", packed / "in0.npy", "--expect", packed / "out0.npy", cwd=folder)
+    words = [word for i in range(10) for word in ("--expect", kernels / f"out0_{i}.npy")]
+    there.run("tenon-run", kernels / "model.pte", "--input", kernels / "in0_0.npy", *words)
+    print("models of GraphBackend, CpuAotiBackend and QuantizedKernels run")
+    [site] = (there.path / "lib").glob("python3*/site-packages")
+    if not LIVE.exists():
+        print("tenon.aoti.compile: not tried: no build/live/venv")
+        return
+    # PyTorch's environment is not written to: the wheel's packages are on its path for one run.
+    run(LIVE, SOURCE / "docs/snippets/compile_cpu.py", folder, env=there.env | {"PYTHONPATH": str(site)})
+    there.run("tenon-run", "model.pte", "--input", "x.npy", "--expect", "expected.npy", cwd=folder)
+    run(LIVE, SOURCE / "docs/snippets/export_cpu.py", "model.pte", "x.npy", "y.npy", cwd=folder,
+        env=there.env | {"PYTHONPATH": str(site)})
+    there.run("tenon-run", "model.pte", "--input", "x.npy", "--expect", "y.npy", cwd=folder)
+    print("tenon.aoti.compile and ExecuTorch's exporter compile for the wheel's plugin")
 
 
 def check_python(there):
@@ -283,6 +309,7 @@ def main():
         check_programs(there, wheel.name.split("-")[1])
         check_licences(there)
         check_digits(there)
+        check_models(there)
         check_python(there)
         check_authors(there)
         there.install("--no-index", "--no-deps", build_vendor(folder, wheel))

@@ -178,8 +178,10 @@ class Compilation {
   }
 
   Status read_models() {
+    const auto content =
+        arguments_.aoti.empty() ? aot::Pt2Content::Graph : aot::Pt2Content::Signature;
     for (const auto& [name, path] : archives()) {
-      TENON_TRY(aot::Pt2Program program, aot::read_pt2(path_of(path)));
+      TENON_TRY(aot::Pt2Program program, aot::read_pt2(path_of(path), {}, content));
       models_.push_back({name, path, std::move(program)});
     }
     return ok();

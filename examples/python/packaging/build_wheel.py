@@ -41,6 +41,7 @@ TAGS = ("runtime", "devel")
 PLUGIN_FILES = {
     "reference_backends/cpu_aoti/cpu_aoti.so": "cpu_aoti.so",
     "examples/backends/graph_backend/graph_backend.so": "graph_backend.so",
+    "examples/backends/quantized_kernels.so": "quantized_kernels.so",
 }
 # Debian's packages whose headers are compiled into what the wheel has.
 HEADERS = ("libcli11-dev", "libflatbuffers-dev", "libfmt-dev", "nlohmann-json3-dev")

@@ -73,53 +73,26 @@ def _changes_inputs(program: torch.export.ExportedProgram) -> bool:
     return any(schema is not None and schema.is_mutable for schema in schemas)
 
 
-class Compiled:
-    """A compiled program: runs like the module, saves itself, and shows what the backend took.
+class Traced:
+    """A program of an exported module: a call binds its arguments as the module does. Calls are for one thread at a time.
 
     exported: the ExportedProgram.
-    program: the bytes of the `.pte` file.
-    data: the bytes of each `.ptd` file, by its name without ".ptd".
-    operators: for each operator, the nodes of the backend, and the nodes left to kernels.
-
-    Printing it shows the partitions. Calls are for one thread at a time.
     """
 
     exported: torch.export.ExportedProgram
-    program: bytes
-    data: dict[str, bytes]
-    operators: dict[str, tuple[int, int]]
 
-    def __init__(self, exported: torch.export.ExportedProgram, backend: str, half: _aot.Backend,
-                 specs: list[tuple[str, bytes]], plugins: tuple[str, ...]) -> None:
-        from .executorch._edge import describe
-
+    def __init__(self, exported: torch.export.ExportedProgram) -> None:
         self.exported = exported
-        self._backend, self._plugins = backend, plugins
-        described = describe(exported, "forward", whole=True)
-        self.program, _, self._lines, files, operators = _aot.compile(
-            described.program, [(half, specs)], False, None)
-        self.data = dict(files)
-        self.operators = {name: (taken, left) for name, taken, left in operators}
-        _, tags, _ = half.partition(described.program, specs)
-        self._steps = _steps_of(described.nodes, tags)
         self._method: _program.Method | None = None
         self._arguments: Arguments | None = None
 
+    def _load(self) -> _program.Method:
+        raise NotImplementedError
+
     def _loaded(self) -> _program.Method:
         if self._method is None:
-            self._method = _program.load(self.program, data=list(self.data.values()),
-                                         plugins=self._plugins)["forward"]
+            self._method = self._load()
         return self._method
-
-    def _require_kernels(self) -> None:
-        try:
-            self._loaded()
-        except Error as failure:
-            # Others are about this machine, where the program need not run.
-            if failure.name == "OperatorMissing":
-                raise Error(0x10, "NotSupported", f"backend {self._backend} leaves nodes that have no kernel here (give "
-                            "plugins that have it, or allow_missing_kernels=True for a program that runs elsewhere): "
-                            f"{failure.text}") from None
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Runs it with the arguments of the module, and returns what that returned, in torch's tensors.
@@ -142,6 +115,49 @@ class Compiled:
                 is_tensor = isinstance(spec.arg, TensorArgument)
                 out.append(torch.from_dlpack(next(made)) if is_tensor else getattr(spec.arg, "value", None))
         return _pytree.tree_unflatten(out, self.exported.call_spec.out_spec)
+
+
+class Compiled(Traced):
+    """A compiled program: runs like the module, saves itself, and shows what the backend took.
+
+    exported: the ExportedProgram.
+    program: the bytes of the `.pte` file.
+    data: the bytes of each `.ptd` file, by its name without ".ptd".
+    operators: for each operator, the nodes of the backend, and the nodes left to kernels.
+
+    Printing it shows the partitions. Calls are for one thread at a time.
+    """
+
+    program: bytes
+    data: dict[str, bytes]
+    operators: dict[str, tuple[int, int]]
+
+    def __init__(self, exported: torch.export.ExportedProgram, backend: str, half: _aot.Backend,
+                 specs: list[tuple[str, bytes]], plugins: tuple[str, ...]) -> None:
+        from .executorch._edge import describe
+
+        super().__init__(exported)
+        self._backend, self._plugins = backend, plugins
+        described = describe(exported, "forward", whole=True)
+        self.program, _, self._lines, files, operators = _aot.compile(
+            described.program, [(half, specs)], False, None)
+        self.data = dict(files)
+        self.operators = {name: (taken, left) for name, taken, left in operators}
+        _, tags, _ = half.partition(described.program, specs)
+        self._steps = _steps_of(described.nodes, tags)
+
+    def _load(self) -> _program.Method:
+        return _program.load(self.program, data=list(self.data.values()), plugins=self._plugins)["forward"]
+
+    def _require_kernels(self) -> None:
+        try:
+            self._loaded()
+        except Error as failure:
+            # Others are about this machine, where the program need not run.
+            if failure.name == "OperatorMissing":
+                raise Error(0x10, "NotSupported", f"backend {self._backend} leaves nodes that have no kernel here (give "
+                            "plugins that have it, or allow_missing_kernels=True for a program that runs elsewhere): "
+                            f"{failure.text}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the program to `path`, and files of data next to it."""

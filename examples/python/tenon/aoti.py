@@ -1,24 +1,60 @@
 # SPDX-License-Identifier: MIT
-"""Models of PyTorch's AOTInductor that call your own operators.
+"""Models that PyTorch's AOTInductor compiles.
 
-    with tenon.aoti.describe_calls():
+    compiled = tenon.aoti.compile(model, (x,), "model.pte")
+    y = compiled(x)
+
+    with tenon.aoti.describe_calls():  # For operators of torch.library in another export.
         torch._inductor.aoti_compile_and_package(program, package_path="model.pt2")
 
-Needs torch; tested with 2.15.
-
-AOTInductor compiles for the processor that it runs on. For all x86-64 processors with AVX2 pass
-`inductor_configs={"cpp.march": "x86-64-v3", "cpp.simdlen": 256}` to it.
+Needs torch and a C++ compiler; tested with torch 2.15.
 """
+
+from __future__ import annotations
 
 import contextlib
 import itertools
 import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["describe_calls"]
+if TYPE_CHECKING:
+    import torch
+
+    from ._aoti import Compiled
+
+__all__ = ["compile", "describe_calls"]
+
+
+def compile(model: torch.nn.Module | torch.export.ExportedProgram, example_inputs: Iterable[Any],
+            path: str | os.PathLike[str], *, backend: str = "CpuAotiBackend", dynamic: Any = None,
+            level: str | None = None, options: Mapping[str, object] | None = None,
+            plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> Compiled:
+    """Exports a PyTorch module, has AOTInductor compile it, and writes the program.
+
+    model: a torch.nn.Module, or an ExportedProgram, which is compiled as it is.
+    example_inputs: a tuple of arguments for tracing the module.
+    path: the `.pte` file to write.
+    backend: the id of the backend, which knows the settings that AOTInductor needs.
+    dynamic: which sizes change: `dynamic_shapes` of torch.export.export. Each needs an upper bound.
+    level: the processors that can run the program: "x86-64-v3" (AVX2, the default on x86-64), "x86-64-v4" (AVX-512),
+        "x86-64", "armv8-a" (the default on arm64), or "native": those like this one.
+    options: more settings of `torch._inductor.config`, such as {"max_autotune": True}.
+    plugins: plugin files, or one, to look for the backend in first.
+
+    Returns what runs like the module. Raises `Error`: NotFound for an unknown id and without a C++ compiler,
+    NotSupported for a model that torch cannot export or that changes its inputs, and for functions of PyTorch that the
+    backend does not have; ModuleNotFoundError without torch.
+    """
+    from . import _aoti
+
+    return _aoti.compile(model, example_inputs, path, backend=backend, dynamic=dynamic, level=level, options=options,
+                         plugins=plugins)
 
 
 @contextlib.contextmanager
-def describe_calls():
+def describe_calls() -> Iterator[None]:
     """Models that are compiled inside of it can run operators with kernels of plugins.
 
     For operators without a C shim, such as operators of `torch.library`, this adds to the model what a kernel needs

@@ -77,6 +77,7 @@ void pt2(std::span<std::byte> bytes) {
   const auto archive = aot::read_pt2(path);
   use(archive);
   if (archive.ok()) compile(*archive);
+  use(aot::read_pt2(path, {}, aot::Pt2Content::Signature));
 }
 
 }  // namespace tenon::fuzz

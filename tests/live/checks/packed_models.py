@@ -24,6 +24,7 @@ from torch._inductor import lowering
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tests/live: imports name its folders.
 from exporters.library_options import for_packages
+from models.pt2_models import ChangesResults
 
 # From its file: the package itself is for the Python that it was built for.
 _found = importlib.util.spec_from_file_location(
@@ -287,6 +288,7 @@ def main():
         "smaller": (Smaller(), (torch.randn(2, 3, 6, 10),), None),
         "factors": (Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None),
         "groups": (Groups(), (torch.tensor([3, 1, 2, 1, 3, 1]),), None),
+        "in_place": (ChangesResults().eval(), (torch.randn(2, 4), torch.randn(2, 4) > 0), None),
     }
     if tools.operators:
         models["custom"] = (Custom(), (torch.randn(3, 4),), ({0: rows},))

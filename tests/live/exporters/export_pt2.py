@@ -134,20 +134,35 @@ FIXTURES: dict[str, Callable[[], Fixture]] = {
     ),
     "in_place_results": lambda: Fixture(models.InPlace().eval(), images(), BATCH),
     "in_place": lambda: Fixture(models.Stateful(), rows(1, 2, 4)),
+    "changed_results": lambda: Fixture(
+        models.ChangesResults().eval(), [(torch.randn(2, 4), torch.randn(2, 4) > 0)]
+    ),
     "control_flow": lambda: Fixture(models.ControlFlow(), rows(1, 2, 3)),
 }
 
 
-def write_methods(folder: Path) -> None:
-    """Two programs in one archive: two methods that share a weight by name, not by memory."""
+def write_archive(folder: Path, modules: dict[str, torch.nn.Module], decomposed: bool) -> None:
+    """Several programs in one archive, each a method with one input."""
     folder.mkdir(parents=True, exist_ok=True)
     x = torch.randn(2, 4)
-    programs = {}
-    for name, module in (("encode", models.Half(4, 3)), ("decode", models.Half(4, 5))):
-        programs[name] = export_one(Fixture(module, [(x,)], decomposed=True), module)
+    programs = {name: export_one(Fixture(module, [(x,)], decomposed=decomposed), module)
+                for name, module in modules.items()}
     torch.export.pt2_archive._package.package_pt2(
         str(folder / "model.pt2"), exported_programs=programs
     )
+
+
+# Two methods share a weight by name, not by memory.
+ARCHIVES: dict[str, Callable[[Path], None]] = {
+    "methods": lambda folder: write_archive(
+        folder, {"encode": models.Half(4, 3), "decode": models.Half(4, 5)}, True
+    ),
+    "changed_inputs": lambda folder: write_archive(
+        folder,
+        {name: models.ChangesInput(change) for name, (_, change) in models.CHANGES.items()},
+        False,
+    ),
+}
 
 
 def main() -> None:
@@ -156,10 +171,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in args.names or [*FIXTURES, "methods"]:
+    for name in args.names or [*FIXTURES, *ARCHIVES]:
         torch.manual_seed(20)
-        if name == "methods":
-            write_methods(args.out / name)
+        if name in ARCHIVES:
+            ARCHIVES[name](args.out / name)
         else:
             write(args.out / name, FIXTURES[name]())
         print(name)

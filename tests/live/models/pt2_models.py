@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The modules that export_pt2.py exports: each shows a part of what an archive may hold."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -216,6 +218,57 @@ class MutatedInput(nn.Module):
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         state.add_(x)
         return state * 2
+
+
+class ChangesResults(nn.Module):
+    """Changes results in place, as networks of torchvision do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4), nn.SiLU(inplace=True), nn.Linear(4, 4), nn.ReLU(inplace=True))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        y = self.layers(x)
+        y += x
+        y[:, 0].fill_(0.5)
+        return y.masked_fill_(mask, -1.0)
+
+
+class ChangesInput(nn.Module):
+    """Changes its input in place by a function of it."""
+
+    def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.change = change
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.change(x) * 2
+
+
+def without_gradients(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The function in a region that is a graph of its own."""
+
+    def run(x: Tensor) -> Tensor:
+        with torch.no_grad():
+            return change(x)
+
+    return run
+
+
+# By name: whether the input is changed, and the function.
+CHANGES: dict[str, tuple[bool, Callable[[Tensor], Tensor]]] = {
+    "directly": (True, lambda x: x.relu_()),
+    "by_view": (True, lambda x: x.t()[0].fill_(1)),
+    "by_element_of_list": (True, lambda x: x.chunk(2)[1].add_(1)),
+    "by_dropout": (True, lambda x: F.silu(F.dropout(x, 0.5, training=False), inplace=True)),
+    "by_equal_dtype": (True, lambda x: x.to(torch.float32).mul_(2)),
+    "by_list": (True, lambda x: torch._foreach_add_([x + 1, x], 1) or x),
+    "without_gradients": (True, without_gradients(lambda x: x.add_(1))),
+    "twice": (True, lambda x: x.add_(1).mul_(2)),
+    "not_by_result": (False, lambda x: (x + 1).relu_()),
+    "not_by_other_dtype": (False, lambda x: x.to(torch.float64).mul_(2)),
+    "not_without_gradients": (False, without_gradients(lambda x: (x * 2).add_(1))),
+}
 
 
 class ControlFlow(nn.Module):

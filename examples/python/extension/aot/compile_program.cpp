@@ -60,22 +60,6 @@ Result<Compiled> compile(const Program& program, const std::vector<BackendOfCall
   return out;
 }
 
-/// Bytes of Python with the whole file.
-nb::bytes bytes_of(const aot::FileImage& image) {
-  PyObject* const object =
-      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(image.size()));
-  if (!object) throw nb::python_error();
-  auto out = nb::steal<nb::bytes>(object);
-  char* to = PyBytes_AsString(object);
-  const Status written = image.stream([&](Bytes part) -> Status {
-    std::memcpy(to, part.data(), part.size());
-    to += part.size();
-    return ok();
-  });
-  if (!written.ok()) raise(written);
-  return out;
-}
-
 /// The bytes that a store keeps of one program.
 class Kept {
  public:
@@ -144,6 +128,21 @@ Bytes view(const nb::bytes& bytes) {
 nb::bytes copy(Bytes bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
 }  // namespace
+
+nb::bytes bytes_of(const aot::FileImage& image) {
+  PyObject* const object =
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(image.size()));
+  if (!object) throw nb::python_error();
+  auto out = nb::steal<nb::bytes>(object);
+  char* to = PyBytes_AsString(object);
+  const Status written = image.stream([&](Bytes part) -> Status {
+    std::memcpy(to, part.data(), part.size());
+    to += part.size();
+    return ok();
+  });
+  if (!written.ok()) raise(written);
+  return out;
+}
 
 nb::tuple compile_program(const Program& program, const std::vector<BackendOfCall>& backends,
                           bool whole, const ProgramStore* store) {

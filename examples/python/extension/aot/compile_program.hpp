@@ -8,6 +8,7 @@
 
 #include "program_builder.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/write/file_image.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/host/prepared.hpp"
 
@@ -36,6 +37,9 @@ struct ProgramStore {
 [[nodiscard]] nanobind::tuple compile_program(const Program& program,
                                               const std::vector<BackendOfCall>& backends,
                                               bool whole, const ProgramStore* store);
+
+/// The whole file.
+[[nodiscard]] nanobind::bytes bytes_of(const aot::FileImage& image);
 
 /// Adds `ProgramStore` to the module.
 void bind_program_store(nanobind::module_& module);

@@ -44,6 +44,21 @@ void raise(const Status& status) {
   throw nb::python_error();
 }
 
+std::shared_ptr<host::BackendRegistry> open_registry(const std::vector<std::string>& plugins,
+                                                     const std::string& installed) {
+  auto out = std::make_shared<host::BackendRegistry>(
+      host::HostInfo{.name = "tenon for Python " TENON_VERSION_STRING,
+                     .gates = {host::environment_library_policy(), host::environment_isolation()}});
+  for (const std::string& plugin : plugins) {
+    const Status added = out->register_backend(std::filesystem::path(plugin));
+    if (!added.ok()) raise(added);
+  }
+  host::DiscoveryOptions options;
+  if (!installed.empty()) options.installed = installed;
+  out->add_search([options] { return host::discover(options); });
+  return out;
+}
+
 namespace {
 
 using Specs = std::vector<aot::CompileSpecData>;
@@ -112,17 +127,7 @@ class Backend {
  public:
   Backend(const std::string& id, const std::vector<std::string>& plugins,
           const std::string& installed)
-      : registry_(std::make_shared<host::BackendRegistry>(host::HostInfo{
-            .name = "tenon for Python " TENON_VERSION_STRING,
-            .gates = {host::environment_library_policy(), host::environment_isolation()}})),
-        backend_([&] {
-          for (const std::string& plugin : plugins) {
-            const Status added = registry_->register_backend(std::filesystem::path(plugin));
-            if (!added.ok()) raise(added);
-          }
-          host::DiscoveryOptions options;
-          if (!installed.empty()) options.installed = installed;
-          registry_->add_search([options] { return host::discover(options); });
+      : registry_(open_registry(plugins, installed)), backend_([&] {
           aot::PreprocessOptions preprocess;
           preprocess.weights = aot::WeightAccess::in_place;
           return take(aot::PluginPreprocess::find(*registry_, id, preprocess));
@@ -224,4 +229,5 @@ TENON_PYTHON_MODULE(_aot, module) {
              nb::arg("whole"), nb::arg("store").none());
   tenon::python::bind_merge(module);
   tenon::python::bind_pack(module);
+  tenon::python::bind_aoti(module);
 }

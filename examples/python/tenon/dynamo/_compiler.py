@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """From TorchDynamo's graph to what runs: AOTAutograd, the plugin's partitions, their programs."""
 
-import functools
 import operator
 import threading
 import warnings
@@ -18,13 +17,11 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from .. import _aot
 from .._error import Error
-from .._half import load_half
 from ..executorch._edge import describe, dim_order, is_dense
-from . import FallbackWarning, GradientsWarning, WeightsWarning, _graph, _report, _rest
+from . import FallbackWarning, GradientsWarning, WeightsWarning, _graph, _halves, _report, _rest
 from ._reasons import Reasons
-from ._runner import Runner
+from ._runner import Runner, in_order
 
 _NOT_SUPPORTED = (0x10, "NotSupported")
 _FUNCTIONS_LEFT = "functions left"
@@ -38,19 +35,9 @@ def _warn_once(kind: type[Warning], text: str, key: object = None) -> None:
         warnings.warn(text, kind, stacklevel=2)
 
 
-@functools.cache
-def _half(backend_id: str, plugins: tuple[str, ...]) -> _aot.Backend:
-    return load_half(backend_id, plugins)
-
-
-@functools.cache
-def _store(directory: str) -> _aot.ProgramStore:
-    return _aot.ProgramStore(directory)
-
-
 def compile_graph(gm: GraphModule, inputs, options, name):
     """What `torch.compile` calls for each graph; returns the function that runs in its place."""
-    half = _half(options.backend, options.plugins)
+    half = _halves.find(options.backend, options.plugins)
     _check_devices(gm, inputs, options.backend)
     counters["tenon"]["graphs"] += 1
     watch_functions_left()
@@ -225,22 +212,43 @@ class _Graph:
         return describe(_graph.view(gm, self._weights(gm, tensors), ranges), "forward", whole=whole)
 
     def _decomposed(self):
+        if self._half.takes_all:  # Inductor has decompositions of its own.
+            return self._graph
         try:
-            whole = self._describe(self._graph, (), False).program
+            kept = self._half.kept(self._describe(self._graph, (), False))
         except Error:  # Said for a node that cannot be described at all.
             kept = set()
-        else:
-            kept = set(self._half.ops_to_not_decompose(whole))
         return _graph.decompose(self._graph, self._fake_mode, kept)
 
     def _compile(self, tensors):
         """The function that runs the graph with these weights."""
+        try:
+            return self._compile_parts(tensors)
+        except Error as failure:
+            # AOTInductor found that the backend lacks something; other backends chose their nodes.
+            if self._options.strict or not self._half.takes_all or failure.name not in (
+                    "NotSupported", "OperatorMissing"):
+                raise
+            gm = _graph.copy_of(self._plain)
+            report = _report.GraphReport(self._options.backend, self._options.rest)
+            report.add_nodes(gm, [], dict.fromkeys(gm.graph.nodes, failure.text))
+            return self._rest_of(gm, report)
+
+    def _rest_of(self, gm, report):
+        if report.refused and not report.partitions:
+            _warn_once(FallbackWarning, f"backend {report.backend}: {report.rest} runs a whole graph: "
+                       f"{report.refusal()}; tenon.dynamo.explain lists them all")
+        call = _rest.compile_rest(gm, self._options, self._fake_mode)
+        _report.publish(report)
+        return call
+
+    def _compile_parts(self, tensors):
         options = self._options
         gm = _graph.copy_of(self._plain)
         weights = self._weights(gm, tensors)
         report = _report.GraphReport(options.backend, options.rest)
         described = self._describe(gm, tensors, False)
-        _, tags, _ = self._half.partition(described.program, list(options.compile_specs))
+        tags = self._half.tags(described, options)
         by_node = {described.nodes[number]: tag for number, tag in tags.items()
                    if number not in described.opaque}
         reasons = {described.nodes[number]: f"{text} cannot be described to a plugin"
@@ -259,18 +267,13 @@ class _Graph:
             return _graph.with_copies(gm).forward
         if options.strict and report.refused:
             raise Error(*_NOT_SUPPORTED, f"backend {options.backend}: strict: {report.refusal()}")
-        if report.refused and not parts:
-            _warn_once(FallbackWarning, f"backend {options.backend}: {options.rest} runs a whole graph: "
-                       f"{report.refusal()}; tenon.dynamo.explain lists them all")
         replaced, made = {}, set()
         for number, part in enumerate(parts):
             runner, inputs = self._compile_part(gm, part, weights, made, report, number)
             _graph.replace(gm, part, f"tenon_{number}", runner, inputs, replaced)
         stable_topological_sort(gm)
         _graph.drop_unused(gm)
-        call = _rest.compile_rest(gm, options, self._fake_mode)
-        _report.publish(report)
-        return call
+        return self._rest_of(gm, report)
 
     def _standalone(self, gm, parts, reasons):
         """The partitions that can be programs of their own."""
@@ -289,7 +292,7 @@ class _Graph:
         """Raises NotAlone when the plugin does not take the arithmetic on sizes that was added."""
         described = describe(_graph.view(part.graph, _graph.Weights({}, {}), _graph.ranges(
             self._fake_mode, self._options.largest_size)), "forward", whole=False)
-        _, tags, _ = self._half.partition(described.program, list(self._options.compile_specs))
+        tags = self._half.tags(described, self._options)
         for number, node in enumerate(described.nodes):
             if number not in tags and _graph.is_symbolic(node):
                 raise _graph.NotAlone(f"the backend does not compute the size '{node.name}' ({node.target})")
@@ -313,15 +316,18 @@ class _Graph:
         plain = {node.name for outer, node in rest if outer.op != "placeholder"}
         described = describe(
             _graph.view(part.graph, _graph.Weights(names, tensors),
-                        _graph.ranges(self._fake_mode, options.largest_size), plain), "forward", whole=True)
-        store = None if options.store is None else _store(options.store)
-        program, is_new, lines, files, _ = _aot.compile(
-            described.program, [(self._half, list(options.compile_specs))], True, store)
-        counters["tenon"]["compiled" if is_new else "found in the store"] += 1
-        report.partitions.append(_report.PartitionReport("; ".join(lines), len(program), is_new))
+                        _graph.ranges(self._fake_mode, options.largest_size), plain), "forward",
+            whole=not self._half.takes_all)
         inputs = [node.meta["val"] for _, node in rest]
         orders = [sorted(dim_order(each)) if node.name in plain else dim_order(each)
                   for (_, node), each in zip(rest, inputs)]
+        given = []
+        if self._half.takes_all:  # AOTInductor's code is for the strides of its inputs.
+            with self._fake_mode:
+                given = [in_order(each, order) for each, order in zip(inputs, orders)]
+        program, is_new, lines, data = self._half.compile(described, options, part.graph, given, tensors)
+        counters["tenon"]["compiled" if is_new else "found in the store"] += 1
+        report.partitions.append(_report.PartitionReport("; ".join(lines), len(program), is_new))
         checked = [i for i, (outer, node) in enumerate(rest) if outer not in made and (
             node.name in plain or not is_dense(inputs[i], orders[i]))]
         exact = _graph.exact_orders(gm, part, described.laid_out_anew)
@@ -331,7 +337,7 @@ class _Graph:
                 with self._fake_mode:  # For those that compile what reads it.
                     outer.meta["val"] = outer.meta["val"].contiguous()
         runner = Runner(
-            program, options.backend, data=[content for _, content in files], plugins=options.plugins,
+            program, options.backend, data=data, plugins=options.plugins,
             delegate=options.delegate, inputs=inputs, orders=orders, checked=checked, exact=exact,
             label=f"tenon: {options.backend} partition {number}: {report.operators_of(number)}",
             eager=_eager_of(part.graph, inner, tensors), largest_size=options.largest_size)

@@ -65,7 +65,7 @@ class Runner:
             methods.append(method)
         made = [_from_dlpack(each.__dlpack__()) for each in outputs]
         for i, order in self._exact:
-            made[i] = _in_order(made[i], order)
+            made[i] = in_order(made[i], order)
         return made
 
     def _prepare(self, tensors):
@@ -75,7 +75,7 @@ class Runner:
         for i in self._resolved:
             tensors[i] = tensors[i].resolve_neg().resolve_conj()
         for i in self._checked:
-            tensors[i] = _in_order(tensors[i], self._orders[i])
+            tensors[i] = in_order(tensors[i], self._orders[i])
         return tensors
 
     def _is_above(self, tensors):
@@ -84,13 +84,13 @@ class Runner:
 
     def _run_in_order(self, method, tensors, failure):
         """Once more: the strides of a result of eager at times differ from its fake's."""
-        ordered = [_in_order(each, order) for each, order in zip(tensors, self._orders)]
+        ordered = [in_order(each, order) for each, order in zip(tensors, self._orders)]
         if all(a is b for a, b in zip(ordered, tensors)):
             raise failure
         return method.execute(ordered)
 
 
-def _in_order(tensor, order):
+def in_order(tensor, order):
     """The tensor with dense elements in that order of dimensions: itself, or a copy."""
     permuted = tensor.permute(order)
     if permuted.is_contiguous():

@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 
 from .. import _aot, _paths
 from .._error import Error
-from .._half import load_half, option_bytes, to_bytes
+from .._half import load_half_or_export, option_bytes, to_bytes
 from .._progress import Progress
 from ._edge import describe, not_supported, whole_operators
 from ._operators import name_of
@@ -24,7 +24,7 @@ _ALREADY_REGISTERED = 0x16
 
 # ExecuTorch finds a class by its name among the subclasses of BackendDetails, which refers to them
 # weakly: they are kept here, with the plugin's half of each.
-_backends: dict[str, tuple[_aot.Backend, tuple[str, ...], type[BackendDetails]]] = {}
+_backends: dict[str, tuple[_aot.Backend | _aot.AotiExport, tuple[str, ...], type[BackendDetails]]] = {}
 
 
 def backend(backend_id: str, *,
@@ -50,16 +50,22 @@ def backend(backend_id: str, *,
         if other.__name__ == backend_id:
             raise Error(_ALREADY_REGISTERED, "RegistrationAlreadyRegistered",
                         f"backend {backend_id} is {other.__module__}.{other.__qualname__} already")
-    native = load_half(backend_id, files)
-    cls = _make_class(native)
+    native = load_half_or_export(backend_id, files)
+    if isinstance(native, _aot.AotiExport):
+        from . import _aoti
+
+        cls = _aoti.make_class(backend_id, native)
+    else:
+        cls = _make_class(native)
     _backends[backend_id] = (native, files, cls)
     return cls
 
 
 def partitioner(backend_id: str, *, options: Mapping[str, object] | None = None,
                 compile_specs: Sequence[CompileSpec] = (),
-                plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> "PluginPartitioner":
-    """A Partitioner that gives a plugin's backend the nodes that the plugin chooses.
+                plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> Partitioner:
+    """A Partitioner that gives a plugin's backend the nodes that the plugin chooses. For a backend of AOTInductor's models
+    it is ExecuTorch's AotiPartitioner; its option "level" is that of `tenon.aoti.compile`.
 
     `options` become compile specs, in their order and before `compile_specs`: text, numbers as text,
     True and False as "1" and "0", bytes as they are (`tenon-compile --spec KEY=VALUE`). `plugins` as in
@@ -67,6 +73,10 @@ def partitioner(backend_id: str, *, options: Mapping[str, object] | None = None,
     """
     backend(backend_id, plugins=plugins)
     options = dict(options or {})
+    if isinstance(_backends[backend_id][0], _aot.AotiExport):
+        from . import _aoti
+
+        return _aoti.make_partitioner(backend_id, options, compile_specs)
     specs = [CompileSpec(key, option_bytes(key, value)) for key, value in options.items()]
     return PluginPartitioner(backend_id, options, [*specs, *compile_specs])
 
@@ -82,7 +92,9 @@ class PluginPartitioner(Partitioner):
 
     @property
     def _native(self) -> _aot.Backend:
-        return _backends[self.backend_id][0]
+        native = _backends[self.backend_id][0]
+        assert isinstance(native, _aot.Backend)
+        return native
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags the nodes, and the weights that their delegates keep. Nothing else is changed."""

@@ -10,6 +10,7 @@ import pathlib
 from typing import Any
 
 import tenon
+import tenon.aoti
 from typing_extensions import assert_type
 
 
@@ -63,6 +64,12 @@ def reports() -> None:
         assert_type((failure.number, failure.name, failure.text), tuple[int, str, str])
 
 
+def compiles(model: Any, x: Any) -> None:
+    compiled = tenon.aoti.compile(model, (x,), pathlib.Path("model.pte"), options={"max_autotune": True}, level="native")
+    assert_type((compiled.path, compiled.cpu_features), tuple[str, str | None])
+    assert_type(compiled(x, mask=x), Any)
+
+
 def mistakes(method: tenon.Method) -> None:
     tenon.lod("model.pte")  # type: ignore
     tenon.load("model.pte", plugins=[1])  # type: ignore
@@ -76,3 +83,4 @@ def mistakes(method: tenon.Method) -> None:
     method.sequence(capacity="8")  # type: ignore
     tenon.plugins("npu")  # type: ignore
     tenon.pack(b"", "AcmeBackend", "model.pte")  # type: ignore
+    tenon.aoti.compile(method, (1,))  # type: ignore

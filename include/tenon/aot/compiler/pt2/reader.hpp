@@ -28,6 +28,15 @@ struct Pt2Program {
   std::vector<Pt2Method> methods;
 };
 
+/// The part of an archive that is read.
+enum class Pt2Content {
+  Graph,  ///< All of it, for a compiler.
+  /// The part that `make_aoti_program` uses: inputs and outputs, and an input that an operator
+  /// changes in place as a mutation. Weights have no data. Any operator is a node, without the
+  /// arguments and results that a graph for a compiler cannot have.
+  Signature,
+};
+
 /// Reads what torch.export.save wrote (schema version 8, which PyTorch 2.15 writes), without
 /// PyTorch. docs/aot/pt2.md lists what is supported. Differences to the archive:
 ///
@@ -50,7 +59,8 @@ struct Pt2Program {
 ///         for what is above `limits`. The text names the file, the entry, the place in its JSON,
 ///         and the node.
 [[nodiscard]] Result<Pt2Program> read_pt2(const std::filesystem::path& path,
-                                          const Pt2Limits& limits = {});
+                                          const Pt2Limits& limits = {},
+                                          Pt2Content content = Pt2Content::Graph);
 
 /// Defined by <tenon/aot/compiler/pt2/implementation.hpp>, and so by the library tenon-pt2. A
 /// linker that does not find it, or finds two, says with its name what to do.

@@ -18,6 +18,8 @@
 #include "tenon/aot/compiler/impl/pt2/operator.hpp"
 #include "tenon/aot/compiler/impl/pt2/tensor.hpp"
 #include "tenon/aot/compiler/impl/pt2/weights.hpp"
+#include "tenon/aot/compiler/impl/pt2/written_inputs.hpp"
+#include "tenon/aot/compiler/pt2/reader.hpp"
 #include "tenon/aot/edge_description.hpp"
 #include "tenon/aot/edge_program_builder.hpp"
 #include "tenon/aot/edge_value.hpp"
@@ -34,8 +36,12 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 class Pt2GraphReader {
  public:
   /// `model` is the whole JSON. All of them outlive the reader.
-  Pt2GraphReader(const JsonAt& model, std::string_view method_name, Pt2Weights& weights)
-      : model_(model), weights_(&weights), builder_(method_name) {}
+  Pt2GraphReader(const JsonAt& model, std::string_view method_name, Pt2Weights& weights,
+                 Pt2Content content)
+      : model_(model),
+        weights_(&weights),
+        signature_only_(content == Pt2Content::Signature),
+        builder_(method_name) {}
 
   [[nodiscard]] Result<OwnedEdgeProgram> read() {
     TENON_RETURN_IF_ERROR(check_version());
@@ -48,12 +54,15 @@ class Pt2GraphReader {
     TENON_RETURN_IF_ERROR(read_inputs(signature));
     TENON_TRY(const JsonAt nodes, graph.array("nodes"));
     TENON_TRY(const JsonAt output_specs, signature.member("output_specs"));
-    TENON_RETURN_IF_ERROR(InPlaceCheck(graph, output_specs.json()).check());
+    if (!signature_only_) {
+      TENON_RETURN_IF_ERROR(InPlaceCheck(graph, output_specs.json()).check());
+    }
     const std::vector<bool> left_out = only_for_assertions(nodes.json(), output_specs.json());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!left_out[i]) TENON_RETURN_IF_ERROR(read_node(nodes[i]));
     }
     TENON_RETURN_IF_ERROR(read_outputs(output_specs));
+    if (signature_only_) add_written_inputs();
     return std::move(builder_).build();
   }
 
@@ -133,14 +142,18 @@ class Pt2GraphReader {
     TENON_TRY(const std::string name, name_at.text());
     TENON_TRY(const std::string fqn, spec.text(fqn_member));
     TENON_TRY(const Pt2Tensor tensor, tensor_of(name));
-    TENON_TRY(Pt2Weight weight, weights_->read(fqn, symbols_));
-    if (!tensor.place || tensor.place->sizes != weight.description.place->sizes ||
-        tensor.tensor.scalar_type != weight.description.tensor.scalar_type) {
-      return spec.wrong("describes ", host::quoted(fqn), " in another way than its data");
+    SharedBytes data;
+    if (!signature_only_) {
+      TENON_TRY(Pt2Weight weight, weights_->read(fqn, symbols_));
+      if (!tensor.place || tensor.place->sizes != weight.description.place->sizes ||
+          tensor.tensor.scalar_type != weight.description.tensor.scalar_type) {
+        return spec.wrong("describes ", host::quoted(fqn), " in another way than its data");
+      }
+      data = std::move(weight.data);
     }
     EdgeTensor plain = tensor.tensor;
     plain.dim_order.clear();
-    const ValueId id = builder_.stored(origin, name, fqn, plain, std::move(weight.data));
+    const ValueId id = builder_.stored(origin, name, fqn, plain, std::move(data));
     if (origin == EdgeOrigin::Buffer && !buffers_.emplace(fqn, id).second) {
       return spec.wrong("names buffer ", host::quoted(fqn), ", which is another input already");
     }
@@ -192,7 +205,8 @@ class Pt2GraphReader {
   [[nodiscard]] Status read_node(const JsonAt& at) {
     TENON_TRY(const JsonAt target_at, at.member("target"));
     TENON_TRY(const std::string target, read_target(target_at));
-    const auto function = function_of(target);
+    if (!signature_only_) TENON_RETURN_IF_ERROR(check_target(target_at, target));
+    const auto function = signature_only_ ? std::nullopt : function_of(target);
     auto done = function ? read_in_place_node(at, *function) : read_node_of(at, target);
     if (done.ok()) return done;
     // The operator is a better hint at a nested mistake than its path.
@@ -222,8 +236,12 @@ class Pt2GraphReader {
       TENON_TRY(std::string name, input.text("name"));
       if (i == 0 && !first_argument.empty()) name = first_argument;
       TENON_TRY(const JsonAt arg, input.member("arg"));
-      TENON_TRY(EdgeArgumentValue value, read_argument(arg, names_));
-      arguments.emplace_back(std::move(name), std::move(value));
+      auto value = read_argument(arg, names_);
+      if (value.ok()) {
+        arguments.emplace_back(std::move(name), *std::move(value));
+      } else if (!signature_only_) {
+        return std::move(value).status();
+      }
     }
     const bool plain = gives_plain_layout(target, arguments);
     TENON_TRY(const std::vector<ValueId> outputs, read_node_outputs(at, plain));
@@ -282,7 +300,7 @@ class Pt2GraphReader {
       } else if (kind == "as_sym_bool") {
         TENON_TRY(const ValueId id, add_symbol(value, EdgeValueKind::SymBool));
         ids.push_back(id);
-      } else {
+      } else if (!signature_only_) {
         return outputs[i].not_supported(
             "is ", host::quoted(kind),
             ", expected tensors, one list of tensors, or symbolic numbers");
@@ -348,6 +366,14 @@ class Pt2GraphReader {
     return ok();
   }
 
+  /// Inputs that operators change in place, as if the signature had them.
+  void add_written_inputs() {
+    for (const std::string& name : WrittenInputs::of(graph_->json())) {
+      const auto found = user_inputs_.find(name);
+      if (found != user_inputs_.end()) builder_.mutation(found->second, found->second);
+    }
+  }
+
   [[nodiscard]] Status read_user_output(const JsonAt& spec, std::size_t number) {
     TENON_TRY(const JsonAt arg, spec.member("arg"));
     TENON_TRY(const auto member, arg.only_member());
@@ -364,6 +390,12 @@ class Pt2GraphReader {
       return ok();
     }
     if (kind == "as_none") {
+      if (signature_only_) {
+        return arg.not_supported(
+            "is an output that is None, which the library of AOTInductor counts and no program "
+            "has; "
+            "export the model without it");
+      }
       left_out_.push_back(concat("output ", number, " is None"));
       return ok();
     }
@@ -374,6 +406,7 @@ class Pt2GraphReader {
   JsonAt model_;
   const JsonAt* graph_ = nullptr;  ///< While `read` runs.
   Pt2Weights* weights_;
+  bool signature_only_;
   EdgeProgramBuilder builder_;
   Pt2Symbols symbols_;
   Pt2Names names_;

@@ -94,14 +94,20 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot::detail {
 /// "torch.ops.aten.add.Tensor" is "aten.add.Tensor"; functions of Python keep their module.
 [[nodiscard]] inline Result<std::string> read_target(const JsonAt& at) {
   TENON_TRY(std::string target, at.text());
-  if (target.starts_with("torch.ops.higher_order.") || target.starts_with('#')) {
-    return at.not_supported("is ", host::quoted(target),
-                            ": control flow and calls into Python are no operators");
-  }
   constexpr std::string_view space = "torch.ops.";
   if (target.starts_with(space)) target.erase(0, space.size());
   if (target.empty()) return at.wrong("is empty");
   return target;
+}
+
+/// Refuses what a compiler cannot be given as an operator.
+[[nodiscard]] inline Status check_target(const JsonAt& at, const std::string& target) {
+  if (target.starts_with("higher_order.") || target.starts_with('#')) {
+    TENON_TRY(const std::string whole, at.text());
+    return at.not_supported("is ", host::quoted(whole),
+                            ": control flow and calls into Python are no operators");
+  }
+  return ok();
 }
 
 /// The innermost module of "key,path,type;key,path,type"; empty when it is unknown.

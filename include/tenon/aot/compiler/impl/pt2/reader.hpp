@@ -21,7 +21,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace aot {
 namespace detail {
 
 [[nodiscard]] inline Result<Pt2Program> read_archive(const std::filesystem::path& path,
-                                                     const Pt2Limits& limits) {
+                                                     const Pt2Limits& limits, Pt2Content content) {
   constexpr std::string_view directory = "models/";
   constexpr std::string_view suffix = ".json";
   TENON_TRY(const Pt2Archive archive, Pt2Archive::open(path, limits));
@@ -48,7 +48,7 @@ namespace detail {
     TENON_TRY(const nlohmann::json json, read_json(archive, entry));
     TENON_TRY(Pt2Weights weights, Pt2Weights::open(archive, model, copies));
     const JsonAt root(json, "", Error::InvalidProgram);
-    Pt2GraphReader reader(root, method, weights);
+    Pt2GraphReader reader(root, method, weights, content);
     auto program = reader.read();
     if (!program.ok()) {
       // An error in another entry already names that entry.
@@ -63,8 +63,9 @@ namespace detail {
 
 }  // namespace detail
 
-Result<Pt2Program> read_pt2(const std::filesystem::path& path, const Pt2Limits& limits) {
-  auto program = detail::read_archive(path, limits);
+Result<Pt2Program> read_pt2(const std::filesystem::path& path, const Pt2Limits& limits,
+                            Pt2Content content) {
+  auto program = detail::read_archive(path, limits, content);
   if (!program.ok()) return host::shortened(std::move(program).status());
   return program;
 }
