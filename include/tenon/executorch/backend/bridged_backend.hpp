@@ -69,8 +69,8 @@ consteval bool has_good_options() {
 ///       // Linked ones would be loaded with the plugin, before anybody asked.
 ///       static constexpr std::array libraries{tenon::bridge::RegisteringLibrary{
 ///           "libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
-///       // Options that it takes; a backend of ExecuTorch's does not say them itself. Other options
-///       // are refused. Types: bool, int of 32 bits, text of at most 255 bytes.
+///       // Options that it takes; a backend of ExecuTorch's does not say them itself. A
+///       // host refuses all other options. Types: bool, int of 32 bits, text of at most 255 bytes.
 ///       static constexpr std::array options{tenon::OptionSpec{...}};
 ///     };
 ///

@@ -115,9 +115,9 @@ struct StateFile {
                    "a saved sequence: it is damaged, as its bytes do not match their SHA-256");
     }
     if (std::memcmp(saved.data() + magic.size(), fingerprint.bytes.data(), 32) != 0) {
-      return error(
-          Error::InvalidState,
-          "a saved sequence: expected this program, its weights and its plugin, found others");
+      return error(Error::InvalidState,
+                   "a saved sequence: expected this program, its weights and its plugin, found "
+                   "another program, other weights or another plugin");
     }
     const auto number = [&](std::size_t at) { return *read_le<std::uint64_t>(saved, at); };
     StateFile out{number(40), saved.subspan(head_size, saved.size() - head_size - 32)};
