@@ -134,7 +134,7 @@ class Variants(Writing):
         other = self.pack("Absent", tensor="Float:5,3")
         for variants, text in (([self.pack("Add"), other], "input 0 differs"),
                                ([self.pack("Add"), self.pack("Add")], "another variant has this name"),
-                               ([], "no program")):
+                               ([], "at least one program")):
             with self.assertRaises(tenon.Error) as caught:
                 tenon.merge_variants(self.program, variants)
             self.assertIn(text, str(caught.exception))
