@@ -25,6 +25,7 @@ INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
 BESIDE = ("small_mlp", "gpt2", "unet", "stateful")
 ARCHITECTURES = "build/live/architecture_packages"
 TORCHVISION = ("torchvision==0.29.2", "pillow==13.0.0")
+ONNX, ONNXRUNTIME = "onnx==1.23.2", ("1.23.2", "1.32.0")
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 
 
@@ -112,6 +113,17 @@ def _four_ways(part):
                env={"PYTHONPATH": os.path.abspath(folder)})  # It runs the examples in their own folder.
 
 
+def _onnxruntime(part):
+    """The oldest and the newest ONNX Runtime that the bridge runs in, each in a folder of its own."""
+    for version in ONNXRUNTIME:
+        folder = f"build/live/onnxruntime-{version}"
+        if not os.path.isdir(f"{folder}/onnxruntime"):
+            part.run([PYTHON, *PIP, "--target", folder, f"onnxruntime=={version}", ONNX])
+        part.check(f"live: plugins run in sessions of stock ONNX Runtime {version}",
+                   [PYTHON, "tests/live/checks/onnxruntime_sessions.py", GCC, "."],
+                   env={"PYTHONPATH": os.path.abspath(folder), "OMP_NUM_THREADS": "1"})
+
+
 def programs(part):
     """What compiles and packs models without AOTInductor's exporter for ExecuTorch."""
     part.check("live: exported models compile and give eager PyTorch's numbers, here and in the wheel",
@@ -142,6 +154,7 @@ def programs(part):
                    [PYTHON, "tests/live/checks/generate_text.py", GCC],
                    env={"PYTHONPATH": os.path.abspath(ARCHITECTURES)})  # Skipped where no transformers is there.
         _four_ways(part)
+        _onnxruntime(part)
     else:
         part.skip("live: skipped: built without the Python package and ExecuTorch's wheel"
                   " (run .ci/fetch-python-build and .ci/fetch-executorch-wheel)")

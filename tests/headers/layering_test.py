@@ -120,6 +120,12 @@ RULES = {
         {"abi", "core", "backend", "tenon.hpp", "executorch", "executorch/backend"},
         BRIDGE,
     ),
+    # The bridge to ONNX Runtime, whose facts are its own.
+    "onnxruntime": (
+        {"abi", "core", *HOST_API, "aot", "aot/compiler", "onnxruntime", "onnxruntime/api"},
+        STANDARD,
+    ),
+    "onnxruntime/api": ({"abi", "onnxruntime/api"}, STANDARD),
     # What authors of suites and cases include: declarations, which need no other library.
     "conformance": ({"abi", "core", *HOST_API, "conformance"}, STANDARD),
     # Their definitions, and all else of the kit (tests/conformance/kit).

@@ -23,7 +23,7 @@ build, source = pathlib.Path(build), pathlib.Path(source)
 environment = dict(os.environ, CXX=" ".join(compiler))
 # pkg-config finds nothing.
 without_libraries = environment | {"PKG_CONFIG_LIBDIR": "/nonexistent", "PKG_CONFIG_PATH": ""}
-HEADERS_OF_HOSTS = ("host", "conformance", "host.hpp", "aot/compiler", "executorch/adapter")
+HEADERS_OF_HOSTS = ("host", "conformance", "host.hpp", "aot/compiler", "executorch/adapter", "onnxruntime")
 
 
 def read_table(page):

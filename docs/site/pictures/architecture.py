@@ -28,6 +28,7 @@ class Part:
 
 PARTS = {
     "kit": Part("sources of the conformance kit, a library: tests/conformance/kit", "", 8, "tool"),
+    "onnxruntime": Part("plugins in stock ONNX Runtime", ".../library.hpp", 8, "bridge"),
     "conformance": Part("for authors of suites and cases", "tenon/conformance/suites.hpp", 7, "tool"),
     "aot/compiler": Part("compiles exported models; needs libzip", "", 7, "tool"),
     "executorch/adapter": Part("plugins in stock ExecuTorch", ".../register_plugins.hpp", 6, "bridge"),

@@ -27,8 +27,8 @@ def facts(root):
 
 def hosts(fact):
     picture = Picture("A backend, one C++20 class, becomes a plugin, one file with one symbol. Behind the C ABI of Tenon the "
-                      "same file runs in four hosts: an application in C++, Python, stock ExecuTorch through a bridge, and the "
-                      "conformance kit.", 354)
+                      "same file runs in five hosts: an application in C++, Python, stock ExecuTorch and stock ONNX Runtime "
+                      "through bridges, and the conformance kit.", 354)
     picture.box(60, 10, 240, 46, "author", ["your backend", "one C++20 class, init and execute"])
     picture.arrow(MIDDLE, 56, MIDDLE, 84)
     picture.text(MIDDLE + 10, 74, "a C++20 compiler", 11, "quiet")
@@ -39,7 +39,7 @@ def hosts(fact):
     for x, y, kind, lines in (
         (10, 208, "host", ["C++ application", "`host::Program"]),
         (195, 208, "host", ["Python", "`import tenon"]),
-        (10, 290, "bridge", ["stock ExecuTorch", "through a bridge"]),
+        (10, 290, "bridge", ["stock ExecuTorch", "and stock ONNX Runtime"]),
         (195, 290, "tool", ["conformance kit", "tests rule by rule"]),
     ):
         picture.box(x, y, 155, 54, kind, lines)

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "parse_command_line.hpp"
+#include "tenon/aot/compiler/emit/tensor_text.hpp"
 #include "tenon/core/concat.hpp"
-#include "tensor.hpp"
 
 namespace tenon::pack {
 namespace {
@@ -75,8 +75,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (arguments.method.empty()) return wrong("--method: the name is empty");
   if (outputs.empty()) return wrong("expected an --output or more, found none");
   if (arguments.program.empty()) return wrong("expected -o FILE.pte, found none");
-  TENON_TRY(arguments.inputs, parse_tensors(inputs, "--input"));
-  TENON_TRY(arguments.outputs, parse_tensors(outputs, "--output"));
+  TENON_TRY(arguments.inputs, aot::parse_tensors(inputs, "--input"));
+  TENON_TRY(arguments.outputs, aot::parse_tensors(outputs, "--output"));
   TENON_TRY(arguments.specs, read_pairs(specs, "--spec", "KEY=VALUE"));
   TENON_TRY(arguments.data, read_pairs(data, "--data", "KEY=FILE"));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));

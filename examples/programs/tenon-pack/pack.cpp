@@ -4,14 +4,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/emit/single_call.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
-#include "tenon/aot/named_data_store.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
@@ -81,7 +79,7 @@ Status check_opens(aot::ProgramData program) {
 }
 
 Result<WrittenFile> write(const Call& call, const std::string& path) {
-  TENON_TRY(const aot::ProgramData program, make_program(call));
+  TENON_TRY(const aot::ProgramData program, aot::make_program(call));
   TENON_RETURN_IF_ERROR(check_opens(program));
   TENON_TRY(const aot::FileImage image, aot::make_pte(program));
   TENON_RETURN_IF_ERROR(image.write(path_of(path)));
@@ -95,40 +93,6 @@ Result<aot::SharedBytes> read_bytes(const std::string& path) {
   auto file = std::make_shared<const host::MappedFile>(std::move(opened));
   const Bytes bytes = file->bytes();
   return aot::SharedBytes::borrow(bytes, std::move(file));
-}
-
-Result<aot::ProgramData> make_program(const Call& call) {
-  if (call.blob.empty()) return error(Error::InvalidArgument, "the blob has no bytes");
-  if (call.outputs.empty()) {
-    return error(Error::InvalidArgument, "expected an output or more, found none");
-  }
-  aot::ProgramData out;
-  aot::NamedDataStore store;
-  std::set<std::string_view> keys;
-  for (const auto& [key, bytes] : call.data) {
-    if (!keys.insert(key).second) {
-      return error(Error::InvalidArgument, "named data ", host::quoted(key), ": twice");
-    }
-    TENON_RETURN_IF_ERROR(store.add_named_data(key, bytes));
-  }
-  out.named_data = store.get_named_data_store_output();
-  aot::MethodData& method = out.methods.emplace_back();
-  method.name = call.method;
-  aot::DelegateCall delegate;
-  delegate.delegate_index = method.add_delegate({call.backend, call.blob, call.specs});
-  const auto add = [&](const std::vector<aot::TensorValue>& tensors,
-                       std::vector<aot::ValueIndex>& list) {
-    for (const aot::TensorValue& tensor : tensors) {
-      list.push_back(method.add(tensor));
-      delegate.args.push_back(list.back());
-    }
-  };
-  add(call.inputs, method.inputs);
-  add(call.outputs, method.outputs);
-  method.instructions.emplace_back(std::move(delegate));
-  TENON_RETURN_IF_ERROR(
-      aot::plan_method_memory(method).with_context("the memory of inputs, then outputs"));
-  return out;
 }
 
 Report pack(const Arguments& arguments) {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tenon/aot/compile_spec_data.hpp"
+#include "tenon/aot/compiler/emit/single_call.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/result.hpp"
@@ -20,23 +20,7 @@ namespace tenon::pack {
 using tool::ExitCode;
 using tool::WrittenFile;
 
-/// A method that is one call of one delegate: what becomes a program.
-struct Call {
-  std::string backend;  ///< Its id.
-  std::string method = "forward";
-  aot::SharedBytes blob;
-  std::vector<aot::TensorValue> inputs;  ///< As `parse_tensor` returns them.
-  std::vector<aot::TensorValue> outputs;
-  std::vector<aot::CompileSpecData> specs;
-  /// Keys and bytes of named data, which is stored in the program.
-  std::vector<std::pair<std::string, aot::SharedBytes>> data;
-};
-
-/// Describes the program: its delegate gets the inputs, then the outputs, and the method owns the
-/// memory of all of them. Bytes are shared, not copied.
-///
-/// errors: InvalidArgument: no blob, no output, a name that no file can hold, two data of one key.
-[[nodiscard]] Result<aot::ProgramData> make_program(const Call& call);
+using Call = aot::SingleCall;
 
 /// The bytes of a whole file, which is mapped.
 ///

@@ -2,8 +2,8 @@
 #include <string_view>
 
 #include "pack.hpp"
+#include "tenon/aot/compiler/emit/tensor_text.hpp"
 #include "tenon/core/concat.hpp"
-#include "tensor.hpp"
 #include "tool.hpp"
 
 namespace tenon::pack {

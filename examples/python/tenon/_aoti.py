@@ -133,7 +133,7 @@ def level_of(level: str | None) -> str | None:
 
 
 def settings_of(export: _aot.AotiExport, level: str | None, options: Mapping[str, object] | None) -> dict[str, Any]:
-    """Inductor's settings: those of the backend, of the level, and those of the user, which win."""
+    """Inductor's settings: the backend's, the level's, and the user's, which win."""
     found = json.loads(export.compile_options)
     chosen = level_of(level)
     if chosen is not None:

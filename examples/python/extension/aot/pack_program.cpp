@@ -14,9 +14,9 @@
 
 #include "../interpreter.hpp"
 #include "pack.hpp"
+#include "tenon/aot/compiler/emit/tensor_text.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/aot/shared_bytes.hpp"
-#include "tensor.hpp"
 
 namespace nb = nanobind;
 
@@ -38,8 +38,8 @@ void write_program(nb::handle blob, const std::string& backend, const std::strin
   pack::Call call{.backend = backend,
                   .method = method,
                   .blob = read(blob),
-                  .inputs = take(pack::parse_tensors(inputs, "inputs")),
-                  .outputs = take(pack::parse_tensors(outputs, "outputs")),
+                  .inputs = take(aot::parse_tensors(inputs, "inputs")),
+                  .outputs = take(aot::parse_tensors(outputs, "outputs")),
                   .specs = {},
                   .data = {}};
   for (const nb::handle pair : specs) {
@@ -50,7 +50,7 @@ void write_program(nb::handle blob, const std::string& backend, const std::strin
   }
   const Status written = [&]() -> Status {
     const ReleasedGil released;
-    TENON_TRY(const aot::ProgramData described, pack::make_program(call));
+    TENON_TRY(const aot::ProgramData described, aot::make_program(call));
     return aot::write_pte(described, std::filesystem::path(program));
   }();
   if (!written.ok()) raise(written);

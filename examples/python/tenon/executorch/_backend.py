@@ -65,7 +65,7 @@ def partitioner(backend_id: str, *, options: Mapping[str, object] | None = None,
                 compile_specs: Sequence[CompileSpec] = (),
                 plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> Partitioner:
     """A Partitioner that gives a plugin's backend the nodes that the plugin chooses. For a backend of AOTInductor's models
-    it is ExecuTorch's AotiPartitioner; its option "level" is that of `tenon.aoti.compile`.
+    it is ExecuTorch's AotiPartitioner; its option "level" is the one of `tenon.aoti.compile`.
 
     `options` become compile specs, in their order and before `compile_specs`: text, numbers as text,
     True and False as "1" and "0", bytes as they are (`tenon-compile --spec KEY=VALUE`). `plugins` as in

@@ -27,6 +27,8 @@ void include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source() noexc
 #include "tenon/aot/compiler/impl/emit/emit.hpp"
 #include "tenon/aot/compiler/impl/emit/memory_plan.hpp"
 #include "tenon/aot/compiler/impl/emit/method_memory.hpp"
+#include "tenon/aot/compiler/impl/emit/single_call.hpp"
+#include "tenon/aot/compiler/impl/emit/tensor_text.hpp"
 #include "tenon/aot/compiler/impl/lower/check_partition.hpp"
 #include "tenon/aot/compiler/impl/lower/delegation_info.hpp"
 #include "tenon/aot/compiler/impl/lower/edge_program_text.hpp"

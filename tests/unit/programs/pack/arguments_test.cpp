@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tensor.hpp"
+#include "tenon/aot/compiler/emit/tensor_text.hpp"
 
 namespace pack_arguments_test {
 
 using namespace tenon;
 using namespace tenon::pack;
+using aot::parse_tensor;
 using Catch::Matchers::StartsWith;
 
 Result<std::variant<Arguments, PrintAndExit>> parse(std::vector<const char*> words) {

@@ -15,14 +15,15 @@
 #include "support/catch.hpp"
 #include "support/file_content.hpp"
 #include "support/temporary_directory.hpp"
+#include "tenon/aot/compiler/emit/tensor_text.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
-#include "tensor.hpp"
 
 namespace pack_test {
 
 using namespace tenon;
 using namespace tenon::pack;
+using aot::parse_tensor;
 using test::TemporaryDirectory;
 
 constexpr std::string_view rank_2{"\2\0\0\0", 4};

@@ -116,7 +116,7 @@ class WrittenInputs {
     }
   }
 
-  /// Results of `node` share memory with the values; where it converts, with those of their dtype.
+  /// Results of `node` share memory with the values, with all or with the ones of their dtype.
   void share(const std::vector<std::string>& values, const nlohmann::json& node,
              bool converts = false) {
     for_each_name(member(node, "outputs"), [&](const std::string& output) {

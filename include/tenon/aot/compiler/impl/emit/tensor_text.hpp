@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tensor.hpp"
+#pragma once
+
+#include "tenon/aot/compiler/emit/tensor_text.hpp"
 
 #include <charconv>
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "tenon/aot/dense_layout.hpp"
 #include "tenon/core/concat.hpp"
@@ -13,12 +14,13 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 
-namespace tenon::pack {
-namespace {
+namespace tenon { inline namespace TENON_RELEASE { namespace aot {
+namespace detail {
 
-constexpr std::string_view form = "DTYPE:SIZES or DTYPE:SIZES:dynamic, such as Float:8,16";
+inline constexpr std::string_view tensor_form =
+    "DTYPE:SIZES or DTYPE:SIZES:dynamic, such as Float:8,16";
 
-Result<ScalarType> parse_dtype(std::string_view name) {
+inline Result<ScalarType> parse_dtype(std::string_view name) {
   if (const ScalarTypeInfo* const found = find_scalar_type(name)) return found->type;
   const ScalarTypeInfo* const meant = find_torch_scalar_type(name);
   return error(Error::InvalidArgument, "unknown dtype ", host::quoted(name),
@@ -26,7 +28,7 @@ Result<ScalarType> parse_dtype(std::string_view name) {
                meant ? concat(": ", meant->name) : std::string(", such as Float or Int"));
 }
 
-Result<std::int32_t> parse_size(std::string_view text) {
+inline Result<std::int32_t> parse_size(std::string_view text) {
   std::int32_t out = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (code == std::errc() && end == text.data() + text.size() && out >= 0) return out;
@@ -35,13 +37,13 @@ Result<std::int32_t> parse_size(std::string_view text) {
                " (of a size that changes, give the largest one, and :dynamic)");
 }
 
-Result<aot::TensorValue> parse(std::string_view text) {
+inline Result<TensorValue> parse_tensor_text(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3 || (parts.size() == 3 && parts[2] != "dynamic")) {
-    return error(Error::InvalidArgument, "expected ", form);
+    return error(Error::InvalidArgument, "expected ", tensor_form);
   }
-  aot::TensorValue out;
-  out.data = aot::storage::Planned{};
+  TensorValue out;
+  out.data = storage::Planned{};
   out.is_dynamic = parts.size() == 3;
   TENON_TRY(out.layout.scalar_type, parse_dtype(parts[0]));
   if (parts[1].empty()) {
@@ -52,28 +54,28 @@ Result<aot::TensorValue> parse(std::string_view text) {
     TENON_TRY(const std::int32_t parsed, parse_size(size));
     out.layout.sizes.push_back(parsed);
   }
-  TENON_RETURN_IF_ERROR(aot::check_layout(out.layout));
+  TENON_RETURN_IF_ERROR(check_layout(out.layout));
   return out;
 }
 
-}  // namespace
+}  // namespace detail
 
-Result<aot::TensorValue> parse_tensor(std::string_view text) {
-  auto parsed = parse(text);
+Result<TensorValue> parse_tensor(std::string_view text) {
+  auto parsed = detail::parse_tensor_text(text);
   if (parsed.ok()) return parsed;
   return std::move(parsed).status().with_context(text.empty() ? "''" : std::string(text));
 }
 
-std::string tensor_text(const aot::TensorValue& tensor) {
+std::string tensor_text(const TensorValue& tensor) {
   return concat(
       name_of(tensor.layout.scalar_type), ":",
       join(tensor.layout.sizes, ",", [](std::int32_t size) { return std::to_string(size); }),
       tensor.is_dynamic ? ":dynamic" : "");
 }
 
-Result<std::vector<aot::TensorValue>> parse_tensors(const std::vector<std::string>& texts,
-                                                    std::string_view list) {
-  std::vector<aot::TensorValue> out;
+Result<std::vector<TensorValue>> parse_tensors(std::span<const std::string> texts,
+                                               std::string_view list) {
+  std::vector<TensorValue> out;
   for (const std::string& text : texts) {
     auto tensor = parse_tensor(text);
     if (!tensor.ok()) return std::move(tensor).status().with_context(list);
@@ -82,4 +84,4 @@ Result<std::vector<aot::TensorValue>> parse_tensors(const std::vector<std::strin
   return out;
 }
 
-}  // namespace tenon::pack
+}}}  // namespace tenon::TENON_RELEASE::aot
