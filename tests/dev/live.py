@@ -146,6 +146,8 @@ def programs(part):
                    [PYTHON, "tests/live/checks/torch_compile.py", GCC])
         part.check("live: weights that change between two calls of torch.compile are seen",
                    [PYTHON, "tests/live/checks/torch_weights.py", GCC])
+        part.check("live: plugins compute eager PyTorch's results of special values",
+                   [PYTHON, "tests/live/upstream/special_values.py", GCC])
         part.check("live: tenon.compile makes the programs of tenon-compile",
                    [PYTHON, "tests/live/checks/tenon_compile.py", GCC])
         part.check("live: models compile by AOTInductor from Python, and give eager PyTorch's numbers",

@@ -11,6 +11,7 @@
 #include <tenon/aot.hpp>
 #include <tenon/backend/cancel_flag.hpp>
 #include <tenon/backend/mapped_memory.hpp>
+#include <tenon/backend/threads.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -50,7 +51,7 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   static constexpr std::string_view tags = "example,cpu";
   static constexpr std::string_view description =
       "example with both halves: compiles float32 graphs of ATen operators and runs them";
-  static constexpr tenon::PayloadVersions payload_versions = {graph_backend::payload_version,
+  static constexpr tenon::PayloadVersions payload_versions = {graph_backend::first_payload_version,
                                                               graph_backend::payload_version};
 
   // Ahead of time.
@@ -78,6 +79,13 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
     tenon::IntermediateRecorder recorder{};
   };
 
+  tenon::Status open() {
+    if (!host().has_library_policy()) {
+      graph_backend::CpuKernels::set_plugin_file(host().plugin_path());
+    }
+    return tenon::ok();
+  }
+
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
     // The options were for the ahead-of-time half; all that is left of them is in the blob.
@@ -90,8 +98,9 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    return delegate.model.execute(context, args, tenon::CancelFlag(*this, context),
-                                  delegate.recorder);
+    return delegate.model.execute(
+        context, args, {tenon::threads_of(*this, context), tenon::CancelFlag(*this, context)},
+        delegate.recorder);
   }
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,

@@ -21,7 +21,7 @@ WEIGHT = array.array("f", range(16))
 
 
 def relu_of_linear(size=SIZE, ranges=None):
-    """relu(linear(x, w)) and a sine of it, as tenon.executorch describes it."""
+    """relu(linear(x, w)) and a hyperbolic sine of it, as tenon.executorch describes it."""
     graph = _aot.ProgramBuilder("forward", ranges or {"s0": (1, 8)})
     tensor = FLOAT, [size, 4], [0, 1]
     x = graph.user_input("x", tensor)
@@ -31,7 +31,7 @@ def relu_of_linear(size=SIZE, ranges=None):
     value = x
     for handle, (name, target, arguments) in enumerate([
             ("linear", "aten.linear.default", [("input", VALUE, x), ("weight", VALUE, w)]),
-            ("relu", "aten.relu.default", []), ("sin", "aten.sin.default", [])], 7):
+            ("relu", "aten.relu.default", []), ("sinh", "aten.sinh.default", [])], 7):
         made = graph.node_output(name, tensor)
         graph.add_node(name, target, arguments or [("self", VALUE, value)], [made], "fc", handle)
         value = made
@@ -96,7 +96,7 @@ class Backends(unittest.TestCase):
         with self.assertRaises(Error) as caught:
             self.backend.preprocess([(relu_of_linear().build(), [])])
         self.assertEqual(caught.exception.name, "NotSupported")
-        self.assertIn("aten.sin.default", caught.exception.text)
+        self.assertIn("aten.sinh.default", caught.exception.text)
 
     def test_results_have_bytes_handles_and_named_data(self):
         def build():

@@ -35,6 +35,7 @@ constexpr GraphCase cases[] = {
     {"vision", "vision", "convolutions with batch norms in them, for several batches", 3},
     {"transformer", "transformer", "a layer of a transformer: attention, layer norms, gelu"},
     {"transformer_dynamic", "transformer_dynamic", "the same for several numbers of tokens", 3},
+    {"special_values", "special_values", "each operator, of NaN, infinities, zeros, subnormals"},
 };
 
 std::string describe(const GraphCase& one) {

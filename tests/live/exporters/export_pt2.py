@@ -25,6 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/live: impo
 from exporters.case_folder import save_tensors, write_case
 from models import pt2_models as models
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures/graph_backend"))
+import special_values
+
 
 @dataclass
 class Fixture:
@@ -88,6 +91,11 @@ def tokens(*counts: int) -> list[tuple[Tensor]]:
     return [(torch.randn(count, 16),) for count in counts]
 
 
+def special() -> Fixture:
+    module = models.SpecialValues(*special_values.read_calls())
+    return Fixture(module, [(module.example,)])
+
+
 BATCH = {"x": {0: Dim("batch", min=1, max=16)}}
 TOKENS = {"x": {0: Dim("tokens", min=1, max=24)}}
 ROWS = {"x": {0: Dim("rows", min=2, max=12)}, "y": {0: Dim("more", min=2, max=20)}}
@@ -137,6 +145,7 @@ FIXTURES: dict[str, Callable[[], Fixture]] = {
     "changed_results": lambda: Fixture(
         models.ChangesResults().eval(), [(torch.randn(2, 4), torch.randn(2, 4) > 0)]
     ),
+    "special_values": special,
     "control_flow": lambda: Fixture(models.ControlFlow(), rows(1, 2, 3)),
 }
 

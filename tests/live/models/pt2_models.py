@@ -287,3 +287,27 @@ class Half(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.fc(x)
+
+
+class SpecialValues(nn.Module):
+    """One call of each operator of the examples, of special values, which are parts of one input."""
+
+    def __init__(self, calls, tensors) -> None:
+        super().__init__()
+        self.calls = list({call.target: call for call in reversed(calls.values())}.values())
+        self.parts: dict[int, tuple[int, int, list[int]]] = {}
+        parts, size = [], 0
+        for number in [number for call in self.calls for number in call.tensors]:
+            tensor = tensors[number]
+            if tensor.is_floating_point():
+                self.parts[number] = size, size + tensor.numel(), list(tensor.shape)
+                parts.append(tensor.flatten())
+                size += tensor.numel()
+            else:
+                self.register_buffer(f"indices{number}", tensor)
+        self.example = torch.cat(parts)
+
+    def forward(self, x: Tensor) -> Tensor:
+        given = {number: x[start:end].view(shape) for number, (start, end, shape) in self.parts.items()}
+        given |= {int(name.removeprefix("indices")): buffer for name, buffer in self.named_buffers()}
+        return torch.cat([call(given).flatten() for call in self.calls])

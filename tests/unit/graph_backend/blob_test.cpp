@@ -128,7 +128,8 @@ TEST_CASE("a blob of another version is refused as incompatible", "[graph_backen
   const auto status =
       load_and_run(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
   CHECK(status.error() == Error::DelegateInvalidCompatibility);
-  CHECK_THAT(std::string(status.text()), ContainsSubstring("expected payload version 1, found 7"));
+  CHECK_THAT(std::string(status.text()),
+             ContainsSubstring("expected payload version 1 to 2, found 7"));
 }
 
 TEST_CASE("bytes of something else are refused", "[graph_backend][TN-INI-2]") {

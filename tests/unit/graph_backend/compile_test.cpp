@@ -117,12 +117,38 @@ std::string refusal(const aot::OwnedEdgeProgram& program, const Specs& specs, Er
 
 }  // namespace
 
-TEST_CASE("a weight is turned ahead of time", "[graph_backend]") {
-  const auto program = linear_program();
-  CHECK(operators_in(compile_ok(program)) == std::vector{Operator::MatMul});
-  CHECK(operators_in(compile_ok(program, {{"fold", "0"}})) ==
+TEST_CASE("no run turns a weight", "[graph_backend]") {
+  // Whether it is a constant or an input, and whether `linear` was decomposed or not.
+  CHECK(operators_in(compile_ok(linear_program())) == std::vector{Operator::MatMul});
+  for (const bool is_parameter : {true, false}) {
+    EdgeProgramBuilder graph;
+    const auto x = graph.user_input("x", {f32, {2, 3}});
+    const EdgeTensor described{f32, {4, 3}};
+    const auto weight = is_parameter ? parameter(graph, "weight", described)
+                                     : graph.user_input("weight", described);
+    const auto turned =
+        graph.node("aten.permute.default",
+                   {{"self", EdgeRef{weight}}, {"dims", aot::EdgeInts({1, 0})}}, {f32, {3, 4}});
+    graph.user_output(graph.node("aten.mm.default",
+                                 {{"self", EdgeRef{x}}, {"mat2", EdgeRef{turned}}}, {f32, {2, 4}}));
+    const auto compiled = compile_ok(build_ok(std::move(graph)));
+    CHECK(operators_in(compiled) == std::vector{Operator::MatMul});
+    CHECK(graph_in(compiled).nodes[0].op.AsMatMul()->transposed);
+  }
+}
+
+TEST_CASE("a turned matrix that is also read elsewhere is made", "[graph_backend]") {
+  EdgeProgramBuilder graph;
+  const auto x = graph.user_input("x", {f32, {2, 3}});
+  const auto y = graph.user_input("y", {f32, {2, 3}});
+  const auto turned =
+      graph.node("aten.permute.default", {{"self", EdgeRef{y}}, {"dims", aot::EdgeInts({1, 0})}},
+                 {f32, {3, 2}});
+  graph.user_output(turned);
+  graph.user_output(graph.node("aten.mm.default", {{"self", EdgeRef{x}}, {"mat2", EdgeRef{turned}}},
+                               {f32, {2, 2}}));
+  CHECK(operators_in(compile_ok(build_ok(std::move(graph)))) ==
         std::vector{Operator::Permute, Operator::MatMul});
-  check_near(run(program, {}, {2, 3}), run(program, {{"fold", "0"}}, {2, 3}));
 }
 
 TEST_CASE("a batch norm is folded into the convolution before it", "[graph_backend]") {
@@ -252,9 +278,10 @@ TEST_CASE("options are checked", "[graph_backend]") {
              ContainsSubstring("a number, found '12k'"));
   CHECK_THAT(refusal(program, {{"fold", "1"}, {"fold", "1"}}, Error::InvalidArgument),
              ContainsSubstring("given twice"));
-  CHECK_THAT(refusal(program, {{"fold", "0"}, {"max_scratch_bytes", "40"}}, Error::OutOfResources),
-             ContainsSubstring("needs 64 bytes of scratch memory, max_scratch_bytes is 40"));
-  CHECK(compile(program, {{"fold", "0"}, {"max_scratch_bytes", "64"}}).ok());
+  const auto vision = vision_program();
+  CHECK_THAT(refusal(vision, {{"max_scratch_bytes", "40"}}, Error::OutOfResources),
+             ContainsSubstring("needs 128 bytes of scratch memory, max_scratch_bytes is 40"));
+  CHECK(compile(vision, {{"max_scratch_bytes", "128"}}).ok());
   for (const auto& row : graph_backend::option_rows) {
     CHECK_FALSE(row.meaning.empty());
   }

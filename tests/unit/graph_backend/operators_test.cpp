@@ -3,6 +3,7 @@
 // Each operator against what PyTorch computes (tests/fixtures/graph_backend/record_operators.py).
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,10 +19,29 @@ namespace {
 
 using nlohmann::json;
 
+json read_cases(const char* path) { return json::parse(std::ifstream(path)).at("cases"); }
+
 const json& recorded() {
-  static const json all =
-      json::parse(std::ifstream(TENON_TEST_FIXTURES "/graph_backend/operators.json"));
-  return all.at("cases");
+  static const json all = read_cases(TENON_TEST_FIXTURES "/graph_backend/operators.json");
+  return all;
+}
+
+/// NaN, infinities, zeros of both signs, subnormals, the largest number, no elements.
+const json& recorded_special() {
+  static const json all = read_cases(TENON_TEST_FIXTURES "/graph_backend/special_values.json");
+  return all;
+}
+
+/// "nan", "inf" and "-inf" are strings, as JSON has no such numbers.
+float number_of(const json& number) {
+  return number.is_string() ? std::strtof(number.get_ref<const std::string&>().c_str(), nullptr)
+                            : number.get<float>();
+}
+
+std::vector<float> numbers_of(const json& tensor) {
+  std::vector<float> out;
+  for (const json& number : tensor.at("data")) out.push_back(number_of(number));
+  return out;
 }
 
 std::vector<std::int64_t> sizes_of(const json& tensor) {
@@ -43,7 +63,7 @@ std::vector<std::byte> data_of(const json& tensor) {
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   };
   if (is_long(tensor)) return copy(tensor.at("data").get<std::vector<std::int64_t>>());
-  return copy(tensor.at("data").get<std::vector<float>>());
+  return copy(numbers_of(tensor));
 }
 
 aot::EdgeArgumentValue value_of(const json& value) {
@@ -51,6 +71,7 @@ aot::EdgeArgumentValue value_of(const json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
+  if (value == "nan" || value == "inf" || value == "-inf") return double{number_of(value)};
   if (value.is_string()) return value.get<std::string>();
   return aot::EdgeInts(value.get<std::vector<std::int64_t>>());
 }
@@ -81,9 +102,8 @@ aot::OwnedEdgeProgram graph_of(const json& one) {
     arguments.emplace_back(argument.at("name"), std::move(value));
   }
   std::vector<aot::ValueId> outputs = {graph.node_output("out", description(one.at("result")))};
-  // Further results exist and are not read.
-  for (int i = 1; i < one.at("results").get<int>(); ++i) {
-    outputs.push_back(graph.node_output(concat("unused_", i), {ScalarType::Long, {1}}));
+  for (const json& other : one.at("others")) {
+    outputs.push_back(graph.node_output(concat("unused_", outputs.size()), description(other)));
   }
   graph.add_node("call", one.at("target").get<std::string>(), arguments, outputs);
   graph.user_output(outputs[0]);
@@ -93,7 +113,8 @@ aot::OwnedEdgeProgram graph_of(const json& one) {
 /// As numpy.testing.assert_allclose.
 bool near(const std::vector<float>& found, const std::vector<float>& expected) {
   return std::ranges::equal(found, expected, [](float a, float b) {
-    return std::abs(a - b) <= 2e-6F + 1e-5F * std::abs(b) || (std::isnan(a) && std::isnan(b));
+    return a == b || std::abs(a - b) <= 2e-6F + 1e-5F * std::abs(b) ||
+           (std::isnan(a) && std::isnan(b));
   });
 }
 
@@ -114,7 +135,7 @@ void compare(const json& one, const Specs& specs) {
   INFO(ran.text());
   REQUIRE(ran.ok());
   const auto found = floats(method->output(0));
-  const auto expected = one.at("result").at("data").get<std::vector<float>>();
+  const auto expected = numbers_of(one.at("result"));
   CAPTURE(found, expected);
   CHECK(near(found, expected));
 }
@@ -130,21 +151,25 @@ TEST_CASE("each operator computes the same when nothing is folded", "[graph_back
   for (const auto& one : recorded()) compare(one, {{"fold", "0"}});
 }
 
+TEST_CASE("each operator computes what PyTorch computes of special values", "[graph_backend]") {
+  REQUIRE(recorded_special().size() > 150);
+  for (const auto& one : recorded_special()) compare(one, {});
+}
+
 TEST_CASE("each operator that the backend has is compared with PyTorch", "[graph_backend]") {
-  std::set<std::string> compared;
-  for (const auto& one : recorded()) compared.insert(one.at("target").get<std::string>());
-  // The result is the argument, in all of them by the same function as `clone`.
-  for (const char* same :
-       {"aten.contiguous.default", "aten.alias.default", "aten.detach.default"}) {
-    compared.insert(same);
-  }
-  for (const auto& rows :
-       {graph_backend::elementwise_operators(), graph_backend::linear_operators(),
-        graph_backend::shape_operators(), graph_backend::vision_operators(),
-        graph_backend::reduction_operators()}) {
-    for (const auto& row : rows) {
-      INFO(row.target);
-      CHECK(compared.contains(std::string(row.target)));
+  for (const json* cases : {&recorded(), &recorded_special()}) {
+    std::set<std::string> compared;
+    for (const auto& one : *cases) compared.insert(one.at("target").get<std::string>());
+    // The result is the argument, in all of them by the same function as `clone`.
+    for (const char* same :
+         {"aten.contiguous.default", "aten.alias.default", "aten.detach.default"}) {
+      compared.insert(same);
+    }
+    for (const auto& rows : graph_backend::all_operators()) {
+      for (const auto& row : rows) {
+        INFO(row.target);
+        CHECK(compared.contains(std::string(row.target)));
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -33,13 +34,13 @@ class Call : public tenon::aot::EdgeCall {
     return builder_.operand(tensor).shape.rank();
   }
 
-  /// Adds a node to the draft; `finish` says that a tensor is the first result of the node of the
-  /// program. Others must not be used, which `lower` checks.
+  /// Adds a node to the draft; `finish` says that a tensor is a result of the node of the program.
+  /// Where it is the first alone, `lower` checks that others are not used.
   [[nodiscard]] tenon::Result<TensorId> add(OperatorUnion op, std::vector<TensorId> inputs) const {
     return builder_.add(std::move(op), std::move(inputs));
   }
-  [[nodiscard]] tenon::Status finish(TensorId tensor) const {
-    return builder_.bind(node().outputs()[0], tensor);
+  [[nodiscard]] tenon::Status finish(TensorId tensor, std::size_t result = 0) const {
+    return builder_.bind(node().outputs()[result], tensor);
   }
   /// Both at once.
   [[nodiscard]] tenon::Status make(OperatorUnion op, std::vector<TensorId> inputs) const {

@@ -192,6 +192,22 @@ void fold_into_convolutions(Draft& draft) {
   filter_nodes(draft, keep);
 }
 
+void merge_turns(Draft& draft) {
+  Graph& graph = draft.graph;
+  std::vector<const blob::NodeT*> made_by(graph.tensors.size());
+  for (blob::NodeT& node : graph.nodes) {
+    made_by[node.output] = &node;
+    auto* product = node.op.AsMatMul();
+    const blob::NodeT* turn = product ? made_by[node.inputs[1]] : nullptr;
+    if (!turn || turn->op.type != blob::Operator::Permute) continue;
+    auto dims = turn->op.AsPermute()->dims;
+    std::swap(dims[dims.size() - 2], dims.back());
+    if (!std::ranges::is_sorted(dims)) continue;
+    node.inputs[1] = turn->inputs[0];
+    product->transposed = !product->transposed;
+  }
+}
+
 void drop_unused(Draft& draft) {
   Graph& graph = draft.graph;
   std::vector<bool> needed(graph.tensors.size());

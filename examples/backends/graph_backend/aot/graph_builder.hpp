@@ -84,13 +84,17 @@ class GraphBuilder {
 };
 
 /// Computes ahead of time every node whose inputs are constants, with the kernels of the run time:
-/// weights that are turned, statistics of a batch norm.
+/// statistics of a batch norm.
 [[nodiscard]] tenon::Status fold_constants(Draft& draft);
 
 /// Merges a product with, or a sum of, one number a channel into the convolution before it, where
 /// no other node reads the convolution's result. After `fold_constants` a batch norm has that form.
 /// The remaining node replaces both, also in its debug handles.
 void fold_into_convolutions(Draft& draft);
+
+/// Reads the second matrix of a product in its own order where a node only turns it, so that no run
+/// turns weights that are inputs. The turning node stays until `drop_unused`.
+void merge_turns(Draft& draft);
 
 /// Drops nodes, tensors and constants that no output depends on. Inputs stay.
 void drop_unused(Draft& draft);

@@ -8,6 +8,7 @@
 namespace graph_backend {
 
 using tenon::Error;
+using tenon::Result;
 using tenon::Status;
 
 namespace {
@@ -81,6 +82,41 @@ Status hardtanh(const Call& call) { return clamp_between(call, "min_val", -1, "m
 
 Status relu6(const Call& call) { return clamp_between(call, "", 0, "", 6); }
 
+Result<TensorId> combine(const Call& call, blob::BinaryKind kind, TensorId a, TensorId b) {
+  blob::BinaryT op;
+  op.kind = kind;
+  return call.add(make_operator(op), {a, b});
+}
+
+/// 1 / self
+Status reciprocal(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  TENON_TRY(const TensorId out, combine(call, blob::BinaryKind::Div, call.builder().scalar(1), x));
+  return call.finish(out);
+}
+
+/// self ** exponent. As in PyTorch, some exponents are a product or a root, which also decides what
+/// becomes of special values.
+Status pow(const Call& call) {
+  const auto exponent = call.node().find("exponent");
+  const bool is_number = exponent && exponent->number();
+  const double number = is_number ? *exponent->number() : std::numeric_limits<double>::quiet_NaN();
+  if (number == 0.5) return unary_of_kind<blob::UnaryKind::Sqrt>(call);
+  if (number == -0.5) return unary_of_kind<blob::UnaryKind::Rsqrt>(call);
+  if (number == -1.0) return reciprocal(call);
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  if (number == 2.0 || number == 3.0) {
+    TENON_TRY(TensorId out, combine(call, blob::BinaryKind::Mul, x, x));
+    if (number == 3.0) {
+      TENON_TRY(out, combine(call, blob::BinaryKind::Mul, out, x));
+    }
+    return call.finish(out);
+  }
+  TENON_TRY(const TensorId power, call.tensor_or_scalar("exponent"));
+  TENON_TRY(const TensorId out, combine(call, blob::BinaryKind::Pow, x, power));
+  return call.finish(out);
+}
+
 constexpr OperatorRow elementwise_rows[] = {
     {"aten.add.Tensor", &binary<blob::BinaryKind::Add>},
     {"aten.add.Scalar", &binary<blob::BinaryKind::Add>},
@@ -100,6 +136,18 @@ constexpr OperatorRow elementwise_rows[] = {
     {"aten.exp.default", &unary_of_kind<blob::UnaryKind::Exp>},
     {"aten.sqrt.default", &unary_of_kind<blob::UnaryKind::Sqrt>},
     {"aten.rsqrt.default", &unary_of_kind<blob::UnaryKind::Rsqrt>},
+    {"aten.abs.default", &unary_of_kind<blob::UnaryKind::Abs>},
+    {"aten.silu.default", &unary_of_kind<blob::UnaryKind::Silu>, true},
+    {"aten.hardsigmoid.default", &unary_of_kind<blob::UnaryKind::HardSigmoid>, true},
+    {"aten.hardswish.default", &unary_of_kind<blob::UnaryKind::HardSwish>, true},
+    {"aten.log.default", &unary_of_kind<blob::UnaryKind::Log>},
+    {"aten.cos.default", &unary_of_kind<blob::UnaryKind::Cos>},
+    {"aten.sin.default", &unary_of_kind<blob::UnaryKind::Sin>},
+    {"aten.reciprocal.default", &reciprocal},
+    {"aten.pow.Tensor_Scalar", &pow},
+    {"aten.pow.Tensor_Tensor", &pow},
+    {"aten.maximum.default", &binary<blob::BinaryKind::Maximum>},
+    {"aten.minimum.default", &binary<blob::BinaryKind::Minimum>},
     {"aten.clamp.default", &clamp},
     {"aten.hardtanh.default", &hardtanh},
     {"aten.relu6.default", &relu6},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products.
+// Matrix products and attention.
+#include <cmath>
+
 #include "aot/operators.hpp"
 
 namespace graph_backend {
@@ -52,25 +54,47 @@ Status addmm(const Call& call) {
   return call.make(make_operator(op), {a, b, bias});
 }
 
-/// The weight of `linear` is [N, K]. It is turned ahead of time when it is a constant (fold.cpp),
-/// and the product has one form only.
+/// The weight of `linear` is [N, K].
 Status linear(const Call& call) {
   TENON_RETURN_IF_ERROR(expect_rank(call, "weight", 2));
   TENON_TRY(const TensorId x, call.tensor("input"));
   TENON_TRY(const TensorId weight, call.tensor("weight"));
   TENON_TRY(const auto bias, call.optional_tensor("bias"));
-  blob::PermuteT turn;
-  turn.dims = {1, 0};
-  TENON_TRY(const TensorId turned, call.add(make_operator(turn), {weight}));
-  std::vector<TensorId> inputs = {x, turned};
+  blob::MatMulT op;
+  op.transposed = true;
+  std::vector<TensorId> inputs = {x, weight};
   if (bias) inputs.push_back(*bias);
-  return call.make(make_operator(blob::MatMulT()), std::move(inputs));
+  return call.make(make_operator(op), std::move(inputs));
+}
+
+/// Tensors [B, H, L, E], without dropout and without groups of heads.
+Status attention(const Call& call) {
+  TENON_TRY(const double dropout, call.number("dropout_p", 0));
+  if (dropout != 0) return call.refuse_argument("dropout_p", "0");
+  blob::AttentionT op;
+  TENON_TRY(op.causal, call.boolean("is_causal", false));
+  TENON_TRY(const TensorId query, call.tensor("query"));
+  TENON_TRY(const TensorId key, call.tensor("key"));
+  TENON_TRY(const TensorId value, call.tensor("value"));
+  TENON_TRY(const auto mask, call.optional_tensor("attn_mask"));
+  const Shape shape = call.builder().operand(query).shape;
+  if (shape.rank() != 4) return call.refuse_argument("query", "4 dimensions", text_of(shape));
+  TENON_TRY(const double scale,
+            call.number("scale", 1 / std::sqrt(static_cast<double>(shape.last()))));
+  op.scale = static_cast<float>(scale);
+  std::vector<TensorId> inputs = {query, key, value};
+  if (mask) inputs.push_back(*mask);
+  return call.make(make_operator(op), std::move(inputs));
 }
 
 constexpr OperatorRow linear_rows[] = {
-    {"aten.mm.default", &mm},         {"aten.bmm.default", &bmm},
-    {"aten.addmm.default", &addmm},   {"aten.linear.default", &linear, true},
+    {"aten.mm.default", &mm},
+    {"aten.bmm.default", &bmm},
+    {"aten.addmm.default", &addmm},
+    {"aten.linear.default", &linear, true},
     {"aten.matmul.default", &matmul},
+    {"aten.scaled_dot_product_attention.default", &attention, true},
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", &attention, true},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Operators that see several elements at once.
+#include <utility>
 #include <vector>
 
 #include "aot/operators.hpp"
@@ -67,6 +68,46 @@ Status layer_norm(const Call& call) {
   return call.make(make_operator(op), std::move(inputs));
 }
 
+/// Norms of groups of channels are norms of rows: [N, C, ...] as [N * groups, C / groups * ...].
+Status group_norm(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("input"));
+  TENON_TRY(const auto weight, call.optional_tensor("weight"));
+  TENON_TRY(const auto bias, call.optional_tensor("bias"));
+  TENON_TRY(const std::int64_t groups, call.integer("group"));
+  TENON_TRY(const double eps, call.number("eps"));
+  const Shape shape = call.builder().operand(x).shape;
+  const std::int64_t numel = shape.numel();
+  TENON_TRY(const tenon::aot::EdgeValue input, call.described("input"));
+  if (!input.is_static() || shape.rank() < 2 || groups < 1 || shape[1] % groups != 0 ||
+      numel == 0) {
+    return call.refuse_argument("input", "[N, C, ...] of sizes that stay, C in equal groups");
+  }
+  const auto reshape = [&](TensorId tensor, std::span<const std::int64_t> sizes) {
+    blob::ReshapeT op;
+    for (const std::int64_t size : sizes)
+      op.sizes.emplace_back(static_cast<std::int32_t>(size), -1);
+    return call.add(make_operator(std::move(op)), {tensor});
+  };
+  const std::int64_t rows[] = {shape[0] * groups, numel / (shape[0] * groups)};
+  TENON_TRY(const TensorId flat, reshape(x, rows));
+  blob::LayerNormT norm;
+  norm.dims = 1;
+  norm.eps = static_cast<float>(eps);
+  TENON_TRY(const TensorId normal, call.add(make_operator(norm), {flat}));
+  TENON_TRY(TensorId out, reshape(normal, shape.sizes()));
+  std::vector<std::int64_t> channels(shape.rank() - 1, 1);
+  channels[0] = shape[1];
+  for (const auto& [tensor, kind] :
+       {std::pair(weight, blob::BinaryKind::Mul), std::pair(bias, blob::BinaryKind::Add)}) {
+    if (!tensor) continue;
+    TENON_TRY(const TensorId by_channel, reshape(*tensor, channels));
+    blob::BinaryT op;
+    op.kind = kind;
+    TENON_TRY(out, call.add(make_operator(op), {out, by_channel}));
+  }
+  return call.finish(out);
+}
+
 constexpr OperatorRow reduction_rows[] = {
     {"aten.sum.default", &reduce<blob::ReduceKind::Sum>},
     {"aten.sum.dim_IntList", &reduce<blob::ReduceKind::Sum>},
@@ -78,6 +119,7 @@ constexpr OperatorRow reduction_rows[] = {
     {"aten._log_softmax.default", &softmax<true>},
     {"aten.layer_norm.default", &layer_norm, true},
     {"aten.native_layer_norm.default", &layer_norm},
+    {"aten.native_group_norm.default", &group_norm},
 };
 
 }  // namespace

@@ -82,21 +82,6 @@ Status same(const Call& call) {
   return call.finish(x);
 }
 
-/// To the sizes that the argument has, as attention has it after decomposition.
-Status expand(const Call& call) {
-  TENON_TRY(const EdgeValue self, call.described("self"));
-  const EdgeValue out = call.result();
-  bool is_same = self.rank() == out.rank();
-  for (std::size_t i = 0; is_same && i < out.rank(); ++i) {
-    const EdgeSize from = self.size(i);
-    const EdgeSize to = out.size(i);
-    is_same = from.is_static() ? to.is_static() && from.max == to.max
-                               : !to.is_static() && from.expression == to.expression;
-  }
-  if (!is_same) return error(Error::NotSupported, "it repeats elements of '", self.name(), "'");
-  return same(call);
-}
-
 /// Whether the elements of `value` are known ahead of time and no run changes them.
 bool is_fixed(const EdgeProgram& program, ValueId value) {
   return program.value(value).has_fqn() &&
@@ -195,6 +180,7 @@ constexpr OperatorRow shape_rows[] = {
     {"aten._unsafe_view.default", &reshape},
     {"aten.flatten.using_ints", &reshape},
     {"aten.unsqueeze.default", &reshape},
+    {"aten.squeeze.default", &reshape},
     {"aten.squeeze.dim", &reshape},
     {"aten.squeeze.dims", &reshape},
     {"aten.permute.default", &permute},
@@ -207,7 +193,6 @@ constexpr OperatorRow shape_rows[] = {
     {"aten._to_copy.default", &to_copy},
     {"aten.contiguous.default", &same},
     {"aten.alias.default", &same},
-    {"aten.expand.default", &expand},
     {"aten.detach.default", &same},
     {"aten.dropout.default", &dropout},
 };

@@ -10,8 +10,7 @@ using tenon::aot::EdgeProgram;
 using tenon::aot::EdgeValueKind;
 
 const OperatorRow* find_operator(std::string_view target) noexcept {
-  for (const auto& rows : {elementwise_operators(), linear_operators(), shape_operators(),
-                           vision_operators(), reduction_operators()}) {
+  for (const auto& rows : all_operators()) {
     for (const OperatorRow& row : rows) {
       if (row.target == target) return &row;
     }
@@ -33,7 +32,7 @@ bool only_computes_sizes(const EdgeProgram& program, const EdgeNode& node) noexc
 namespace {
 
 /// Only the first of several results is computed ("aten.native_layer_norm" has mean and deviation
-/// with it, for training).
+/// with it, for training), unless the row says otherwise.
 Status check_unused(const EdgeProgram& program, const EdgeNode& node) {
   const tenon::aot::EdgeUses uses(program);
   for (std::size_t i = 1; i < node.outputs().size(); ++i) {
@@ -52,7 +51,9 @@ Status lower_known(GraphBuilder& builder, const Call& call) {
   const OperatorRow* row = find_operator(node.target());
   if (!row) return error(Error::NotSupported, "the backend does not have this operator");
   if (node.outputs().empty()) return error(Error::InvalidProgram, "it makes nothing");
-  if (node.outputs().size() > 1) TENON_RETURN_IF_ERROR(check_unused(builder.program(), node));
+  if (node.outputs().size() > 1 && !row->makes_all) {
+    TENON_RETURN_IF_ERROR(check_unused(builder.program(), node));
+  }
   builder.announce(node);
   return row->lower(call);
 }

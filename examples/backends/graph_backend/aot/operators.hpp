@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <tenon/aot.hpp>
@@ -16,14 +17,22 @@ struct OperatorRow {
   tenon::Status (*lower)(const Call& call);
   /// PyTorch would decompose it on the way to Core ATen; the backend has better use for the whole.
   bool keep = false;
+  /// `lower` makes every result, not the first alone.
+  bool makes_all = false;
 };
 
-/// All of them, group by group.
 [[nodiscard]] std::span<const OperatorRow> elementwise_operators() noexcept;
 [[nodiscard]] std::span<const OperatorRow> linear_operators() noexcept;
 [[nodiscard]] std::span<const OperatorRow> shape_operators() noexcept;
+[[nodiscard]] std::span<const OperatorRow> view_operators() noexcept;
 [[nodiscard]] std::span<const OperatorRow> vision_operators() noexcept;
 [[nodiscard]] std::span<const OperatorRow> reduction_operators() noexcept;
+
+/// All of them, group by group.
+[[nodiscard]] inline std::array<std::span<const OperatorRow>, 6> all_operators() noexcept {
+  return {elementwise_operators(), linear_operators(), shape_operators(),
+          view_operators(),        vision_operators(), reduction_operators()};
+}
 
 /// The row of `target`, or null.
 [[nodiscard]] const OperatorRow* find_operator(std::string_view target) noexcept;

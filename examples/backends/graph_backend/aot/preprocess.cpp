@@ -78,6 +78,8 @@ Result<tenon::aot::PreprocessResult> preprocess(const EdgeProgram& program,
                                                 const tenon::CompileSpecs& specs) {
   TENON_TRY(const Options options, read_options(specs));
   TENON_TRY(Draft draft, lower_program(program));
+  merge_turns(draft);
+  drop_unused(draft);
   if (options.fold) {
     TENON_RETURN_IF_ERROR(fold_constants(draft));
     fold_into_convolutions(draft);

@@ -75,6 +75,9 @@ Status check_attributes(const blob::Node& node, Budget& budget) {
   if (const auto* reshape = node.op_as_Reshape()) {
     return budget.take(size_of(reshape->sizes()), Shape::max_rank, "sizes");
   }
+  if (const auto* expand = node.op_as_Expand()) {
+    return budget.take(size_of(expand->sizes()), Shape::max_rank, "sizes");
+  }
   const auto* binary = node.op_as_Binary();
   const auto* unary = node.op_as_Unary();
   const auto* reduce = node.op_as_Reduce();
@@ -206,9 +209,9 @@ Result<Graph> read_graph(Bytes bytes) {
                  " bytes: an offset or a length in it is wrong");
   }
   const blob::Graph& stored = *blob::GetGraph(data);
-  if (stored.version() != payload_version) {
+  if (stored.version() < first_payload_version || stored.version() > payload_version) {
     return error(Error::DelegateInvalidCompatibility, "blob: expected payload version ",
-                 payload_version, ", found ", stored.version());
+                 first_payload_version, " to ", payload_version, ", found ", stored.version());
   }
   auto graph = read_tables(stored, blob);
   if (!graph.ok()) return error(graph.error(), "blob: ", graph.text());

@@ -13,9 +13,10 @@
 /// structs that flatc makes of graph.fbs, so that the schema is the only place that defines them.
 namespace graph_backend {
 
-/// Version of the blobs that are written and read. It increases when an old reader would compute
-/// something else from a new blob.
-inline constexpr std::uint32_t payload_version = 1;
+/// Version of the blobs that are written, and the first that is read. It increases when an old
+/// reader would compute something else from a new blob.
+inline constexpr std::uint32_t payload_version = 2;
+inline constexpr std::uint32_t first_payload_version = 1;
 
 /// Number of a tensor in its graph.
 using TensorId = std::uint32_t;
@@ -79,6 +80,12 @@ decltype(auto) visit(const OperatorUnion& op, Use&& use) {
       return use(*op.AsEmbedding());
     case blob::Operator::LayerNorm:
       return use(*op.AsLayerNorm());
+    case blob::Operator::Attention:
+      return use(*op.AsAttention());
+    case blob::Operator::Slice:
+      return use(*op.AsSlice());
+    case blob::Operator::Expand:
+      return use(*op.AsExpand());
     default:
       return use(*op.AsBinary());
   }

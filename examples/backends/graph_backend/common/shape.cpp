@@ -121,17 +121,18 @@ struct Infer {
     return in[0]->shape;
   }
 
-  Result<Shape> operator()(const blob::MatMulT&) const {
+  Result<Shape> operator()(const blob::MatMulT& op) const {
     TENON_RETURN_IF_ERROR(expect_inputs(in, 2, 3));
     TENON_RETURN_IF_ERROR(expect_rank(*in[1], 2, "b"));
     const Shape& a = in[0]->shape;
     const Shape& b = in[1]->shape;
     TENON_RETURN_IF_ERROR(expect_rank(*in[0], b.rank() == 2 ? 1 : b.rank(), "a"));
-    bool fits = a.last() == b.last(2) && (b.rank() == 2 || a.rank() == b.rank());
+    bool fits =
+        a.last() == b.last(op.transposed ? 1 : 2) && (b.rank() == 2 || a.rank() == b.rank());
     for (std::size_t i = 0; fits && b.rank() > 2 && i + 2 < b.rank(); ++i) fits = a[i] == b[i];
     if (!fits) return misfit("a product: b of sizes", b, a);
     Shape out = a;
-    out.last() = b.last();
+    out.last() = b.last(op.transposed ? 2 : 1);
     if (in.size() == 3) {
       TENON_TRY(const Shape all, broadcast(out, in[2]->shape));
       if (all != out) return misfit("a bias of sizes", in[2]->shape, out);
@@ -165,7 +166,7 @@ struct Infer {
     const Shape& weight = in[1]->shape;
     const std::int64_t groups = conv.groups;
     if (x.rank() != 4 || weight.rank() != 4 || groups < 1 || weight[0] % groups != 0 ||
-        weight[1] * groups != x[1]) {
+        weight[1] * groups != x[1] || x[1] == 0) {
       return misfit(tenon::concat("a convolution of ", groups, " groups with a weight of sizes"),
                     weight, x);
     }
@@ -239,6 +240,40 @@ struct Infer {
     return out;
   }
 
+  Result<Shape> operator()(const blob::AttentionT&) const {
+    TENON_RETURN_IF_ERROR(expect_inputs(in, 3, 4));
+    const Shape& query = in[0]->shape;
+    const Shape& key = in[1]->shape;
+    if (query.rank() != 4) return misfit("a query that is not [B, H, L, E]:", query, key);
+    Shape expected = query;
+    if (key.rank() == query.rank()) expected.last(2) = key.last(2);
+    if (key != expected) return misfit("a key of sizes", key, query);
+    if (in[2]->shape != key) return misfit("a value of sizes", in[2]->shape, key);
+    if (in.size() == 4) {
+      Shape scores = query;
+      scores.last() = key.last(2);
+      TENON_TRY(const Shape all, broadcast(scores, in[3]->shape));
+      if (all != scores) return misfit("a mask of sizes", in[3]->shape, scores);
+    }
+    return query;
+  }
+
+  Result<Shape> operator()(const blob::SliceT& slice) const {
+    TENON_RETURN_IF_ERROR(expect_inputs(in, 1, 1));
+    Shape out = in[0]->shape;
+    TENON_RETURN_IF_ERROR(check_dim(slice.dim, out));
+    const std::int64_t last = slice.start + std::int64_t{slice.step} * (slice.count - 1);
+    if (slice.start < 0 || slice.step < 1 || slice.count < 0 ||
+        (slice.count > 0 && last >= out[slice.dim])) {
+      return error(Error::InvalidProgram, slice.count, " places from ", slice.start, " on, ",
+                   slice.step, " apart, of dimension ", slice.dim, " of sizes ", text_of(out));
+    }
+    out[slice.dim] = slice.count;
+    return out;
+  }
+
+  Result<Shape> operator()(const blob::ExpandT& expand) const;
+
   Result<Shape> operator()(const blob::EmbeddingT&) const {
     if (in.size() != 2 || in[1]->scalar_type != ScalarType::Long) {
       return error(Error::InvalidProgram, "expected a table and indices of int64");
@@ -267,6 +302,24 @@ struct Infer {
     return x;
   }
 };
+
+Result<Shape> Infer::operator()(const blob::ExpandT& expand) const {
+  TENON_RETURN_IF_ERROR(expect_inputs(in, 1, 1));
+  const Shape& x = in[0]->shape;
+  Shape out;
+  for (const blob::ReshapeSize& size : expand.sizes) {
+    if (size.dim() == -1) {
+      out.push_back(size.factor());
+      continue;
+    }
+    TENON_RETURN_IF_ERROR(check_dim(static_cast<std::size_t>(size.dim()), x));
+    out.push_back(x[static_cast<std::size_t>(size.dim())]);
+  }
+  TENON_RETURN_IF_ERROR(check_shape(out));
+  TENON_TRY(const Shape all, broadcast(out, x));
+  if (expand.sizes.size() > Shape::max_rank || all != out) return misfit("sizes", out, x);
+  return out;
+}
 
 Result<Shape> Infer::operator()(const blob::ReshapeT& reshape) const {
   if (in.size() != 1 || reshape.sizes.size() > Shape::max_rank) {

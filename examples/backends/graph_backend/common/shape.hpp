@@ -75,6 +75,7 @@ struct Operand {
   tenon::ScalarType scalar_type = tenon::ScalarType::Float;
   Shape shape;
   std::byte* data = nullptr;  ///< Not read by `infer`.
+  bool is_fixed = false;      ///< A constant: what a kernel derives from it stays valid.
 
   [[nodiscard]] std::uint64_t nbytes() const noexcept {
     return static_cast<std::uint64_t>(shape.numel()) * tenon::size_of(scalar_type);

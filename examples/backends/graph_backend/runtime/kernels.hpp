@@ -8,8 +8,10 @@
 #include "common/graph.hpp"
 #include "common/shape.hpp"
 
-/// The operators on the CPU, in plain loops: the innermost one visits neighbours in memory, so
-/// that a compiler makes vector instructions of it. All is float32, sums included.
+/// The operators on the CPU, in loops whose innermost one visits neighbours in memory, so that a
+/// compiler makes vector instructions of it. All is float32, sums included. Fast products,
+/// convolutions, attention and pooling are in `CpuKernels`; the loops here need nothing, and fold
+/// constants ahead of time.
 namespace graph_backend {
 
 /// Computes `out`. `infer` returned its sizes for these inputs, and its memory overlaps no input's
@@ -33,7 +35,10 @@ void layer_norm(const blob::LayerNormT& op, Operands in, const Operand& out);
 void permute(const blob::PermuteT& op, const Operand& x, const Operand& out);
 void reshape(const Operand& x, const Operand& out);
 void cat(const blob::CatT& op, Operands in, const Operand& out);
-[[nodiscard]] tenon::Status embedding(Operands in, const Operand& out);
+[[nodiscard]] tenon::Status embedding(const blob::EmbeddingT& op, Operands in, const Operand& out);
+void attention(const blob::AttentionT& op, Operands in, const Operand& out);
+void slice(const blob::SliceT& op, const Operand& x, const Operand& out);
+void expand(const Operand& x, const Operand& out);
 
 /// Distance in elements between neighbours of each dimension of a tensor, seen in a larger shape:
 /// 0 where it has one element for all of them.
@@ -62,22 +67,6 @@ void for_each_row(const Shape& shape, const Strides (&strides)[N], Row&& row) {
       index[dim] = 0;
     }
   }
-}
-
-/// Sum of `value(i)` for i below `count`. Eight sums side by side: a compiler may not reorder one.
-template <class Value>
-float sum_of(std::int64_t count, Value&& value) {
-  constexpr std::int64_t lanes = 8;
-  float sums[lanes] = {};
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[lane] += value(i + lane);
-  }
-  for (; i < count; ++i) sums[0] += value(i);
-  for (std::int64_t lane = lanes / 2; lane > 0; lane /= 2) {
-    for (std::int64_t k = 0; k < lane; ++k) sums[k] += sums[k + lane];
-  }
-  return sums[0];
 }
 
 }  // namespace kernels

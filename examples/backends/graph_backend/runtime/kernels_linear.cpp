@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products and convolutions.
+// Matrix products, attention and convolutions.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "runtime/kernels.hpp"
 
@@ -37,9 +39,21 @@ void multiply(const float* a, const float* b, float* out, std::int64_t m_size, s
   }
 }
 
+/// Adds alpha * a[r, k] * b[n, k], whose rows belong to a product with b turned.
+void multiply_turned(const float* a, const float* b, float* out, std::int64_t m_size,
+                     std::int64_t k_size, std::int64_t n_size, float alpha) {
+  for (std::int64_t m = 0; m < m_size; ++m) {
+    for (std::int64_t n = 0; n < n_size; ++n) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < k_size; ++k) sum += a[m * k_size + k] * b[n * k_size + k];
+      out[m * n_size + n] += alpha * sum;
+    }
+  }
+}
+
 /// Writes beta * bias to all of `out`, or 0.
 void start_with(const Operand* bias, float beta, const Operand& out) {
-  if (!bias) {
+  if (!bias || beta == 0) {
     std::fill_n(out.floats_to_write(), out.shape.numel(), 0.0F);
     return;
   }
@@ -100,14 +114,52 @@ void matmul(const blob::MatMulT& op, Operands in, const Operand& out) {
   const Operand& a = *in[0];
   const Operand& b = *in[1];
   start_with(in.size() == 3 ? in[2] : nullptr, op.beta, out);
-  const std::int64_t k_size = b.shape.last(2);
-  const std::int64_t n_size = b.shape.last();
+  if (op.alpha == 0) return;
+  const std::int64_t k_size = a.shape.last();
+  const std::int64_t n_size = out.shape.last();
   const std::int64_t batch = b.shape.product(0, b.shape.rank() - 2);
   const std::int64_t m_size = out.shape.numel() / n_size / batch;
   for (std::int64_t i = 0; i < batch; ++i) {
-    multiply(a.floats() + i * m_size * k_size, b.floats() + i * k_size * n_size,
-             out.floats_to_write() + i * m_size * n_size, m_size, k_size, n_size, op.alpha);
+    (op.transposed ? multiply_turned : multiply)(
+        a.floats() + i * m_size * k_size, b.floats() + i * k_size * n_size,
+        out.floats_to_write() + i * m_size * n_size, m_size, k_size, n_size, op.alpha);
   }
+}
+
+void attention(const blob::AttentionT& op, Operands in, const Operand& out) {
+  constexpr float nothing = -std::numeric_limits<float>::infinity();
+  const Shape& query = in[0]->shape;
+  const Shape& key = in[1]->shape;
+  const std::int64_t length = query.last(2), size = query.last(), keys = key.last(2);
+  Shape scores = query;
+  scores.last() = keys;
+  const Strides strides[] = {in.size() == 4 ? broadcast_strides(in[3]->shape, scores) : Strides()};
+  const std::int64_t step = in.size() == 4 ? strides[0].of[scores.rank() - 1] : 0;
+  // One query after the other, and in it one key: the sums so far are scaled when the largest
+  // score changes.
+  std::int64_t row = 0;
+  for_each_row(scores, strides, [&](std::int64_t, const std::int64_t(&offsets)[1]) {
+    const std::int64_t place = row % length, head = row / length;
+    const float* q = in[0]->floats() + row * size;
+    float* to = out.floats_to_write() + row++ * size;
+    std::fill_n(to, size, 0.0F);
+    float most = nothing, sum = 0;
+    for (std::int64_t k = 0; k < (op.causal ? std::min(keys, place + 1) : keys); ++k) {
+      const float* other = in[1]->floats() + (head * keys + k) * size;
+      const float* value = in[2]->floats() + (head * keys + k) * size;
+      float score = 0;
+      for (std::int64_t i = 0; i < size; ++i) score += q[i] * other[i];
+      score *= op.scale;
+      if (in.size() == 4) score += in[3]->floats()[offsets[0] + k * step];
+      if (score == nothing) continue;
+      const float larger = score > most ? score : most;
+      const float factor = std::exp(most - larger), share = std::exp(score - larger);
+      for (std::int64_t i = 0; i < size; ++i) to[i] = to[i] * factor + share * value[i];
+      sum = sum * factor + share;
+      most = larger;
+    }
+    for (std::int64_t i = 0; sum != 0 && i < size; ++i) to[i] /= sum;
+  });
 }
 
 void convolution(const blob::ConvolutionT& op, Operands in, const Operand& out) {

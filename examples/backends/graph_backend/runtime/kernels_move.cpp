@@ -44,17 +44,50 @@ void cat(const blob::CatT& op, Operands in, const Operand& out) {
   }
 }
 
-tenon::Status embedding(Operands in, const Operand& out) {
+void slice(const blob::SliceT& op, const Operand& x, const Operand& out) {
+  if (out.shape.numel() == 0) return;
+  const std::int64_t outer = out.shape.product(0, op.dim);
+  const std::int64_t inner = out.shape.product(op.dim + std::size_t{1}, out.shape.rank());
+  const std::int64_t distance = op.step * inner;
+  float* to = out.floats_to_write();
+  for (std::int64_t i = 0; i < outer; ++i) {
+    const float* from = x.floats() + (i * x.shape[op.dim] + op.start) * inner;
+    if (op.step == 1) {
+      to = std::copy_n(from, op.count * inner, to);
+      continue;
+    }
+    for (std::int64_t k = 0; k < op.count; ++k) to = std::copy_n(from + k * distance, inner, to);
+  }
+}
+
+void expand(const Operand& x, const Operand& out) {
+  if (out.shape.numel() == 0) return;
+  const Strides strides[] = {broadcast_strides(x.shape, out.shape)};
+  const std::size_t last = out.shape.rank() == 0 ? 0 : out.shape.rank() - 1;
+  const std::int64_t length = out.shape.rank() == 0 ? 1 : out.shape[last];
+  for_each_row(out.shape, strides, [&](std::int64_t row, const std::int64_t(&offsets)[1]) {
+    const float* from = x.floats() + offsets[0];
+    float* to = out.floats_to_write() + row;
+    if (strides[0].of[last] == 0) {
+      std::fill_n(to, length, *from);
+    } else {
+      std::copy_n(from, length, to);
+    }
+  });
+}
+
+tenon::Status embedding(const blob::EmbeddingT& op, Operands in, const Operand& out) {
   const std::int64_t count = in[0]->shape[0];
   const std::int64_t width = in[0]->shape[1];
   const auto* indices = reinterpret_cast<const std::int64_t*>(in[1]->data);
   float* to = out.floats_to_write();
   for (std::int64_t i = 0; i < in[1]->shape.numel(); ++i) {
-    if (indices[i] < 0 || indices[i] >= count) {
-      return error(tenon::Error::InvalidArgument, "index ", i, " is ", indices[i],
-                   ", expected 0 to ", count - 1);
+    const std::int64_t index = op.wraps && indices[i] < 0 ? indices[i] + count : indices[i];
+    if (index < 0 || index >= count) {
+      return error(tenon::Error::InvalidArgument, "index ", i, " is ", indices[i], ", expected ",
+                   op.wraps ? -count : 0, " to ", count - 1);
     }
-    if (width != 0) to = std::copy_n(in[0]->floats() + indices[i] * width, width, to);
+    if (width != 0) to = std::copy_n(in[0]->floats() + index * width, width, to);
   }
   return tenon::ok();
 }
@@ -103,7 +136,18 @@ struct Run {
   tenon::Status operator()(const blob::CatT& op) const {
     return kernels::cat(op, in, out), tenon::ok();
   }
-  tenon::Status operator()(const blob::EmbeddingT&) const { return kernels::embedding(in, out); }
+  tenon::Status operator()(const blob::EmbeddingT& op) const {
+    return kernels::embedding(op, in, out);
+  }
+  tenon::Status operator()(const blob::AttentionT& op) const {
+    return kernels::attention(op, in, out), tenon::ok();
+  }
+  tenon::Status operator()(const blob::SliceT& op) const {
+    return kernels::slice(op, *in[0], out), tenon::ok();
+  }
+  tenon::Status operator()(const blob::ExpandT&) const {
+    return kernels::expand(*in[0], out), tenon::ok();
+  }
   tenon::Status operator()(const blob::LayerNormT& op) const {
     return kernels::layer_norm(op, in, out), tenon::ok();
   }

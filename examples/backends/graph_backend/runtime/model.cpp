@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/model.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +36,7 @@ tenon::Result<Model> Model::load(Graph graph, const tenon::InitContext& context)
     if (tensor.place == Place::Constant) {
       // Kernels write to outputs alone, and those are no constants.
       operand.data = const_cast<std::byte*>(loaded.constants[tensor.index].data.bytes().data());
+      operand.is_fixed = true;
     } else if (tensor.place == Place::Scratch) {
       operand.data = model.scratch_ ? model.scratch_ + tensor.offset : nullptr;
     } else {
@@ -41,7 +44,54 @@ tenon::Result<Model> Model::load(Graph graph, const tenon::InitContext& context)
     }
   }
   model.arguments_.resize(loaded.inputs.size() + loaded.outputs.size());
+  const auto is_kernel = [](const blob::NodeT& node) { return CpuKernels::has(node.op); };
+  if (std::ranges::any_of(loaded.nodes, is_kernel)) model.cpu_kernels_ = CpuKernels::make();
+  if (model.cpu_kernels_) {
+    TENON_RETURN_IF_ERROR(model.cpu_kernels_->within({}, [&] { return model.prepare_kernels(); }));
+  }
   return model;
+}
+
+/// Runs each node that is a kernel's, with zeros for what is not known yet.
+Status Model::prepare_kernels() {
+  const Graph& graph = shapes_.graph();
+  const auto is_kernel = [](const blob::NodeT& node) { return CpuKernels::has(node.op); };
+  std::uint64_t most_in = 0;
+  std::uint64_t most_out = 0;
+  for (const blob::NodeT& node : graph.nodes) {
+    if (!is_kernel(node)) continue;
+    for (const TensorId id : node.inputs) most_in = std::max(most_in, shapes_[id].nbytes());
+    most_out = std::max(most_out, shapes_[node.output].nbytes());
+  }
+  struct Free {
+    void operator()(void* block) const noexcept { std::free(block); }
+  };
+  // Memory of zeros that is only read takes no room.
+  const std::unique_ptr<void, Free> zeros(std::calloc(most_in + 1, 1));
+  const std::unique_ptr<void, Free> result(std::malloc(most_out + 1));
+  if (!zeros || !result) {
+    return error(Error::MemoryAllocationFailed, "no memory: expected ", most_in + most_out,
+                 " bytes to prepare kernels");
+  }
+  std::vector<Operand> operands;
+  std::vector<const Operand*> inputs;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!is_kernel(graph.nodes[i])) continue;
+    operands.clear();
+    inputs.clear();
+    for (const Operand* operand : shapes_.inputs_of(i)) {
+      operands.push_back(*operand);
+      if (!operand->is_fixed) operands.back().data = static_cast<std::byte*>(zeros.get());
+    }
+    for (const Operand& operand : operands) inputs.push_back(&operand);
+    Operand out = shapes_[graph.nodes[i].output];
+    out.data = static_cast<std::byte*>(result.get());
+    const Status ran = cpu_kernels_->run(graph.nodes[i].op, inputs, out);
+    if (!ran.ok()) {
+      return error(ran.error(), "node ", i, " (", name_of(graph.nodes[i].op), "): ", ran.text());
+    }
+  }
+  return tenon::ok();
 }
 
 std::uint64_t Model::bytes_for(const Graph& graph) noexcept {
@@ -53,7 +103,14 @@ std::uint64_t Model::bytes_for(const Graph& graph) noexcept {
     lists += sizeof(blob::NodeT) + 2 * sizeof(std::size_t) +
              node.inputs.size() * (sizeof(TensorId) + sizeof(const Operand*));
   }
-  return graph.scratch_bytes + lists;
+  // About what oneDNN keeps for a convolution: its code, and the weights in its own order.
+  constexpr std::uint64_t code = 128 * 1024;
+  std::uint64_t kernels = 0;
+  for (const blob::NodeT& node : graph.nodes) {
+    if (node.op.type != blob::Operator::Convolution || !CpuKernels::has(node.op)) continue;
+    kernels += code + largest(graph.tensors[node.inputs[1]]).nbytes();
+  }
+  return graph.scratch_bytes + lists + kernels;
 }
 
 Status Model::take_arguments(const Args& args) {
@@ -88,11 +145,16 @@ Status Model::place_tensors() {
   return tenon::ok();
 }
 
-Status Model::execute(tenon::ExecutionContext& context, const Args& args,
-                      tenon::CancelFlag cancelled, const tenon::IntermediateRecorder& recorder) {
+Status Model::execute(tenon::ExecutionContext& context, const Args& args, const KernelCall& call,
+                      const tenon::IntermediateRecorder& recorder) {
   TENON_RETURN_IF_ERROR(take_arguments(args));
   TENON_RETURN_IF_ERROR(place_tensors());
+  const auto nodes = [&] { return run_nodes(context, call.cancelled, recorder); };
+  return cpu_kernels_ ? cpu_kernels_->within(call, nodes) : nodes();
+}
 
+Status Model::run_nodes(tenon::ExecutionContext& context, tenon::CancelFlag cancelled,
+                        const tenon::IntermediateRecorder& recorder) {
   const Graph& graph = shapes_.graph();
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     TENON_RETURN_IF_ERROR(cancelled.check());
@@ -100,7 +162,9 @@ Status Model::execute(tenon::ExecutionContext& context, const Args& args,
     const tenon::TracerScope scope(context.tracer(), name_of(node.op),
                                    static_cast<std::int64_t>(i));
     const Operand& out = shapes_[node.output];
-    Status ran = run(node.op, shapes_.inputs_of(i), out);
+    Status ran = cpu_kernels_ && CpuKernels::has(node.op)
+                     ? cpu_kernels_->run(node.op, shapes_.inputs_of(i), out)
+                     : run(node.op, shapes_.inputs_of(i), out);
     if (!ran.ok()) {
       return error(ran.error(), "node ", i, " (", name_of(node.op), "): ", ran.text());
     }

@@ -21,7 +21,10 @@ float apply_binary(int kind, float alpha, float a, float b) {
     case 0: return a + alpha * b;
     case 1: return a - alpha * b;
     case 2: return a * b;
-    default: return a / b;
+    case 3: return a / b;
+    case 4: return pow(a, b);
+    case 5: return a > b || isnan(a) ? a : b;
+    default: return a < b || isnan(a) ? a : b;
   }
 }
 
@@ -44,22 +47,42 @@ kernel void binary_strided(int kind, float alpha, IN(a), IN(b), OUT(out), Stride
   out[out_at + i] = apply_binary(kind, alpha, a[a_at], b[b_at]);
 }
 
-// Comparisons are written so that NaN stays NaN, as in PyTorch.
+// A bound that is NaN makes everything NaN.
+float clamp_to(float v, float least, float most) {
+  const float raised = v < least || isnan(least) ? least : v;
+  return raised > most || isnan(most) ? most : raised;
+}
+
+// Exactly 1 where a driver's own may be a little less, which gelu multiplies by large numbers.
+float tanh_of(float v) { return fabs(v) > 10 ? copysign(1.0f, v) : tanh(v); }
+
+float sigmoid(float v) { return 1.0f / (1.0f + exp(-v)); }
+
+// Comparisons are written so that NaN stays NaN, as in PyTorch, whose gelu is NaN of infinities.
 kernel void unary(int kind, float least, float most, IN(x), OUT(out), long count) {
   ITEM
   const float v = x[x_at + i];
   float y = v;
   switch (kind) {
     case 0: y = v < 0 ? 0.0f : v; break;
-    case 1: y = 1.0f / (1.0f + exp(-v)); break;
-    case 2: y = tanh(v); break;
-    case 3: y = 0.5f * v * (1.0f + erf(v * 0.70710678118654752f)); break;
-    case 4: y = 0.5f * v * (1.0f + tanh(0.79788456080286536f * (v + 0.044715f * v * v * v))); break;
-    case 5: y = v < least ? least : v; y = y > most ? most : y; break;
+    case 1: y = sigmoid(v); break;
+    case 2: y = tanh_of(v); break;
+    case 3: y = v * (1.0f + erf(v * 0.70710678118654752f)) * 0.5f + (v - v); break;
+    case 4:
+      y = 0.5f * v * (1.0f + tanh_of(0.79788456080286536f * (v + 0.044715f * v * v * v)));
+      break;
+    case 5: y = clamp_to(v, least, most); break;
     case 6: y = -v; break;
     case 7: y = exp(v); break;
     case 8: y = sqrt(v); break;
-    default: y = 1.0f / sqrt(v); break;
+    case 9: y = 1.0f / sqrt(v); break;
+    case 10: y = fabs(v); break;
+    case 11: y = v * sigmoid(v); break;
+    case 12: y = clamp_to(v + 3, 0, 6) / 6; break;
+    case 13: y = v * clamp_to(v + 3, 0, 6) / 6; break;
+    case 14: y = log(v); break;
+    case 15: y = cos(v); break;
+    default: y = sin(v); break;
   }
   out[out_at + i] = y;
 }
@@ -75,9 +98,10 @@ kernel void copy_strided(float factor, IN(a), OUT(out), Strided shape, long coun
   out[out_at + i] = factor * a[a_at];
 }
 
-// One item for four rows of one column: what it fetches of b serves all of them.
+// One item for four rows of one column: what it fetches of b serves all of them. Elements of b are
+// k_step apart in its columns, and n_step in its rows.
 kernel void matmul(float alpha, int add, IN(a), IN(b), OUT(out), long m_size, long k_size,
-                   long n_size, long count) {
+                   long n_size, long k_step, long n_step, long count) {
   ITEM
   const long groups = (m_size + 3) / 4;
   const long n = i % n_size;
@@ -85,23 +109,23 @@ kernel void matmul(float alpha, int add, IN(a), IN(b), OUT(out), long m_size, lo
   const long batch = i / n_size / groups;
   const long rows = min(4L, m_size - m);
   a_at += (batch * m_size + m) * k_size;
-  b_at += batch * k_size * n_size + n;
+  b_at += batch * k_size * n_size + n * n_step;
   out_at += (batch * m_size + m) * n_size + n;
   float sums[4] = {0, 0, 0, 0};
   if (rows == 4) {
     for (long k = 0; k < k_size; ++k) {
-      const float factor = b[b_at + k * n_size];
+      const float factor = b[b_at + k * k_step];
       for (int r = 0; r < 4; ++r) sums[r] += a[a_at + r * k_size + k] * factor;
     }
   } else {
     for (long k = 0; k < k_size; ++k) {
-      const float factor = b[b_at + k * n_size];
+      const float factor = b[b_at + k * k_step];
       for (long r = 0; r < rows; ++r) sums[r] += a[a_at + r * k_size + k] * factor;
     }
   }
   for (long r = 0; r < rows; ++r) {
     const float before = add ? out[out_at + r * n_size] : 0.0f;
-    out[out_at + r * n_size] = before + alpha * sums[r];
+    out[out_at + r * n_size] = alpha == 0 ? before : before + alpha * sums[r];
   }
 }
 
@@ -220,8 +244,8 @@ kernel void softmax(int is_log, IN(x), OUT(out), long size, long step, long coun
   float sum = 0;
   for (long k = 0; k < size; ++k) sum += exp(x[x_at + k * step] - most);
   if (is_log) {
-    const float subtrahend = most + log(sum);
-    for (long k = 0; k < size; ++k) out[out_at + k * step] = x[x_at + k * step] - subtrahend;
+    const float logarithm = log(sum);
+    for (long k = 0; k < size; ++k) out[out_at + k * step] = x[x_at + k * step] - most - logarithm;
   } else {
     for (long k = 0; k < size; ++k) out[out_at + k * step] = exp(x[x_at + k * step] - most) / sum;
   }
@@ -240,7 +264,8 @@ kernel void layer_norm(IN(x), IN(weight), IN(bias), int has_weight, OUT(out), fl
     const float distance = x[x_at + k] - mean;
     variance += distance * distance;
   }
-  const float scale = 1.0f / sqrt(variance / (float)size + eps);
+  // As in PyTorch, a row whose mean has no square is NaN.
+  const float scale = isinf(mean * mean) ? NAN : 1.0f / sqrt(variance / (float)size + eps);
   for (long k = 0; k < size; ++k) {
     const float normal = (x[x_at + k] - mean) * scale;
     out[out_at + k] = has_weight ? normal * weight[weight_at + k] + bias[bias_at + k] : normal;
@@ -253,12 +278,48 @@ kernel void cat(IN(x), OUT(out), long length, long out_length, long count) {
   out[out_at + i / length * out_length + i % length] = x[x_at + i];
 }
 
-// An index outside of the table is written to `failure`: node + 1, its number, itself, the rows.
-kernel void embedding(IN(table), global const long* indices, ulong indices_at, OUT(out),
-                      global long* failure, ulong failure_at, long rows, long width, long node,
+// One query: the sums so far are scaled when the largest score changes. `shape.a` finds the mask.
+kernel void attention(float scale, int causal, int has_mask, IN(query), IN(key), IN(value),
+                      IN(mask), OUT(out), Strided shape, long length, long keys, long size,
                       long count) {
   ITEM
-  const long index = indices[indices_at + i / width];
+  const long head = i / length;
+  const long end = causal ? min(keys, i % length + 1) : keys;
+  long rest = i;
+  for (int d = 6; d >= 0; --d) {
+    mask_at += rest % shape.size[d] * shape.a[d];
+    rest /= shape.size[d];
+  }
+  query_at += i * size;
+  key_at += head * keys * size;
+  value_at += head * keys * size;
+  out_at += i * size;
+  for (long d = 0; d < size; ++d) out[out_at + d] = 0;
+  float most = -INFINITY, sum = 0;
+  for (long k = 0; k < end; ++k) {
+    float score = 0;
+    for (long d = 0; d < size; ++d) score += query[query_at + d] * key[key_at + k * size + d];
+    score *= scale;
+    if (has_mask) score += mask[mask_at + k * shape.a[7]];
+    if (score == -INFINITY) continue;
+    const float larger = score > most ? score : most;
+    const float factor = exp(most - larger), share = exp(score - larger);
+    for (long d = 0; d < size; ++d) {
+      out[out_at + d] = out[out_at + d] * factor + share * value[value_at + k * size + d];
+    }
+    sum = sum * factor + share;
+    most = larger;
+  }
+  for (long d = 0; sum != 0 && d < size; ++d) out[out_at + d] /= sum;
+}
+
+// An index outside of the table is written to `failure`: node + 1, its number, itself, the rows.
+kernel void embedding(IN(table), global const long* indices, ulong indices_at, OUT(out),
+                      global long* failure, ulong failure_at, int wraps, long rows, long width,
+                      long node, long count) {
+  ITEM
+  long index = indices[indices_at + i / width];
+  if (wraps && index >= -rows && index < 0) index += rows;
   if (index >= 0 && index < rows) {
     out[out_at + i] = table[table_at + index * width + i % width];
   } else if (atomic_cmpxchg((volatile global int*)failure, 0, (int)node + 1) == 0) {

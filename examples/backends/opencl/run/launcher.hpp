@@ -27,15 +27,17 @@ enum class Kernel : std::uint8_t {
   Softmax,
   LayerNorm,
   Cat,
+  Attention,
   Embedding,
   Clear,
 };
-inline constexpr std::array<const char*, 15> kernel_names = {
+inline constexpr std::array<const char*, 16> kernel_names = {
     "binary",       "binary_strided", "unary",
     "copy_strided", "matmul",         "convolution",
     "max_pool",     "average_pool",   "adaptive_average_pool",
     "reduce",       "softmax",        "layer_norm",
-    "cat",          "embedding",      "clear"};
+    "cat",          "attention",      "embedding",
+    "clear"};
 
 /// A tensor as kernels take it.
 struct ElementSlice {

@@ -94,19 +94,20 @@ class Enqueue {
 
   Status operator()(const blob::MatMulT& op) const {
     if (numel() == 0) return tenon::ok();
-    const bool has_bias = in_.size() == 3;
+    const bool has_bias = in_.size() == 3 && op.beta != 0;
     if (has_bias) {
       Strided shape = strided(out_.shape);
       broadcast(in_[2]->shape, shape.a);
       TENON_RETURN_IF_ERROR(run(Kernel::CopyStrided, numel(), op.beta, in(2), out(), shape));
     }
     const Shape& b = in_[1]->shape;
-    const std::int64_t k = b.last(2);
-    const std::int64_t n = b.last();
+    const std::int64_t k = in_[0]->shape.last();
+    const std::int64_t n = out_.shape.last();
     const std::int64_t batch = b.product(0, b.rank() - 2);
     const std::int64_t m = numel() / n / batch;
     return run(Kernel::MatMul, batch * ((m + 3) / 4) * n, op.alpha, cl_int{has_bias}, in(0), in(1),
-               out(), m, k, n);
+               out(), m, k, n, op.transposed ? std::int64_t{1} : n,
+               op.transposed ? k : std::int64_t{1});
   }
 
   Status operator()(const blob::PermuteT& op) const {
@@ -203,10 +204,40 @@ class Enqueue {
     return tenon::ok();
   }
 
-  Status operator()(const blob::EmbeddingT&) const {
+  Status operator()(const blob::AttentionT& op) const {
+    const Shape& query = in_[0]->shape;
+    const bool has_mask = in_.size() == 4;
+    Shape scores = query;
+    scores.last() = in_[1]->shape.last(2);
+    Strided shape = strided(scores);
+    if (has_mask) broadcast(in_[3]->shape, shape.a);
+    const std::int64_t rows = query.product(0, 3);
+    return run(Kernel::Attention, numel() == 0 ? 0 : rows, op.scale, cl_int{op.causal},
+               cl_int{has_mask}, in(0), in(1), in(2), has_mask ? in(3) : ElementSlice{}, out(),
+               shape, query.last(2), scores.last(), query.last());
+  }
+
+  Status operator()(const blob::SliceT& op) const {
+    const Shape& x = in_[0]->shape;
+    Strided shape = strided(out_.shape);
+    const std::size_t first = Shape::max_rank - x.rank();
+    for (std::size_t i = 0; i < x.rank(); ++i) shape.a[first + i] = x.product(i + 1, x.rank());
+    ElementSlice from = in(0);
+    from.first += static_cast<cl_ulong>(op.start * shape.a[first + op.dim]);
+    shape.a[first + op.dim] *= op.step;
+    return run(Kernel::CopyStrided, numel(), 1.0F, from, out(), shape);
+  }
+
+  Status operator()(const blob::ExpandT&) const {
+    Strided shape = strided(out_.shape);
+    broadcast(in_[0]->shape, shape.a);
+    return run(Kernel::CopyStrided, numel(), 1.0F, in(0), out(), shape);
+  }
+
+  Status operator()(const blob::EmbeddingT& op) const {
     const Shape& table = in_[0]->shape;
-    return run(Kernel::Embedding, numel(), in(0), in(1), out(), place_.failure, table[0], table[1],
-               static_cast<std::int64_t>(node_));
+    return run(Kernel::Embedding, numel(), in(0), in(1), out(), place_.failure, cl_int{op.wraps},
+               table[0], table[1], static_cast<std::int64_t>(node_));
   }
 
   Status operator()(const blob::LayerNormT& op) const {
