@@ -310,4 +310,5 @@ class SpecialValues(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         given = {number: x[start:end].view(shape) for number, (start, end, shape) in self.parts.items()}
         given |= {int(name.removeprefix("indices")): buffer for name, buffer in self.named_buffers()}
-        return torch.cat([call(given).flatten() for call in self.calls])
+        # Bools become numbers by the operator that backends have for it.
+        return torch.cat([torch.ops.aten._to_copy(call(given).flatten(), dtype=torch.float32) for call in self.calls])

@@ -48,11 +48,15 @@ std::vector<std::int64_t> sizes_of(const json& tensor) {
   return tensor.at("sizes").get<std::vector<std::int64_t>>();
 }
 
-bool is_long(const json& tensor) { return tensor.at("dtype") == "int64"; }
+ScalarType type_of(const json& tensor) {
+  const std::string name = tensor.at("dtype");
+  if (name == "bool") return ScalarType::Bool;
+  return name == "int64" ? ScalarType::Long : ScalarType::Float;
+}
 
 aot::EdgeTensor description(const json& tensor) {
   aot::EdgeTensor out;
-  out.scalar_type = is_long(tensor) ? ScalarType::Long : ScalarType::Float;
+  out.scalar_type = type_of(tensor);
   for (const std::int64_t size : sizes_of(tensor)) out.sizes.emplace_back(size);
   return out;
 }
@@ -62,8 +66,12 @@ std::vector<std::byte> data_of(const json& tensor) {
     const auto bytes = std::as_bytes(std::span(values));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   };
-  if (is_long(tensor)) return copy(tensor.at("data").get<std::vector<std::int64_t>>());
-  return copy(numbers_of(tensor));
+  const auto numbers = numbers_of(tensor);
+  if (type_of(tensor) == ScalarType::Float) return copy(numbers);
+  if (type_of(tensor) == ScalarType::Bool) {
+    return copy(std::vector<std::uint8_t>(numbers.begin(), numbers.end()));
+  }
+  return copy(std::vector<std::int64_t>(numbers.begin(), numbers.end()));
 }
 
 aot::EdgeArgumentValue value_of(const json& value) {
@@ -110,6 +118,13 @@ aot::OwnedEdgeProgram graph_of(const json& one) {
   return build_ok(std::move(graph));
 }
 
+/// 1 for true, 0 for false.
+std::vector<float> bools(const auto& output) {
+  const TensorView tensor(*output.as.tensor);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(tensor.data());
+  return std::vector<float>(bytes, bytes + tensor.nbytes());
+}
+
 /// As numpy.testing.assert_allclose.
 bool near(const std::vector<float>& found, const std::vector<float>& expected) {
   return std::ranges::equal(found, expected, [](float a, float b) {
@@ -128,13 +143,14 @@ void compare(const json& one, const Specs& specs) {
     if (tensor.at("parameter")) continue;
     kept.push_back(data_of(tensor));
     const auto sizes = sizes_of(tensor);
-    const auto type = is_long(tensor) ? ScalarType::Long : ScalarType::Float;
-    REQUIRE(method->set_input(input++, host::InputTensor{type, sizes, kept.back()}).ok());
+    const host::InputTensor given{type_of(tensor), sizes, kept.back()};
+    REQUIRE(method->set_input(input++, given).ok());
   }
   const Status ran = method->execute();
   INFO(ran.text());
   REQUIRE(ran.ok());
-  const auto found = floats(method->output(0));
+  const auto found = type_of(one.at("result")) == ScalarType::Bool ? bools(method->output(0))
+                                                                   : floats(method->output(0));
   const auto expected = numbers_of(one.at("result"));
   CAPTURE(found, expected);
   CHECK(near(found, expected));

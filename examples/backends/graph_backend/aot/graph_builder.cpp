@@ -55,8 +55,9 @@ Result<blob::TensorT> GraphBuilder::describe(ValueId id) const {
     return error(Error::NotSupported, "value '", value.name(), "': ", why...);
   };
   if (!value.is_tensor()) return refuse("expected a tensor, found a number");
-  if (value.scalar_type() != ScalarType::Float && value.scalar_type() != ScalarType::Long) {
-    return refuse("expected dtype Float (or Long, for indices), found ",
+  const ScalarType type = value.scalar_type();
+  if (type != ScalarType::Float && type != ScalarType::Long && type != ScalarType::Bool) {
+    return refuse("expected dtype Float (Long for indices, Bool for conditions), found ",
                   name_of(value.scalar_type()));
   }
   if (value.device().device_type != TENON_DL_CPU) {
@@ -130,9 +131,7 @@ Result<TensorId> GraphBuilder::add(OperatorUnion op, std::vector<TensorId> input
   if (!shape.ok()) return error(Error::NotSupported, name_of(op), ": ", shape.text());
 
   blob::TensorT out;
-  const bool moves = op.type == blob::Operator::Reshape;
-  out.scalar_type =
-      static_cast<std::int8_t>(moves ? operands[0].scalar_type : tenon::ScalarType::Float);
+  out.scalar_type = static_cast<std::int8_t>(dtype_of(op, operands[0].scalar_type));
   for (const std::int64_t size : shape->sizes()) {
     out.sizes.push_back(static_cast<std::int32_t>(size));
   }

@@ -82,6 +82,22 @@ Status hardtanh(const Call& call) { return clamp_between(call, "min_val", -1, "m
 
 Status relu6(const Call& call) { return clamp_between(call, "", 0, "", 6); }
 
+template <blob::CompareKind kind>
+Status compare(const Call& call) {
+  blob::CompareT op;
+  op.kind = kind;
+  TENON_TRY(const TensorId a, call.tensor("self"));
+  TENON_TRY(const TensorId b, call.tensor_or_scalar("other"));
+  return call.make(make_operator(op), {a, b});
+}
+
+Status where(const Call& call) {
+  TENON_TRY(const TensorId condition, call.tensor("condition"));
+  TENON_TRY(const TensorId a, call.tensor("self"));
+  TENON_TRY(const TensorId b, call.tensor("other"));
+  return call.make(make_operator(blob::WhereT()), {condition, a, b});
+}
+
 Result<TensorId> combine(const Call& call, blob::BinaryKind kind, TensorId a, TensorId b) {
   blob::BinaryT op;
   op.kind = kind;
@@ -148,6 +164,19 @@ constexpr OperatorRow elementwise_rows[] = {
     {"aten.pow.Tensor_Tensor", &pow},
     {"aten.maximum.default", &binary<blob::BinaryKind::Maximum>},
     {"aten.minimum.default", &binary<blob::BinaryKind::Minimum>},
+    {"aten.eq.Tensor", &compare<blob::CompareKind::Eq>},
+    {"aten.eq.Scalar", &compare<blob::CompareKind::Eq>},
+    {"aten.ne.Tensor", &compare<blob::CompareKind::Ne>},
+    {"aten.ne.Scalar", &compare<blob::CompareKind::Ne>},
+    {"aten.lt.Tensor", &compare<blob::CompareKind::Lt>},
+    {"aten.lt.Scalar", &compare<blob::CompareKind::Lt>},
+    {"aten.le.Tensor", &compare<blob::CompareKind::Le>},
+    {"aten.le.Scalar", &compare<blob::CompareKind::Le>},
+    {"aten.gt.Tensor", &compare<blob::CompareKind::Gt>},
+    {"aten.gt.Scalar", &compare<blob::CompareKind::Gt>},
+    {"aten.ge.Tensor", &compare<blob::CompareKind::Ge>},
+    {"aten.ge.Scalar", &compare<blob::CompareKind::Ge>},
+    {"aten.where.self", &where},
     {"aten.clamp.default", &clamp},
     {"aten.hardtanh.default", &hardtanh},
     {"aten.relu6.default", &relu6},

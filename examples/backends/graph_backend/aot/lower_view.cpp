@@ -192,6 +192,10 @@ Status full(const Call& call) {
   TENON_TRY(const double value, call.number("fill_value"));
   return fill(call, value);
 }
+Status scalar_tensor(const Call& call) {
+  TENON_TRY(const double value, call.number("s"));
+  return fill(call, value);
+}
 Status zeros(const Call& call) { return fill(call, 0); }
 Status ones(const Call& call) { return fill(call, 1); }
 
@@ -206,6 +210,7 @@ constexpr OperatorRow view_rows[] = {
     {.target = "aten.roll.default", .lower = &roll, .keep = true},
     {.target = "aten.full.default", .lower = &full},
     {.target = "aten.full_like.default", .lower = &full},
+    {.target = "aten.scalar_tensor.default", .lower = &scalar_tensor},
     {.target = "aten.zeros_like.default", .lower = &zeros},
     {.target = "aten.ones_like.default", .lower = &ones},
 };

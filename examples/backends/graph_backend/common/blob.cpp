@@ -81,9 +81,11 @@ Status check_attributes(const blob::Node& node, Budget& budget) {
   const auto* binary = node.op_as_Binary();
   const auto* unary = node.op_as_Unary();
   const auto* reduce = node.op_as_Reduce();
+  const auto* compare = node.op_as_Compare();
   if ((binary && binary->kind() > blob::BinaryKind::MAX) ||
       (unary && unary->kind() > blob::UnaryKind::MAX) ||
-      (reduce && reduce->kind() > blob::ReduceKind::MAX)) {
+      (reduce && reduce->kind() > blob::ReduceKind::MAX) ||
+      (compare && compare->kind() > blob::CompareKind::MAX)) {
     return error(Error::InvalidProgram, "an operator of an unknown kind");
   }
   return tenon::ok();

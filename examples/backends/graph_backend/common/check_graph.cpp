@@ -46,8 +46,8 @@ class Check {
  private:
   Status tensor(const blob::TensorT& tensor, std::uint64_t& scratch_needed) {
     const auto type = static_cast<ScalarType>(tensor.scalar_type);
-    if (type != ScalarType::Float && type != ScalarType::Long) {
-      return error(Error::InvalidProgram, "expected dtype Float or Long, found number ",
+    if (type != ScalarType::Float && type != ScalarType::Long && type != ScalarType::Bool) {
+      return error(Error::InvalidProgram, "expected dtype Float, Long or Bool, found number ",
                    static_cast<int>(tensor.scalar_type));
     }
     if (tensor.sizes.size() > Shape::max_rank ||
@@ -142,7 +142,7 @@ class Check {
     TENON_TRY(const Shape shape, infer(node.op, pointers_));
     const blob::TensorT& out = graph_.tensors[node.output];
     const bool moves = node.op.type == blob::Operator::Reshape;
-    const auto type = moves ? operands_[0].scalar_type : ScalarType::Float;
+    const auto type = dtype_of(node.op, operands_[0].scalar_type);
     if (shape != largest(out).shape || type != static_cast<ScalarType>(out.scalar_type)) {
       return error(Error::InvalidProgram, "makes ", name_of(type), " ", text_of(shape),
                    ", but tensor ", node.output, " is ",

@@ -86,6 +86,10 @@ decltype(auto) visit(const OperatorUnion& op, Use&& use) {
       return use(*op.AsSlice());
     case blob::Operator::Expand:
       return use(*op.AsExpand());
+    case blob::Operator::Compare:
+      return use(*op.AsCompare());
+    case blob::Operator::Where:
+      return use(*op.AsWhere());
     default:
       return use(*op.AsBinary());
   }

@@ -116,6 +116,17 @@ struct Infer {
     return broadcast(in[0]->shape, in[1]->shape);
   }
 
+  Result<Shape> operator()(const blob::CompareT&) const { return (*this)(blob::BinaryT()); }
+
+  Result<Shape> operator()(const blob::WhereT&) const {
+    if (in.size() != 3 || in[0]->scalar_type != ScalarType::Bool) {
+      return error(Error::InvalidProgram, "expected a condition of bool and two tensors");
+    }
+    TENON_RETURN_IF_ERROR(expect_inputs(in.subspan(1), 2, 2));
+    TENON_TRY(const Shape both, broadcast(in[1]->shape, in[2]->shape));
+    return broadcast(in[0]->shape, both);
+  }
+
   Result<Shape> operator()(const blob::UnaryT&) const {
     TENON_RETURN_IF_ERROR(expect_inputs(in, 1, 1));
     return in[0]->shape;

@@ -90,12 +90,19 @@ struct Operand {
 using Operands = std::span<const Operand* const>;
 
 /// Checks attributes, number, dtypes and sizes of the inputs of an operator, and returns the sizes
-/// of its output, whose dtype is float32 unless the operator is Reshape. This function judges a
+/// of its output, whose dtype `dtype_of` gives. This function judges a
 /// program ahead of time, a blob when it is loaded, and every run with new sizes: what it accepts,
 /// `run` computes in bounds. Allocates nothing on success.
 ///
 /// errors: InvalidProgram when the operator can never run, InvalidArgument when these sizes do not
 ///         fit.
 [[nodiscard]] tenon::Result<Shape> infer(const OperatorUnion& op, Operands inputs);
+
+/// The dtype of the output of an operator whose first input is `first`.
+[[nodiscard]] inline tenon::ScalarType dtype_of(const OperatorUnion& op,
+                                                tenon::ScalarType first) noexcept {
+  if (op.type == blob::Operator::Reshape) return first;
+  return op.type == blob::Operator::Compare ? tenon::ScalarType::Bool : tenon::ScalarType::Float;
+}
 
 }  // namespace graph_backend

@@ -39,6 +39,8 @@ void cat(const blob::CatT& op, Operands in, const Operand& out);
 void attention(const blob::AttentionT& op, Operands in, const Operand& out);
 void slice(const blob::SliceT& op, const Operand& x, const Operand& out);
 void expand(const Operand& x, const Operand& out);
+void compare(const blob::CompareT& op, const Operand& a, const Operand& b, const Operand& out);
+void where(Operands in, const Operand& out);
 
 /// Distance in elements between neighbours of each dimension of a tensor, seen in a larger shape:
 /// 0 where it has one element for all of them.

@@ -142,6 +142,12 @@ struct Run {
   tenon::Status operator()(const blob::AttentionT& op) const {
     return kernels::attention(op, in, out), tenon::ok();
   }
+  tenon::Status operator()(const blob::CompareT& op) const {
+    return kernels::compare(op, *in[0], *in[1], out), tenon::ok();
+  }
+  tenon::Status operator()(const blob::WhereT&) const {
+    return kernels::where(in, out), tenon::ok();
+  }
   tenon::Status operator()(const blob::SliceT& op) const {
     return kernels::slice(op, *in[0], out), tenon::ok();
   }

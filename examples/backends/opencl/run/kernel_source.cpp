@@ -98,6 +98,50 @@ kernel void copy_strided(float factor, IN(a), OUT(out), Strided shape, long coun
   out[out_at + i] = factor * a[a_at];
 }
 
+kernel void compare(int kind, IN(a), IN(b), global uchar* out, ulong out_at, Strided shape,
+                    long count) {
+  ITEM
+  long rest = i;
+  for (int d = 7; d >= 0; --d) {
+    const long k = rest % shape.size[d];
+    rest /= shape.size[d];
+    a_at += k * shape.a[d];
+    b_at += k * shape.b[d];
+  }
+  const float x = a[a_at], y = b[b_at];
+  int is_true = 0;
+  switch (kind) {
+    case 0: is_true = x == y; break;
+    case 1: is_true = x != y; break;
+    case 2: is_true = x < y; break;
+    case 3: is_true = x <= y; break;
+    case 4: is_true = x > y; break;
+    default: is_true = x >= y; break;
+  }
+  out[out_at + i] = (uchar)is_true;
+}
+
+// `shape.a` finds a, `shape.b` b, and `of_condition.a` the condition.
+kernel void where(global const uchar* condition, ulong condition_at, IN(a), IN(b), OUT(out),
+                  Strided shape, Strided of_condition, long count) {
+  ITEM
+  long rest = i;
+  for (int d = 7; d >= 0; --d) {
+    const long k = rest % shape.size[d];
+    rest /= shape.size[d];
+    a_at += k * shape.a[d];
+    b_at += k * shape.b[d];
+    condition_at += k * of_condition.a[d];
+  }
+  out[out_at + i] = condition[condition_at] ? a[a_at] : b[b_at];
+}
+
+kernel void copy_bytes(global const uchar* x, ulong x_at, global uchar* out, ulong out_at,
+                       long count) {
+  ITEM
+  out[out_at + i] = x[x_at + i];
+}
+
 // One item for four rows of one column: what it fetches of b serves all of them. Elements of b are
 // k_step apart in its columns, and n_step in its rows.
 kernel void matmul(float alpha, int add, IN(a), IN(b), OUT(out), long m_size, long k_size,

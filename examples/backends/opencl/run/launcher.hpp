@@ -28,15 +28,19 @@ enum class Kernel : std::uint8_t {
   LayerNorm,
   Cat,
   Attention,
+  Compare,
+  Where,
+  CopyBytes,
   Embedding,
   Clear,
 };
-inline constexpr std::array<const char*, 16> kernel_names = {
+inline constexpr std::array<const char*, 19> kernel_names = {
     "binary",       "binary_strided", "unary",
     "copy_strided", "matmul",         "convolution",
     "max_pool",     "average_pool",   "adaptive_average_pool",
     "reduce",       "softmax",        "layer_norm",
-    "cat",          "attention",      "embedding",
+    "cat",          "attention",      "compare",
+    "where",        "copy_bytes",     "embedding",
     "clear"};
 
 /// A tensor as kernels take it.

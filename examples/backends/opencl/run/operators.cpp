@@ -88,6 +88,22 @@ class Enqueue {
     return run(Kernel::BinaryStrided, count, kind, op.alpha, in(0), in(1), out(), shape);
   }
 
+  Status operator()(const blob::CompareT& op) const {
+    Strided shape = strided(out_.shape);
+    broadcast(in_[0]->shape, shape.a);
+    broadcast(in_[1]->shape, shape.b);
+    return run(Kernel::Compare, numel(), static_cast<cl_int>(op.kind), in(0), in(1), out(), shape);
+  }
+
+  Status operator()(const blob::WhereT&) const {
+    Strided shape = strided(out_.shape);
+    broadcast(in_[1]->shape, shape.a);
+    broadcast(in_[2]->shape, shape.b);
+    Strided of_condition = strided(out_.shape);
+    broadcast(in_[0]->shape, of_condition.a);
+    return run(Kernel::Where, numel(), in(0), in(1), in(2), out(), shape, of_condition);
+  }
+
   Status operator()(const blob::UnaryT& op) const {
     return run(Kernel::Unary, numel(), static_cast<cl_int>(op.kind), op.min, op.max, in(0), out());
   }
@@ -126,8 +142,11 @@ class Enqueue {
     if ((from.buffer == to.buffer && from.offset == to.offset) || out_.nbytes() == 0) {
       return tenon::ok();
     }
-    // As floats, which a kernel copies as they are: command buffers of different versions copy
-    // buffers by functions of different types.
+    // By kernels: command buffers of different versions copy buffers by functions of different
+    // types.
+    if (out_.scalar_type == tenon::ScalarType::Bool) {
+      return run(Kernel::CopyBytes, numel(), in(0), out());
+    }
     const auto length = static_cast<std::int64_t>(out_.nbytes() / sizeof(float));
     const auto floats = [](const Slice& slice) {
       return ElementSlice{slice.buffer, slice.offset / sizeof(float)};
