@@ -58,7 +58,7 @@ def parts():
     """The parts of include/tenon as the picture of the architecture has them, in the order of the site's navigation."""
     found = {name: (part.text, part.header) for name, part in architecture.PARTS.items() if name != "kit"}
     found[architecture.SHARED_BY_BRIDGES] = ("what the bridges share", "")
-    order = ["abi", "core", "backend", "host", "aot", "aoti", "executorch", "conformance"]
+    order = ["abi", "core", "backend", "host", "aot", "aoti", "executorch", "onnxruntime", "conformance"]
     return {name: found[name] for name in sorted(found, key=lambda each: (order.index(each.split("/")[0]), each))}
 
 
