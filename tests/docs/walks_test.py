@@ -63,7 +63,7 @@ WALKS = {
         ("What do I install, and how long does it take?", [START], "Install", ("pip install", "torch.compile", "10 minutes")),
         ("Which lines run a program?", [PYTHON], "", ("tenon.load", "neither PyTorch nor NumPy")),
         ("Which plugin makes my model faster?", [PYTHON, "docs/python/torch-compile.md"], "Which plugin helps you",
-         ("GraphBackend", "Inductor", "Inductor", "BERT")),
+         ("GraphBackend", "Inductor", "BERT")),
         ("How do I use it in torch.compile?", ["docs/python/torch-compile.md"], "", ('backend="tenon"', "TorchDynamo")),
         ("What happens when a graph does not fit?", ["docs/python/torch-compile.md"], "What was taken, and why not the rest",
          ("explain", "left")),
