@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Of a build without reference_backends/cpu_kernels: the loops of kernels.hpp compute everything.
+#include "kernels/vectors/vector_level.hpp"
 #include "runtime/cpu_kernels.hpp"
+
+/// Loops are compiled once: what tells processors apart is in the library that is not here.
+tenon::cpu_aoti::VectorLevel tenon::cpu_aoti::vector_level() noexcept {
+  return VectorLevel::baseline;
+}
 
 namespace graph_backend {
 
