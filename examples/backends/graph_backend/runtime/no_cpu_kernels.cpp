@@ -4,7 +4,7 @@
 #include "kernels/vectors/vector_level.hpp"
 #include "runtime/cpu_kernels.hpp"
 
-/// Loops are compiled once: what tells processors apart is in the library that is not here.
+/// Loops are compiled once: the code that detects the processor is in the library that is not here.
 tenon::cpu_aoti::VectorLevel tenon::cpu_aoti::vector_level() noexcept {
   return VectorLevel::baseline;
 }
