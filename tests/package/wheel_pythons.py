@@ -85,7 +85,7 @@ class Tried:
 
     def info(self):
         shown = json.loads(run(self.bin / "python", "-m", "tenon", "info", "--json", cwd=self.folder))
-        if {each["id"] for each in shown["backends"]} != {"CpuAotiBackend", "GraphBackend"}:
+        if {each["id"] for each in shown["backends"]} != {"CpuAotiBackend", "GraphBackend", "QuantizedKernels"}:
             raise Failed(str(shown))
         return "passed"
 
