@@ -69,7 +69,7 @@ WALKS = {
          ("explain", "left")),
         ("How do I make a program?", [PYTHON, "docs/getting-started/from-pytorch.md"], "On the CPU", ("torch.export", "tenon-compile")),
         ("Which Python versions?", [PYTHON, "docs/python/packages.md"], "Versions of Python", ("3.12", "abi3")),
-        ("How large is the wheel?", [PYTHON, "docs/python/packages.md"], "The wheel", ("35 MB", "oneDNN")),
+        ("How large is the wheel?", [PYTHON, "docs/python/packages.md"], "The wheel", ("38 MB", "oneDNN")),
         ("What are all arguments?", [PYTHON, "docs/python/reference.md"], "tenon.compile", ("dynamic",)),
         ("Does ExecuTorch's own runtime use it?", [PYTHON, "docs/executorch/bridges.md"], "", ("stock ExecuTorch",)),
         ("How fast is a call?", [PYTHON], "Measured", ("1295 ns", "5446 ns")),

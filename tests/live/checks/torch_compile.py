@@ -496,7 +496,7 @@ class Explained(Case):
             found = left(layers.Mlp(8, 4).eval(), torch.randn(2, 8))
         self.assertTrue(found)
         for node in found:
-            self.assertIn("expected dtype Float (or Long, for indices), found BFloat16", node.reason)
+            self.assertIn("expected dtype Float (Long for indices, Bool for conditions), found BFloat16", node.reason)
             self.assertTrue(node.needs.startswith("float32") or "; with float32: " in node.reason, node)
         x = torch.randn(3, 4)
         torch._dynamo.mark_dynamic(x, 0)
