@@ -67,7 +67,7 @@ def provenance(made, commit, repository, times):
 
 
 def write_provenance(made, commit, repository, times):
-    """tenon-VERSION.intoto.json, which is signed by whoever publishes."""
+    """tenon-VERSION.intoto.json, which the publisher signs."""
     path = made.folder / f"tenon-{made.version}.intoto.json"
     path.write_text(json.dumps(provenance(made, commit, repository, times), indent=1) + "\n", encoding="utf-8")
 

@@ -15,6 +15,13 @@ typedef struct {
 #define ITEM \
   const long i = (long)get_global_id(0); \
   if (i >= count) return;
+// Moves places to the elements of item i: `step` is done with its index k in each dimension d.
+#define MOVE(step) \
+  for (long rest = i, d = 7; d >= 0; --d) { \
+    const long k = rest % shape.size[d]; \
+    rest /= shape.size[d]; \
+    step; \
+  }
 
 float apply_binary(int kind, float alpha, float a, float b) {
   switch (kind) {
@@ -37,13 +44,7 @@ kernel void binary(int kind, float alpha, IN(a), long a_step, IN(b), long b_step
 kernel void binary_strided(int kind, float alpha, IN(a), IN(b), OUT(out), Strided shape,
                            long count) {
   ITEM
-  long rest = i;
-  for (int d = 7; d >= 0; --d) {
-    const long k = rest % shape.size[d];
-    rest /= shape.size[d];
-    a_at += k * shape.a[d];
-    b_at += k * shape.b[d];
-  }
+  MOVE(a_at += k * shape.a[d]; b_at += k * shape.b[d])
   out[out_at + i] = apply_binary(kind, alpha, a[a_at], b[b_at]);
 }
 
@@ -90,24 +91,14 @@ kernel void unary(int kind, float least, float most, IN(x), OUT(out), long count
 // out[i] = factor * a[where the strides point]
 kernel void copy_strided(float factor, IN(a), OUT(out), Strided shape, long count) {
   ITEM
-  long rest = i;
-  for (int d = 7; d >= 0; --d) {
-    a_at += rest % shape.size[d] * shape.a[d];
-    rest /= shape.size[d];
-  }
+  MOVE(a_at += k * shape.a[d])
   out[out_at + i] = factor * a[a_at];
 }
 
 kernel void compare(int kind, IN(a), IN(b), global uchar* out, ulong out_at, Strided shape,
                     long count) {
   ITEM
-  long rest = i;
-  for (int d = 7; d >= 0; --d) {
-    const long k = rest % shape.size[d];
-    rest /= shape.size[d];
-    a_at += k * shape.a[d];
-    b_at += k * shape.b[d];
-  }
+  MOVE(a_at += k * shape.a[d]; b_at += k * shape.b[d])
   const float x = a[a_at], y = b[b_at];
   int is_true = 0;
   switch (kind) {
@@ -125,14 +116,7 @@ kernel void compare(int kind, IN(a), IN(b), global uchar* out, ulong out_at, Str
 kernel void where(global const uchar* condition, ulong condition_at, IN(a), IN(b), OUT(out),
                   Strided shape, Strided of_condition, long count) {
   ITEM
-  long rest = i;
-  for (int d = 7; d >= 0; --d) {
-    const long k = rest % shape.size[d];
-    rest /= shape.size[d];
-    a_at += k * shape.a[d];
-    b_at += k * shape.b[d];
-    condition_at += k * of_condition.a[d];
-  }
+  MOVE(a_at += k * shape.a[d]; b_at += k * shape.b[d]; condition_at += k * of_condition.a[d])
   out[out_at + i] = condition[condition_at] ? a[a_at] : b[b_at];
 }
 
