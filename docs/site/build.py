@@ -73,7 +73,9 @@ class Stage:
 
     @staticmethod
     def place_of_source(source):
-        return f"source/{source}" if source.endswith(".md") else f"source/{source}.md"
+        # MkDocs leaves out what has a leading dot (`exclude_docs`).
+        shown = "/".join(part.removeprefix(".") for part in source.split("/"))
+        return f"source/{shown}" if shown.endswith(".md") else f"source/{shown}.md"
 
     def add_page(self, source):
         page = page_of(source) or self.place_of_source(source)
@@ -151,8 +153,9 @@ class Stage:
             for _, target, _ in LINK.findall(CODE.sub("", path.read_text(encoding="utf-8"))):
                 if re.match(r"[a-z]+:", target) or not target:
                     continue
-                goal = (path.parent / urllib.parse.unquote(target)).resolve()
-                if goal.relative_to(self.pages).parts[0] != "api" and not goal.is_file():
+                goal = (path.parent / urllib.parse.unquote(target)).resolve().relative_to(self.pages)
+                hidden = any(part.startswith(".") for part in goal.parts)
+                if goal.parts[0] != "api" and (hidden or not (self.pages / goal).is_file()):
                     yield f"{path.relative_to(self.pages)}: {target}"
 
 

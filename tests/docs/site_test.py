@@ -73,6 +73,15 @@ class Site(unittest.TestCase):
         (stage.pages / "index.md").write_text("[lost](source/lost.md#part) `[code](x.md)`")
         self.assertEqual(list(stage.broken_links()), ["index.md: source/lost.md"])
 
+    def test_a_link_to_a_hidden_file_leads_to_a_page_that_mkdocs_takes(self):
+        stage = self.stage(root)
+        self.assertEqual(
+            stage.link("docs/a.md", "a.md", "../.github/workflows/ci.yml", ""), "source/github/workflows/ci.yml.md"
+        )
+        (stage.pages / ".hidden.md").write_text("")
+        (stage.pages / "index.md").write_text("[hidden](.hidden.md)")
+        self.assertEqual(list(stage.broken_links()), ["index.md: .hidden.md"])
+
 
 HEAD = '<meta name="viewport" content="x"><meta name="description" content="y"><title>Title</title>'
 GOOD = f'<html lang="en">{HEAD}<h1 id="a">A</h1><h2>B</h2><a href="#a">to A</a></html>'
