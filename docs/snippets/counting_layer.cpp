@@ -22,10 +22,8 @@ class DelegateCount final : public host::MethodLayer {
   }
 
  private:
-  struct Part final : host::detail::MethodPart {
-    static constexpr char key = 0;
+  struct Part final : host::detail::PartOf<Part> {
     explicit Part(std::size_t& its_count) : count(its_count) {}
-    const void* kind() const noexcept override { return &key; }
     Status after_init(host::detail::Loading&, host::detail::DelegateLoad&,
                       Status outcome) override {
       if (outcome.ok()) ++count;

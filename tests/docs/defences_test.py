@@ -28,8 +28,8 @@ def find_tests(root):
             names.add("".join(LITERAL.findall(match[1])))
     for path in sorted((root / "tests").rglob("meson.build")):
         names.update(MESON.findall(path.read_text()))
-    for path in sorted((root / "tests/conformance/zoo").glob("*.c*")):
-        names.add(f"zoo: {path.stem}")
+    for path in sorted((root / "tests/conformance/zoo").glob("*.c")):
+        names.update(f"zoo: {name}" for name in re.findall(r"^#ifdef ZOO_(\w+)$", path.read_text(), re.M))
     return names
 
 

@@ -49,18 +49,15 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("NAME")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(host::worker_profile_names),
                                                      std::end(host::worker_profile_names))));
-  const auto add_paths = [&](const char* name, std::vector<std::string>& to, const char* help) {
-    app.add_option(name, to, help)->type_name("PATH")->allow_extra_args(false);
-  };
-  add_paths("--read", arguments.readable,
-            "A file or directory that the worker may read; the plugin's own is one. Repeatable");
-  add_paths("--write", arguments.writable,
-            "A directory that the worker may write to (profile driver). Repeatable");
-  add_paths("--device", arguments.devices,
-            "A device that the worker may use (profile driver). Repeatable");
-  add_paths("--program", arguments.programs,
-            "A program, or a directory of programs, that the worker may start (profile driver). "
-            "Repeatable");
+  add_list(app, "--read", arguments.readable, "PATH",
+           "A file or directory that the worker may read; the plugin's own is one. Repeatable");
+  add_list(app, "--write", arguments.writable, "PATH",
+           "A directory that the worker may write to (profile driver). Repeatable");
+  add_list(app, "--device", arguments.devices, "PATH",
+           "A device that the worker may use (profile driver). Repeatable");
+  add_list(app, "--program", arguments.programs, "PATH",
+           "A program, or a directory of programs, that the worker may start (profile driver). "
+           "Repeatable");
   app.add_option("--worker", arguments.worker,
                  "The program tenon-worker (default: the installed one of this version)")
       ->type_name("FILE");

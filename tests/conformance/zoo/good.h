@@ -67,6 +67,16 @@ struct tenon_delegate {
   void* note;  ///< State of a broken plugin; NULL at first.
 };
 
+/// The heads of functions in place of `good_execute` and `good_init`, with the names of their
+/// parameters.
+#define ZOO_EXECUTE_FUNCTION(name)                                                           \
+  static tenon_status name(tenon_backend* backend, tenon_delegate* delegate,                 \
+                           const tenon_execution_context* context, tenon_value* const* args, \
+                           uint32_t num_args)
+#define ZOO_INIT_FUNCTION(name)                                                       \
+  static tenon_status name(tenon_backend* backend, const tenon_init_context* context, \
+                           tenon_delegate** out)
+
 /// Keeps the text as the reason of the failure `status`, which it returns.
 __attribute__((format(printf, 3, 4))) static inline tenon_status good_fail(const tenon_host* host,
                                                                            tenon_status status,

@@ -8,6 +8,30 @@
 
 #include "good.h"
 
+/// What a plugin does before it opens, and before and after each `init`, the latter where it
+/// succeeds: statements, which see the parameters.
+#ifdef ZOO_BEFORE_OPEN
+static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
+  ZOO_BEFORE_OPEN;
+  return good_open(host, out);
+}
+#define ZOO_OPEN open_backend
+#endif
+#if defined(ZOO_BEFORE_INIT) || defined(ZOO_AFTER_INIT)
+#ifndef ZOO_BEFORE_INIT
+#define ZOO_BEFORE_INIT (void)0
+#endif
+#ifndef ZOO_AFTER_INIT
+#define ZOO_AFTER_INIT (void)0
+#endif
+ZOO_INIT_FUNCTION(init) {
+  ZOO_BEFORE_INIT;
+  const tenon_status status = good_init(backend, context, out);
+  if (status == TENON_STATUS_OK) ZOO_AFTER_INIT;
+  return status;
+}
+#define ZOO_INIT init
+#endif
 #ifndef ZOO_OPEN
 #define ZOO_OPEN good_open
 #endif
@@ -29,9 +53,7 @@
 #ifndef ZOO_AFTER_RUN
 #define ZOO_AFTER_RUN (void)0
 #endif
-static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
-                            const tenon_execution_context* context, tenon_value* const* args,
-                            uint32_t num_args) {
+ZOO_EXECUTE_FUNCTION(execute) {
   ZOO_BEFORE_RUN;
   const tenon_status status = good_execute(backend, delegate, context, args, num_args);
   const tenon_tensor* const out = status == TENON_STATUS_OK ? good_output(args, num_args) : NULL;

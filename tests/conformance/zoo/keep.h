@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "good.h"
+
 /// Large enough to be seen in the size of the process.
 enum { kept_nbytes = 64 << 10 };
 
@@ -27,6 +29,12 @@ static inline void free_kept(void** list) {
     *list = *block;
     free(block);
   }
+}
+
+/// In place of `good_close`: frees what the backend kept.
+static inline void keep_close(tenon_backend* backend) {
+  free_kept(&backend->note);
+  good_close(backend);
 }
 
 #endif  // TENON_ZOO_KEEP_H

@@ -33,4 +33,9 @@ static inline tenon_status prepare_store(tenon_prepared* prepared) {
   return prepared->store(prepared, &part, 1);
 }
 
+static inline void prepare_and_release(tenon_prepared* prepared) {
+  (void)prepare_store(prepared);
+  prepared->release(prepared);
+}
+
 #endif  // TENON_ZOO_PREPARE_H

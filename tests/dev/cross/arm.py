@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """64-bit and 32-bit ARM Linux with glibc: Debian's cross compilers, run by qemu."""
 
-import glob
 import os
 import pathlib
+import shutil
 
 from dev import packages
 from dev.cross.roots import sysroot
@@ -12,6 +12,7 @@ from dev.part import Failed
 
 QUICK_OPTIONS = (*OPTIONS, "-Doptimization=0", "-Dpt2=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled")
 QUICK_TESTS = ("peek", "files that are written")
+KIT_CASES = pathlib.Path("tests/conformance/cases/cpu_aoti")
 ZOO_TEST = "the conformance kit catches each plugin of the zoo by its rule"
 
 
@@ -47,12 +48,16 @@ def arm64_quick(target):
 
 
 def _compiled_models(target):
-    """Models that AOTInductor compiled for this platform, with PyTorch's numbers."""
+    """Models that AOTInductor compiled for this platform, with PyTorch's numbers, which the kit's cases have."""
     target.part.say("models that AOTInductor compiled")
-    for folder in sorted(glob.glob("tests/fixtures/arm64/*/")):
-        target.check(f"CpuAotiBackend runs {os.path.basename(folder[:-1])}",
+    for folder in sorted(model.parent for model in pathlib.Path("tests/fixtures/arm64").glob("*/model.pte")):
+        case, of_kit = pathlib.Path(target.build, "cases", folder.name), KIT_CASES / folder.name
+        shutil.rmtree(case, ignore_errors=True)
+        for source in (of_kit, folder) if of_kit.is_dir() else (folder,):
+            shutil.copytree(source, case, dirs_exist_ok=True)
+        target.check(f"CpuAotiBackend runs {folder.name}",
                      [*target.emulate, f"{target.build}/tests/live/checks/aoti-cases",
-                      "--plugin", f"{target.build}/reference_backends/cpu_aoti/cpu_aoti.so", folder])
+                      "--plugin", f"{target.build}/reference_backends/cpu_aoti/cpu_aoti.so", case])
 
 
 def _kept(target):

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 
+from conformance.zoo import zoo_list
 from dev import packages
 from dev.cross import headers, msvc, windows_checks
 from dev.cross.libzip import libzip
@@ -49,13 +50,14 @@ def _zoo(target):
     """Plugins of the zoo that ask no POSIX; `pause` is the only exception."""
     zoo, built = pathlib.Path("tests/conformance/zoo"), pathlib.Path(target.build, "zoo")
     built.mkdir(exist_ok=True)
+    sources = zoo_list.zoo(zoo, "windows")
     shared = [path for folder in (zoo.glob("*.h"), pathlib.Path("include").rglob("*")) for path in folder if path.is_file()]
     newest = max(path.stat().st_mtime for path in shared)
     for name in windows_checks.ZOO:
-        source, library = zoo / f"{name}.c", built / f"{name}.dll"
+        source, library = zoo / sources[name][1], built / f"{name}.dll"
         if not library.exists() or library.stat().st_mtime < max(newest, source.stat().st_mtime):
-            target.part.run([GCC, "-std=c11", "-O1", "-shared", "-static", "-Dpause()=_sleep(1000)", "-Iinclude", source,
-                             "-o", library])
+            target.part.run([GCC, "-std=c11", "-O1", "-shared", "-static", "-Dpause()=_sleep(1000)", f"-DZOO_{name}",
+                             "-Iinclude", source, "-o", library])
 
 
 def windows(target):

@@ -64,8 +64,6 @@ using tenon::test::Loaded;
 using tenon::test::Plain;
 using tenon::test::Sharing;
 TENON_PLUGIN(Able, Sharing, Plain, Late, Loaded);
-TENON_DECLARE_STATIC_PLUGIN(Able);
-
 namespace preprocess_table_test {
 
 using namespace tenon;

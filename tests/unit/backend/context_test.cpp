@@ -102,8 +102,6 @@ class Curious final : public Backend<Curious> {
 
 TENON_PLUGIN(Curious);
 
-TENON_DECLARE_STATIC_PLUGIN(Curious);
-
 namespace {
 const LinkedPlugin plugin(tenon_static_plugin_Curious);
 }

@@ -90,8 +90,6 @@ class Roomless final : public Backend<Roomless>,
 
 TENON_PLUGIN(Roomy, Roomless);
 
-TENON_DECLARE_STATIC_PLUGIN(Roomy);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Roomy);

@@ -71,8 +71,6 @@ class Timeless final : public Backend<Timeless>, public IdleDelegates {
 
 TENON_PLUGIN(Timely, Timeless);
 
-TENON_DECLARE_STATIC_PLUGIN(Timely);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Timely);

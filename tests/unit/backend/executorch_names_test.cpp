@@ -47,8 +47,6 @@ class MovedOver final : public et::PyTorchBackendInterface<MovedOver> {
 
 TENON_PLUGIN(MovedOver);
 
-TENON_DECLARE_STATIC_PLUGIN(MovedOver);
-
 TEST_CASE("a backend with the names of torch::executor is a plugin like any other",
           "[backend][S1.19]") {
   const LinkedPlugin plugin(tenon_static_plugin_MovedOver);

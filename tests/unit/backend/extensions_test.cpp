@@ -72,8 +72,6 @@ class Plain final : public Backend<Plain>, public IdleDelegates {
 
 TENON_PLUGIN(Able, Plain);
 
-TENON_DECLARE_STATIC_PLUGIN(Able);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Able);

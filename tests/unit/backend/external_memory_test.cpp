@@ -79,8 +79,6 @@ using external_memory_test::Importing;
 
 TENON_PLUGIN(Importing);
 
-TENON_DECLARE_STATIC_PLUGIN(Importing);
-
 namespace external_memory_test {
 namespace {
 

@@ -105,8 +105,6 @@ class Scripted final : public tenon::Backend<Scripted> {
 
 TENON_PLUGIN(Scripted);
 
-TENON_DECLARE_STATIC_PLUGIN(Scripted);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Scripted);

@@ -84,8 +84,6 @@ class Finding final : public Backend<Finding>, public IdleDelegates, public With
 
 TENON_PLUGIN(Counting, Finding);
 
-TENON_DECLARE_STATIC_PLUGIN(Counting);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Counting);

@@ -81,8 +81,6 @@ class Bare final : public tenon::Backend<Bare>, public IdleDelegates {
 
 TENON_PLUGIN(Stated, Bare);
 
-TENON_DECLARE_STATIC_PLUGIN(Stated);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Stated);

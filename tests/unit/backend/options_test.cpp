@@ -154,8 +154,6 @@ class Limited final : public Backend<Limited>, public IdleDelegates, public With
 
 TENON_PLUGIN(Tunable, Careless, Stubborn, Overloading, Templated, Secretive, Copying, Limited);
 
-TENON_DECLARE_STATIC_PLUGIN(Tunable);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Tunable);

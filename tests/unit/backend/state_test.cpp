@@ -89,8 +89,6 @@ class Whole final : public Backend<Whole>,
 
 TENON_PLUGIN(Easy, Whole);
 
-TENON_DECLARE_STATIC_PLUGIN(Easy);
-
 namespace {
 
 const LinkedPlugin plugin(tenon_static_plugin_Easy);

@@ -20,21 +20,9 @@
 /// Graphs by hand, and the IR that they become.
 namespace openvino_aot_test {
 
-using openvino_backend::Ir;
-using openvino_backend::IrBuilder;
-using openvino_backend::Layer;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::aot::EdgeInts;
-using tenon::aot::EdgeOrigin;
-using tenon::aot::EdgeProgramBuilder;
-using tenon::aot::EdgeRef;
-using tenon::aot::EdgeTensor;
-using tenon::aot::OwnedEdgeProgram;
-using tenon::aot::ValueId;
-using tenon::test::build_ok;
-using tenon::test::SpecList;
-using tenon::test::Specs;
+using namespace openvino_backend;
+using namespace tenon::aot;
+using namespace tenon::test;
 using Size = EdgeTensor::Size;
 using Arguments = std::vector<EdgeProgramBuilder::Argument>;
 

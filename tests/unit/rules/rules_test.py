@@ -433,10 +433,11 @@ class Zoo(unittest.TestCase):
         (self.folder / "rust").mkdir()
         (self.folder / "rust/good_rust.rs").touch()
         self.write("good", "//\n// Breaks nothing.\n#include \"good.h\"\n// Breaks nothing.")
-        self.write("a", "// Breaks @TST-1 at level 4: it does.\n// And more.\n// Only on Linux.")
-        self.write("b", "// Breaks @TST-2: it does.\n// Only in ELF.")
+        self.write("some", "// Some.", a="// Breaks @TST-1 at level 4: it does.\n// And more.\n// Only on Linux.",
+                   b="// Breaks @TST-2: it does.\n// Only in ELF.")
 
-    def write(self, name, text):
+    def write(self, name, text, **sections):
+        text += "".join(f"\n\n#ifdef ZOO_{each}\n{more}\n#endif" for each, more in sections.items())
         (self.folder / f"{name}.c").write_text(ids(f"// Licence\n{text}\n"), encoding="utf-8")
 
     def list(self, *words, system="linux", expect=0):
@@ -449,16 +450,21 @@ class Zoo(unittest.TestCase):
         return self.list(*(self.folder / each for each in ("built.txt", "zoo.txt", "zoo.d")), **more)
 
     def test_each_system_has_the_plugins_that_are_possible_there(self):
-        for system, names in {"linux": "a b good", "freebsd": "b good", "darwin": "good"}.items():
+        a, b, good = "a:some.c", "b:some.c", "good:good.c"
+        for system, names in {"linux": f"{a} {b} {good}", "freebsd": f"{b} {good}", "darwin": good}.items():
             self.assertEqual(self.list(system=system).split(), names.split())
 
     def test_a_plugin_that_does_not_say_what_it_breaks_is_refused(self):
         for text in ("", "// It breaks @TST-1.", "// Breaks TST-1: it does.", "// Breaks @TST-1 at level four: it does.",
                      "int n;\n// Breaks nothing.", "// Breaks nothing.\n// Breaks @TST-1: it does."):
-            self.write("c", text)
-            self.assertIn("c.c: expected one line", self.list(expect=1), text)
-        self.write("c", "// Breaks nothing.\n// Only at night.")
-        self.assertIn('c.c: found "// Only at night."', self.list(expect=1))
+            self.write("more", "", c=text)
+            self.assertIn("more.c: c: expected one line", self.list(expect=1), text)
+        self.write("more", "", c="// Breaks nothing.\n// Only at night.")
+        self.assertIn('more.c: c: found "// Only at night."', self.list(expect=1))
+
+    def test_a_name_that_two_sources_have_is_refused(self):
+        self.write("more", "", a="// Breaks nothing.")
+        self.assertIn("some.c: a is in more.c too", self.list(expect=1))
 
     def test_the_tests_read_what_each_plugin_breaks(self):
         self.write_list("good_rust", "good", "a", "b")
@@ -466,11 +472,11 @@ class Zoo(unittest.TestCase):
                          ids("a @TST-1 at level 4\nb @TST-2\ngood -\ngood_rust -\n"))
         watched = (self.folder / "zoo.d").read_text(encoding="utf-8").replace("\\ ", "@").partition(".txt: ")[2].split()
         folder = str(self.folder).replace(" ", "@")
-        self.assertEqual(watched, [folder, f"{folder}/a.c", f"{folder}/b.c", f"{folder}/good.c"])
+        self.assertEqual(watched, [folder, f"{folder}/good.c", f"{folder}/some.c"])
 
     def test_a_build_that_lacks_a_plugin_or_has_one_that_is_gone_is_refused(self):
         out = self.write_list("a", "c", "good", expect=1)
-        self.assertIn("b.c is new, c.c is gone: run `meson setup --reconfigure`", out)
+        self.assertIn("b is new, c is gone: run `meson setup --reconfigure`", out)
         self.assertFalse((self.folder / "zoo.txt").exists())
 
     def test_a_missing_argument_is_refused(self):

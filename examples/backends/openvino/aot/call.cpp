@@ -6,9 +6,6 @@
 
 namespace openvino_backend {
 
-using tenon::Result;
-using tenon::ScalarType;
-
 Result<Output> Call::tensor(std::string_view name) const {
   TENON_TRY(const auto value, EdgeCall::tensor(name));
   return builder_.tensor(value);

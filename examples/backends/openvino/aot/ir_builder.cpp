@@ -6,15 +6,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeSize;
-using tenon::aot::EdgeValue;
-using tenon::aot::EdgeValueKind;
-using tenon::aot::ValueId;
-
 namespace {
 
 constexpr std::size_t max_rank = 8;

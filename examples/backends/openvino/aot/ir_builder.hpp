@@ -16,6 +16,20 @@
 
 namespace openvino_backend {
 
+// For the sources of this directory.
+using tenon::Error;
+using tenon::Result;
+using tenon::ScalarType;
+using tenon::Status;
+using tenon::aot::EdgeNode;
+using tenon::aot::EdgeProgram;
+using tenon::aot::EdgeSize;
+using tenon::aot::EdgeUses;
+using tenon::aot::EdgeValue;
+using tenon::aot::EdgeValueKind;
+using tenon::aot::PartitionResult;
+using tenon::aot::ValueId;
+
 /// Whether the dimensions of a tensor are in their own order in memory.
 [[nodiscard]] bool is_in_order(const tenon::aot::EdgeValue& value) noexcept;
 

@@ -7,11 +7,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-
 namespace {
 
 /// The type in which PyTorch compares the argument `self` with the argument `other`: the tensors'

@@ -8,9 +8,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Status;
-
 namespace {
 
 template <const Operation& operation>

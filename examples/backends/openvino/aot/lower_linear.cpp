@@ -5,10 +5,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::Status;
-
 namespace {
 
 NewLayer product_of(Output a, Output b, bool transpose_b = false) {

@@ -5,11 +5,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-
 namespace {
 
 Status full_with(const Call& call, double value) {

@@ -8,13 +8,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeSize;
-using tenon::aot::EdgeValue;
-
 namespace {
 
 /// The result is the argument, in the result's element type. Every tensor is contiguous here, so a

@@ -10,13 +10,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeValue;
-using tenon::aot::ValueId;
-
 namespace {
 
 /// The tensors of a layer in one direction.

@@ -7,11 +7,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::Status;
-using tenon::aot::EdgeValue;
-
 namespace {
 
 /// Over argument `dim`, or over all dimensions without one.

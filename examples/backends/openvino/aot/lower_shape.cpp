@@ -9,14 +9,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeSize;
-using tenon::aot::EdgeValue;
-using tenon::aot::ValueId;
-
 namespace {
 
 /// The sizes of the result as the second input of Reshape, where 0 is the size of the argument at

@@ -3,14 +3,6 @@
 
 namespace openvino_backend {
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Status;
-using tenon::aot::EdgeNode;
-using tenon::aot::EdgeProgram;
-using tenon::aot::EdgeValue;
-using tenon::aot::EdgeValueKind;
-
 const OperatorRow* find_operator(std::string_view target) noexcept {
   for (const auto& rows : {elementwise_operators(), comparison_operators(), linear_operators(),
                            make_operators(), move_operators(), recurrent_operators(),

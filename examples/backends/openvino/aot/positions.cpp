@@ -5,13 +5,6 @@
 
 namespace openvino_backend {
 
-using tenon::ScalarType;
-using tenon::aot::EdgeNode;
-using tenon::aot::EdgeProgram;
-using tenon::aot::EdgeUses;
-using tenon::aot::PartitionResult;
-using tenon::aot::ValueId;
-
 namespace {
 
 bool is_long(const EdgeProgram& program, ValueId id) {

@@ -11,12 +11,6 @@
 
 namespace openvino_backend {
 
-using tenon::Result;
-using tenon::Status;
-using tenon::aot::EdgeNode;
-using tenon::aot::EdgeProgram;
-using tenon::aot::EdgeUses;
-using tenon::aot::PartitionResult;
 using tenon::aot::SharedBytes;
 
 namespace {

@@ -60,7 +60,7 @@ class MethodPart {
   /// After the method's delegates and memory.
   virtual ~MethodPart() = default;
 
-  /// The address that `find_part` compares: the static member `key` of its class.
+  /// The address that `find_part` compares: see `PartOf`.
   [[nodiscard]] virtual const void* kind() const noexcept = 0;
 
   /// Nothing of the method exists but its options and plan: no memory, no backend.
@@ -105,6 +105,14 @@ class MethodPart {
   virtual void finish_runs(MethodState&) noexcept {}
   /// In reverse order, before the delegates of the method are destroyed.
   virtual void before_destroy(MethodState&) noexcept {}
+};
+
+/// Base of the part `Part`, which `find_part<Part>` finds by the address of `key`.
+template <class Part>
+class PartOf : public MethodPart {
+ public:
+  static constexpr char key = 0;
+  [[nodiscard]] const void* kind() const noexcept final { return &key; }
 };
 
 using MethodParts = std::vector<std::unique_ptr<MethodPart>>;

@@ -22,14 +22,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
-using detail::read_file_path;
-using detail::read_options;
-using detail::read_tolerances;
-using detail::read_words;
-using host::detail::check_keys;
-using host::detail::check_not_empty;
-using host::detail::check_printable;
-using host::detail::printable_text;
+using namespace detail;
+using namespace host::detail;
 
 constexpr std::string_view case_file_name = "case.json";
 constexpr std::string_view program_file_name = "model.pte";

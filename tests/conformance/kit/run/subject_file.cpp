@@ -18,14 +18,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 
 namespace {
 
-using detail::read_file_path;
-using detail::read_options;
-using detail::read_path;
-using detail::read_tolerances;
-using detail::read_words;
-using host::detail::check_keys;
-using host::detail::check_printable;
-using host::detail::printable_text;
+using namespace detail;
+using namespace host::detail;
 
 /// Converts JSON to a subject. Paths are relative to the directory of the file.
 class SubjectReader {

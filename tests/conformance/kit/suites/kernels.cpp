@@ -12,6 +12,7 @@
 #include "kit/fixtures/growth.hpp"
 #include "kit/fixtures/in_threads.hpp"
 #include "kit/fixtures/kernel_trial.hpp"
+#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/process/resources.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/conformance/test.hpp"

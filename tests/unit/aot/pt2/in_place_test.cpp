@@ -14,9 +14,8 @@
 
 using namespace tenon;
 using namespace tenon::aot;
+using namespace tenon::test;
 using nlohmann::json;
-using tenon::test::TemporaryDirectory;
-using tenon::test::ZipContent;
 
 namespace in_place_test {
 

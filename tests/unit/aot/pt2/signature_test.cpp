@@ -16,9 +16,8 @@
 
 using namespace tenon;
 using namespace tenon::aot;
+using namespace tenon::test;
 using nlohmann::json;
-using tenon::test::TemporaryDirectory;
-using tenon::test::ZipContent;
 
 // The archives are what torch 2.15 wrote: tests/live/exporters/export_pt2.py made them.
 namespace signature_test {

@@ -13,11 +13,8 @@
 
 namespace {
 
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::host::Array;
-using tenon::host::NpyArray;
+using namespace tenon;
+using namespace tenon::host;
 using Shape = std::vector<std::int64_t>;
 
 std::span<const std::byte> bytes_of(const std::string& text) {

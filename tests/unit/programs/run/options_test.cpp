@@ -8,12 +8,9 @@
 
 namespace {
 
-using tenon::Error;
-using tenon::OptionValue;
-using tenon::host::OptionDeclaration;
-using tenon::run::option_value;
-using tenon::run::OptionArgument;
-using tenon::run::split_option;
+using namespace tenon;
+using namespace tenon::host;
+using namespace tenon::run;
 
 const std::vector<std::string> ids{"Add", "vendor.npu", "vendor"};
 

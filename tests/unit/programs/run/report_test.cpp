@@ -9,12 +9,9 @@
 
 namespace {
 
-using tenon::Error;
-using tenon::host::Comparison;
-using tenon::host::Mismatch;
-using tenon::run::ExitCode;
-using tenon::run::OutputReport;
-using tenon::run::Report;
+using namespace tenon;
+using namespace tenon::host;
+using namespace tenon::run;
 
 Report example() {
   Report report;

@@ -45,8 +45,6 @@ class Importing final : public Backend<Importing>,
 using imported_pages_test::Importing;
 
 TENON_PLUGIN(Importing);
-TENON_DECLARE_STATIC_PLUGIN(Importing);
-
 namespace {
 
 /// One delegate of the backend, and two planned buffers, of which one is larger than a page.

@@ -10,16 +10,7 @@
 
 using namespace tenon;
 using namespace tenon::host;
-using tenon::test::both;
-using tenon::test::ByteVector;
-using tenon::test::check_found;
-using tenon::test::check_refused;
-using tenon::test::cut;
-using tenon::test::Damage;
-using tenon::test::Damaged;
-using tenon::test::ObjectBuilder;
-using tenon::test::put;
-using tenon::test::put_number;
+using namespace tenon::test;
 namespace elf = tenon::test::elf;
 
 namespace {

@@ -15,14 +15,7 @@
 
 using namespace tenon;
 using namespace tenon::host;
-using tenon::test::ByteVector;
-using tenon::test::check_found;
-using tenon::test::check_refused;
-using tenon::test::cut;
-using tenon::test::Damage;
-using tenon::test::Damaged;
-using tenon::test::ObjectBuilder;
-using tenon::test::put_number;
+using namespace tenon::test;
 namespace pe = tenon::test::pe;
 
 namespace pe_test {

@@ -20,10 +20,7 @@
 
 using namespace tenon;
 using namespace tenon::host;
-using tenon::test::ByteVector;
-using tenon::test::need_library;
-using tenon::test::ObjectBuilder;
-using tenon::test::put_number;
+using namespace tenon::test;
 namespace elf = tenon::test::elf;
 namespace elf32 = tenon::test::elf32;
 

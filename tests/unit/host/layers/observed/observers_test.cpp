@@ -22,6 +22,7 @@ using host::detail::Loading;
 using host::detail::MethodPart;
 using host::detail::MethodState;
 using host::detail::Observation;
+using host::detail::PartOf;
 
 namespace observers_test {
 
@@ -45,12 +46,10 @@ class Noting final : public host::MethodLayer {
   }
 
  private:
-  class Part final : public MethodPart, public host::detail::RunObserver {
+  class Part final : public PartOf<Part>, public host::detail::RunObserver {
    public:
-    static constexpr char key = 0;
     explicit Part(const Noting& layer) noexcept : layer_(layer) {}
 
-    [[nodiscard]] const void* kind() const noexcept override { return &key; }
     Status before_load(Loading& loading) override {
       observe(loading.method, *this, {.may_refuse = true, .sees_instructions = true});
       return ok();
@@ -241,11 +240,9 @@ class Ending final : public host::MethodLayer {
   }
 
  private:
-  class Part final : public MethodPart {
+  class Part final : public PartOf<Part> {
    public:
-    static constexpr char key = 0;
     explicit Part(const Ending& layer) noexcept : layer_(layer) {}
-    [[nodiscard]] const void* kind() const noexcept override { return &key; }
     void finish_runs(MethodState&) noexcept override {
       layer_.notes_.push_back(layer_.name_ + "finish_runs");
       if (layer_.gate_) layer_.gate_->set_value();

@@ -29,10 +29,8 @@ class Watch final : public host::MethodLayer {
   }
 
  private:
-  struct Part final : host::detail::MethodPart {
-    static constexpr char key = 0;
+  struct Part final : host::detail::PartOf<Part> {
     explicit Part(const Watch& from) : watch(from) {}
-    const void* kind() const noexcept override { return &key; }
     Status after_init(host::detail::Loading&, host::detail::DelegateLoad&,
                       Status outcome) override {
       watch.seen_.push_back(watch.progress_.num_loaded());

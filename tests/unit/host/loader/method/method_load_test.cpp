@@ -33,11 +33,9 @@ class Hook final : public host::MethodLayer {
   }
 
  private:
-  struct Part final : host::detail::MethodPart {
-    static constexpr char key = 0;
+  struct Part final : host::detail::PartOf<Part> {
     Part(Admit its_admit, AfterInit its_after_init)
         : admits(std::move(its_admit)), ends(std::move(its_after_init)) {}
-    const void* kind() const noexcept override { return &key; }
     Status admit(host::detail::Loading&, const host::LoadedBackend& backend) override {
       return admits ? admits(backend) : ok();
     }

@@ -109,13 +109,9 @@ class AsyncRuns final : private AsyncOwner {
 };
 
 /// The executor of a method, and its asynchronous runs.
-class AsyncPart final : public MethodPart, public CancelListener {
+class AsyncPart final : public PartOf<AsyncPart>, public CancelListener {
  public:
-  static constexpr char key = 0;
-
   explicit AsyncPart(Executor executor) noexcept : executor_(std::move(executor)) {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   [[nodiscard]] Status before_load(Loading& loading) override {
     if (auto* const cancel = find_part<CancelPart>(loading.method)) cancel->add_listener(*this);

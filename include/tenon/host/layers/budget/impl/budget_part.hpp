@@ -14,14 +14,11 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The layer budget's share of a method. The method's arenas count in it.
-class BudgetPart final : public MethodPart, public RunObserver {
+class BudgetPart final : public PartOf<BudgetPart>, public RunObserver {
  public:
-  static constexpr char key = 0;
-
   /// `limits` is borrowed.
   explicit BudgetPart(std::span<const DeviceBytes> limits) noexcept : limits_(limits) {}
 
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
   [[nodiscard]] Status before_load(Loading& loading) override;
   /// Takes what the method will need from its budget, or refuses it.
   [[nodiscard]] Status limit_memory(Loading& loading) override;

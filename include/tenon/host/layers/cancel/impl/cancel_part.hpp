@@ -39,12 +39,8 @@ class CancelListener {
 };
 
 /// A method whose runs can be cancelled.
-class CancelPart final : public MethodPart, public RunObserver {
+class CancelPart final : public PartOf<CancelPart>, public RunObserver {
  public:
-  static constexpr char key = 0;
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
   [[nodiscard]] Status before_load(Loading& loading) override {
     MethodState& method = loading.method;
     if (find_part<CancelPart>(method) != this) return ok();  // The layer is listed twice.

@@ -18,12 +18,8 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The limit in time of one method's runs, which is compared before each instruction.
-class TimeLimitPart final : public MethodPart, public RunObserver {
+class TimeLimitPart final : public PartOf<TimeLimitPart>, public RunObserver {
  public:
-  static constexpr char key = 0;
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
   [[nodiscard]] Status before_load(Loading& loading) override {
     loading.keeps_time = true;
     // The first one, where the layer is listed twice.

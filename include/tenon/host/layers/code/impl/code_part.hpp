@@ -17,13 +17,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// The policy of one method. A backend that it refuses never sees a blob.
-class CodePart final : public MethodPart {
+class CodePart final : public PartOf<CodePart> {
  public:
-  static constexpr char key = 0;
-
   explicit CodePart(EmbeddedCodePolicy policy) noexcept : policy_(std::move(policy)) {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   [[nodiscard]] Status admit(Loading&, const LoadedBackend& backend) override {
     const BackendRecord& record = backend.record();

@@ -35,12 +35,8 @@ std::vector<std::shared_ptr<const DataFile>> data_files_of(const MethodOptions& 
 }
 
 /// The files of one method.
-class DataPart final : public MethodPart {
+class DataPart final : public PartOf<DataPart> {
  public:
-  static constexpr char key = 0;
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
   [[nodiscard]] Status before_load(Loading& loading) override {
     MethodState& method = loading.method;
     // The first of several parts has the files of all.

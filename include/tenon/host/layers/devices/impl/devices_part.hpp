@@ -32,11 +32,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 }
 
 /// The devices of one method, its memory there, and its kernels that copy.
-class DevicesPart final : public MethodPart, public DeviceSpace {
+class DevicesPart final : public PartOf<DevicesPart>, public DeviceSpace {
  public:
-  static constexpr char key = 0;
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
   Status before_memory(Loading& loading) override {
     MethodState& method = loading.method;
     if (method.devices) return ok();  // The layer is listed twice.

@@ -45,11 +45,8 @@ namespace detail {
 }
 
 /// The pages of one method's planned memory, and their imports.
-class PagesPart final : public MethodPart, public PageSource {
+class PagesPart final : public PartOf<PagesPart>, public PageSource {
  public:
-  static constexpr char key = 0;
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
   ~PagesPart() override {
     imported_.clear();  // Before the memory itself.
     for (const Pages& pages : all_)

@@ -77,11 +77,8 @@ class alignas(64) PluginKernel {
 
 /// The kernels of plugins that the instructions of one method call. It searches for them and for
 /// its delegates' kernels.
-class PluginKernelsPart final : public MethodPart {
+class PluginKernelsPart final : public PartOf<PluginKernelsPart> {
  public:
-  static constexpr char key = 0;
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
-
   void search(const Loading& loading) { search_.emplace(loading); }
 
   [[nodiscard]] Status before_load(Loading& loading) override {

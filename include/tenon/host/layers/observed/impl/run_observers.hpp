@@ -15,13 +15,9 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The observers of a method's runs. `observe` adds it.
-class RunObservers final : public MethodPart {
+class RunObservers final : public PartOf<RunObservers> {
  public:
-  static constexpr char key = 0;
-
   explicit RunObservers(const MethodState&) noexcept {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   /// Has no effect for an observer that is there.
   void add(RunObserver& observer, Observation what) {

@@ -15,16 +15,12 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// Reports one load. `progress` is not used after it.
-class ProgressPart final : public MethodPart {
+class ProgressPart final : public PartOf<ProgressPart> {
  public:
-  static constexpr char key = 0;
-
   explicit ProgressPart(const LoadProgress& progress) noexcept : progress_(progress) {
     progress_.num_loaded_ = 0;
     progress_.failed_ = LoadProgress::none;
   }
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   [[nodiscard]] Status after_init(Loading&, DelegateLoad& delegate, Status outcome) override {
     if (outcome.ok()) progress_.num_loaded_ = delegate.index + 1;

@@ -16,13 +16,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// The hints of one method: each `init` gets them.
-class HintsPart final : public MethodPart {
+class HintsPart final : public PartOf<HintsPart> {
  public:
-  static constexpr char key = 0;
-
   explicit HintsPart(const Scheduling& hints) noexcept : hints_(tenon::detail::to_abi(hints)) {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   [[nodiscard]] Status init_context(Loading&, DelegateLoad& delegate) override {
     delegate.context.scheduling = &hints_;

@@ -16,14 +16,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// The application's threads in one method: each `init`, each delegate and each kernel has them.
-class ThreadsPart final : public MethodPart {
+class ThreadsPart final : public PartOf<ThreadsPart> {
  public:
-  static constexpr char key = 0;
-
   /// `pool` must outlive this.
   explicit ThreadsPart(const tenon_thread_pool* pool) noexcept : pool_(pool) {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   [[nodiscard]] Status before_load(Loading& loading) override {
     for_init_ = threads_service(pool_, loading.init_services);

@@ -28,13 +28,9 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// The recorder of a method as a part of it. It observes runs while something is asked for.
-class RecorderPart final : public MethodPart, public RunObserver {
+class RecorderPart final : public PartOf<RecorderPart>, public RunObserver {
  public:
-  static constexpr char key = 0;
-
   explicit RecorderPart(const MethodState&) noexcept {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   void begin_instructions(MethodState&) noexcept override { recorder->begin_run(); }
   [[nodiscard]] Status end_instructions(MethodState&, Status outcome) override {

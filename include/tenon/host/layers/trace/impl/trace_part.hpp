@@ -25,14 +25,10 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 namespace detail {
 
 /// Records the load and the runs of one method.
-class TracePart final : public MethodPart, public RunObserver {
+class TracePart final : public PartOf<TracePart>, public RunObserver {
  public:
-  static constexpr char key = 0;
-
   /// `trace` must outlive this.
   explicit TracePart(Trace& trace) noexcept : trace_(trace) {}
-
-  [[nodiscard]] const void* kind() const noexcept override { return &key; }
 
   [[nodiscard]] Status before_load(Loading& loading) override {
     if (!loading.tracer) loading.tracer = trace_.table();
