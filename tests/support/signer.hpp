@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,27 +14,13 @@
 #include <vector>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/sha256.hpp"
+#include "tenon/host/layers/signatures/impl/base64.hpp"
 #include "tenon/host/platform/impl/system_library.hpp"
 
 namespace tenon::test {
 
-/// Bytes in base64, as minisign writes them.
-inline std::string to_base64(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t bits = 0;
-    const std::size_t num_bytes = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t j = 0; j < 3; ++j) {
-      bits = bits << 8 | (j < num_bytes ? bytes[i + j] : std::uint8_t{0});
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      out += j <= num_bytes ? digits[bits >> (18 - 6 * j) & 63] : '=';
-    }
-  }
-  return out;
-}
+using host::detail::to_base64;
 
 /// Ends a test that signs where nothing can be signed.
 #define TENON_TEST_NEEDS_SIGNER()                                         \
@@ -70,6 +55,9 @@ class Signer {
     find(make_keys, "crypto_sign_keypair");
     find(sign_, "crypto_sign_detached");
     find(hash_, "crypto_generichash");
+    find(begin_, "crypto_sign_init");
+    find(add_, "crypto_sign_update");
+    find(end_, "crypto_sign_final_create");
     make_keys(public_.data(), secret_.data());
   }
 
@@ -95,12 +83,36 @@ class Signer {
                   "\ntrusted comment: ", comment, "\n", to_base64(global), "\n");
   }
 
+  /// The line of base64 of the public key for sigstore.
+  [[nodiscard]] std::string sigstore_key() const { return to_base64(der()); }
+
+  /// A bundle of sigstore for `bytes`, as cosign writes it.
+  [[nodiscard]] std::string bundle(std::string_view bytes, bool is_prehashed = false) const {
+    const auto signature = is_prehashed ? prehashed_signature_of(bytes) : signature_of(bytes);
+    return concat(R"({"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json", )",
+                  R"("verificationMaterial":{"publicKey":{"hint":")", hash_of(der()),
+                  R"("}}, "messageSignature":{"messageDigest":{"algorithm":"SHA2_256", "digest":")",
+                  hash_of(bytes), R"("}, "signature":")", to_base64(signature), R"("}})");
+  }
+
   /// Writes the signature of a file next to it.
   void sign_file(const std::filesystem::path& path) const {
     std::ofstream(path.native() + ".minisig", std::ios::binary) << sign(content_of(path));
   }
 
  private:
+  /// The key as a SubjectPublicKeyInfo (RFC 8410).
+  [[nodiscard]] std::vector<std::uint8_t> der() const {
+    std::vector<std::uint8_t> out{0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0};
+    out.insert(out.end(), public_.begin(), public_.end());
+    return out;
+  }
+
+  template <class Range>
+  static std::string hash_of(const Range& bytes) {
+    return to_base64(sha256_of(std::as_bytes(std::span(bytes))).bytes);
+  }
+
   template <std::size_t One, std::size_t Two>
   static std::vector<std::uint8_t> joined(const std::array<std::uint8_t, 2>& algorithm,
                                           const std::array<std::uint8_t, One>& id,
@@ -117,12 +129,25 @@ class Signer {
     return out;
   }
 
+  [[nodiscard]] std::array<std::uint8_t, 64> prehashed_signature_of(
+      std::string_view message) const {
+    std::array<std::uint8_t, 64> out{};
+    std::vector<std::max_align_t> state(64);
+    begin_(state.data());
+    add_(state.data(), message.data(), message.size());
+    end_(state.data(), out.data(), nullptr, secret_.data());
+    return out;
+  }
+
   std::array<std::uint8_t, 8> id_;
   std::array<std::uint8_t, 32> public_{};
   std::array<std::uint8_t, 64> secret_{};
   int (*sign_)(void*, unsigned long long*, const void*, unsigned long long, const void*) = nullptr;
   int (*hash_)(void*, std::size_t, const void*, unsigned long long, const void*,
                std::size_t) = nullptr;
+  int (*begin_)(void*) = nullptr;
+  int (*add_)(void*, const void*, unsigned long long) = nullptr;
+  int (*end_)(void*, void*, unsigned long long*, const void*) = nullptr;
 };
 
 }  // namespace tenon::test

@@ -41,16 +41,16 @@ Result<host::SignatureReport> signer_of(const std::string& path, std::string_vie
   const auto absolute = std::filesystem::absolute(host::path_of(path), failed);
   if (failed) return error(Error::AccessFailed, path, ": ", failed.message());
   TENON_TRY(const host::OpenedFile file, host::open_file(absolute, host::Trust::caller));
-  TENON_TRY(const std::string signature, host::read_signature_of(file));
-  return policy.examine(std::as_bytes(std::span(text)), signature, path + ".minisig");
+  return policy.examine(std::as_bytes(std::span(text)), file);
 }
 
 std::string signature_text(const host::SignatureReport& signer) {
   if (signer.state != host::SignatureState::valid) {
     return concat("  not required: ", printable(signer.reason), "\n");
   }
-  return concat("  signed by ", printable(signer.publisher), ", key ", signer.key_id, ": ",
-                printable(signer.trusted_comment), "\n");
+  return concat("  signed by ", printable(signer.publisher), ", key ", signer.key_id,
+                signer.trusted_comment.empty() ? "" : ": ", printable(signer.trusted_comment),
+                "\n");
 }
 
 std::string statement(const Arguments& arguments, const conformance::CertificateTerms& terms,

@@ -144,7 +144,8 @@ class Text {
       line("    ", styled(printable(found.text()), Style::bad));
     } else if (found->state == host::SignatureState::valid) {
       line("    ", styled(concat("signed by ", printable(found->publisher), ", key ", found->key_id,
-                                 ": ", printable(found->trusted_comment)),
+                                 found->trusted_comment.empty() ? "" : ": ",
+                                 printable(found->trusted_comment)),
                           Style::weak));
     } else {
       line("    ",

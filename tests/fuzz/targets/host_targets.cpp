@@ -36,8 +36,19 @@ void publishers(std::span<std::byte> bytes) {
   }
 }
 
+void bundle(std::span<std::byte> bytes) {
+  const auto read = host::parse_sigstore_bundle(text_of(bytes));
+  use(read);
+  if (!read.ok()) return;
+  const Status held = host::verify_sigstore(bytes, *read, {});
+  use(held);
+  if (held.ok()) std::abort();
+}
+
 void signature(std::span<std::byte> bytes) {
   use(host::parse_minisign_key(text_of(bytes)));
+  use(host::parse_sigstore_key(text_of(bytes)));
+  bundle(bytes);
   const auto read = host::parse_minisign_signature(text_of(bytes));
   use(read);
   if (!read.ok()) return;

@@ -19,3 +19,4 @@ void include_tenon_host_signatures_implementation_hpp_in_exactly_one_source() no
 #include "tenon/host/layers/signatures/impl/minisign.hpp"
 #include "tenon/host/layers/signatures/impl/publishers.hpp"
 #include "tenon/host/layers/signatures/impl/signature_policy.hpp"
+#include "tenon/host/layers/signatures/impl/sigstore.hpp"

@@ -6,17 +6,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/layers/signatures/minisign.hpp"
+#include "tenon/host/layers/signatures/sigstore.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+/// A public key, of one of the two formats.
+using SignatureKey = std::variant<MinisignKey, SigstoreKey>;
+
+/// The name of the key in signatures: its number in minisign, its hint in sigstore.
+[[nodiscard]] std::string key_id_text(const SignatureKey& key);
 
 /// One key of a publisher.
 struct PublisherKey {
   std::string publisher;  ///< For messages and lists.
-  MinisignKey key;
+  SignatureKey key;
   /// From when and until when signatures by it count; by the clock of this machine, when they are
   /// checked. In seconds since 1970, UTC; absent: without an end. `not_after` is the first second
   /// in which they do not count.

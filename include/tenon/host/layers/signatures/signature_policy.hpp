@@ -20,7 +20,7 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 enum class SignatureState : std::uint8_t {
   valid,          ///< By a key that counts now.
   missing,        ///< There is no signature.
-  unknown_key,    ///< By a key that is not listed. Whether it holds cannot be said.
+  unknown_key,    ///< By a key that is not listed, or a certificate. Whether it holds is unknown.
   malformed,      ///< Its text is not a signature.
   forged,         ///< The file, or the trusted comment, is not what the key's owner signed.
   not_yet_valid,  ///< It holds; the key does not count yet.
@@ -39,18 +39,20 @@ struct SignatureReport {
   SignatureState state = SignatureState::missing;
   std::string key_id{};           ///< Empty when it is missing or malformed.
   std::string publisher{};        ///< Of that key; empty when it is not listed.
-  std::string trusted_comment{};  ///< Empty unless the signature holds.
+  std::string trusted_comment{};  ///< Of minisign; empty unless the signature holds.
   std::string reason{};           ///< For a state other than valid: what was expected and found.
 };
 
 /// Loads what listed publishers signed (one of `HostInfo::gates`).
 ///
-/// The manifest of `acme.so` holds its signature, or the file `acme.so.minisig` next to it does,
-/// which is opened with the same trust. On Linux a library that has one is copied into memory and
-/// sealed; the copy is what is checked and what is loaded, so that no process can replace it in
-/// between. The copies are kept: a library that did not change, by device, inode, size and the
-/// times of its last changes, is copied and hashed once. Elsewhere, and with `copy` = false, the
-/// file itself is checked and loaded, and it must not have changed while it was checked and loaded.
+/// The manifest of `acme.so` holds its signature, or a file next to it does, which is opened with
+/// the same trust: `acme.so.minisig` where a key of minisign is listed, `acme.so.sigstore.json`
+/// where one of sigstore is. Of two files the one by a listed key counts; if both are, minisign's.
+/// On Linux a library that has one is copied into memory and sealed; the copy is what is checked
+/// and what is loaded, so that no process can replace it in between. The copies are kept: a library
+/// that did not change, by device, inode, size and the times of its last changes, is copied and
+/// hashed once. Elsewhere, and with `copy` = false, the file itself is checked and loaded, and it
+/// must not have changed while it was checked and loaded.
 ///
 /// Threads: any, also at once.
 class SignaturePolicy final : public LibraryPolicy {
@@ -90,13 +92,11 @@ class SignaturePolicy final : public LibraryPolicy {
   [[nodiscard]] Result<SignatureReport> examine(const OpenedFile& file,
                                                 std::string_view signature = {}) const;
 
-  /// Who signed `bytes`, whose whole signature text is given, or empty when there is no signature.
-  /// `name` is the signature's name, for messages.
+  /// Who signed `bytes`, which were read from `file`, by the signatures next to it.
   ///
-  /// errors: NotSupported as above.
+  /// errors: as above.
   [[nodiscard]] Result<SignatureReport> examine(std::span<const std::byte> bytes,
-                                                std::string_view signature,
-                                                std::string_view name) const;
+                                                const OpenedFile& file) const;
 
   /// Whether the publishers admit what is signed so.
   [[nodiscard]] bool admits(SignatureState state) const noexcept {
@@ -119,12 +119,5 @@ class SignaturePolicy final : public LibraryPolicy {
 ///
 /// threads: as `environment_variable`.
 [[nodiscard]] std::shared_ptr<const LibraryPolicy> environment_library_policy();
-
-/// The text of the signature in the file next to `file` (`.minisig`), which is opened with the same
-/// trust; empty when there is none.
-///
-/// threads: any. errors: as `open_file`, but never NotFound; AccessFailed for a text that is larger
-/// than `max_signature_size`.
-[[nodiscard]] Result<std::string> read_signature_of(const OpenedFile& file);
 
 }}}  // namespace tenon::TENON_RELEASE::host

@@ -19,6 +19,8 @@ using namespace tenon::test;
 namespace publishers_test {
 namespace {
 
+constexpr std::string_view sigstore_key =
+    "MCowBQYDK2VwAyEANtazKBdb4KO3MwJiGxBZ/GPOL423ivqEH35Lpl5ve84=";
 constexpr std::string_view key = "RWQGP6kLMggyJZTJyWKamK2tRKUk4bPM+8f6w1pN0Ki1ck+2kjBzLkPm";
 
 std::string with_key(std::string_view members) {
@@ -38,25 +40,27 @@ TEST_CASE("publishers are read with their keys and the days in which these count
       concat(R"({"$schema": "x", "publishers_version": 1, "required": false, "publishers": [)",
              R"({"name": "Acme", "keys": [{"minisign": ")", key,
              R"(", "not_before": "2026-01-01", "not_after": "2026-12-31"}, {"minisign": ")",
-             Signer(9).public_key(), R"("}]}]})"),
+             Signer(9).public_key(), R"("}, {"sigstore": ")", sigstore_key, R"("}]}]})"),
       "/etc/publishers.json");
   INFO(read.text());
   REQUIRE(read.ok());
   CHECK(read->origin == "/etc/publishers.json");
   CHECK_FALSE(read->required);
-  REQUIRE(read->keys.size() == 2);
+  REQUIRE(read->keys.size() == 3);
   CHECK(read->keys[0].publisher == "Acme");
-  CHECK(key_id_text(read->keys[0].key.id) == "253208320BA93F06");
+  CHECK(key_id_text(read->keys[0].key) == "253208320BA93F06");
   CHECK(read->keys[0].not_before == 1767225600);
   CHECK(read->keys[0].not_after == 1798761600);  // 2027-01-01: the last day is included.
   CHECK(read->keys[1].publisher == "Acme");
   CHECK_FALSE(read->keys[1].not_after);
+  CHECK(key_id_text(read->keys[2].key) == "8g1zfxDvSN8AhmH4BMyYA891khdSIRWdr+dxTozBfIk=");
   // Without the key, signatures are required.
   CHECK(parse_publishers(with(R"("publishers": [])"), "p")->required);
 }
 
 TEST_CASE("publishers that are wrong are refused with the place", "[signatures]") {
   const std::string good = concat(R"("minisign": ")", key, "\"");
+  const std::string sigstore = concat(R"("sigstore": ")", sigstore_key, "\"");
   const struct {
     std::string text;
     std::string why;
@@ -90,8 +94,14 @@ TEST_CASE("publishers that are wrong are refused with the place", "[signatures]"
       {with_key(concat(good, R"(, "not_before": "2026-02-02", "not_after": "2026-02-01")")),
        "p: publishers[0].keys[0].not_after: is before not_before"},
       {with_key(concat(good, "}, {", good)),
-       "p: publishers[0].keys[1].minisign: key 253208320BA93F06 is there twice"},
+       "p: publishers[0].keys[1]: key 253208320BA93F06 is there twice"},
       {with_key(concat(good, ", ", good)), "is written twice"},
+      {with_key(concat(sigstore, "}, {", sigstore)), "p: publishers[0].keys[1]: key 8g1zfxDv"},
+      {with_key(concat(good, ", ", sigstore)),
+       "p: publishers[0].keys[0].sigstore: is next to minisign, expected one of them"},
+      {with_key(R"("sigstore": "MHYwEAYHKoZIzj0CAQYFK4EEACID")"),
+       "p: publishers[0].keys[0].sigstore: a public key of sigstore: expected an Ed25519 key of 44 "
+       "bytes in base64, found an ECDSA key"},
   };
   for (const auto& [text, why] : rows) {
     INFO(text);

@@ -4,50 +4,17 @@
 #include "tenon/host/layers/signatures/minisign.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/layers/signatures/impl/base64.hpp"
 #include "tenon/host/layers/signatures/impl/sodium.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 namespace detail {
-
-/// The bytes of base64 (RFC 4648, with padding), exactly; nothing for any other text.
-inline std::optional<std::vector<std::uint8_t>> from_base64(std::string_view text) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (text.size() % 4 != 0) return std::nullopt;
-  const std::size_t num_padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  std::vector<std::uint8_t> out;
-  out.reserve(text.size() / 4 * 3);
-  std::uint32_t bits = 0;
-  int num_bits = 0;
-  for (const char letter : text.substr(0, text.size() - num_padding)) {
-    const std::size_t digit = digits.find(letter);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    num_bits += 6;
-    if (num_bits < 8) continue;
-    num_bits -= 8;
-    out.push_back(static_cast<std::uint8_t>(bits >> num_bits));
-    bits &= (1U << num_bits) - 1;
-  }
-  if (bits != 0) return std::nullopt;  // Bits that no byte takes.
-  return out;
-}
-
-/// The next line of `text`, which is cut, without its end ("\n" or "\r\n").
-inline std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
 
 inline constexpr std::string_view untrusted_prefix = "untrusted comment: ";
 inline constexpr std::string_view trusted_prefix = "trusted comment: ";

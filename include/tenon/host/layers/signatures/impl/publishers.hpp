@@ -80,13 +80,18 @@ class PublishersReader {
   }
 
   Result<PublisherKey> read_key(const JsonAt& at) {
-    TENON_RETURN_IF_ERROR(check_keys(at, {"minisign", "not_before", "not_after"}));
-    TENON_TRY(const JsonAt minisign, at.member("minisign", "the text of a public key"));
-    TENON_TRY(const std::string text, printable_text(minisign));
+    TENON_RETURN_IF_ERROR(check_keys(at, {"minisign", "sigstore", "not_before", "not_after"}));
+    const auto sigstore = at.find("sigstore");
+    if (sigstore && at.find("minisign")) {
+      return sigstore->wrong("is next to minisign, expected one of them for each key");
+    }
     PublisherKey out;
-    auto key = parse_minisign_key(text);
-    if (!key.ok()) return minisign.wrong(key.text());
-    out.key = *key;
+    if (sigstore) {
+      TENON_TRY(out.key, read_public(*sigstore, parse_sigstore_key));
+    } else {
+      TENON_TRY(const JsonAt minisign, at.member("minisign", "the text of a public key"));
+      TENON_TRY(out.key, read_public(minisign, parse_minisign_key));
+    }
     TENON_TRY(out.not_before, read_day(at, "not_before"));
     TENON_TRY(out.not_after, read_day(at, "not_after"));
     if (out.not_after) *out.not_after += seconds_per_day;  // The day is included.
@@ -94,10 +99,18 @@ class PublishersReader {
       TENON_TRY(const JsonAt last, at.member("not_after"));
       return last.wrong("is before not_before");
     }
-    if (!ids_.insert(out.key.id).second) {
-      return minisign.wrong("key ", key_id_text(out.key.id), " is there twice");
+    if (std::string id = key_id_text(out.key); !ids_.insert(id).second) {
+      return at.wrong("key ", id, " is there twice");
     }
     return out;
+  }
+
+  template <class Key>
+  static Result<Key> read_public(const JsonAt& at, Result<Key> (&parse)(std::string_view)) {
+    TENON_TRY(const std::string text, printable_text(at));
+    auto key = parse(text);
+    if (!key.ok()) return at.wrong(key.text());
+    return key;
   }
 
   static Result<std::optional<std::int64_t>> read_day(const JsonAt& at, std::string_view key) {
@@ -109,10 +122,15 @@ class PublishersReader {
     return second;
   }
 
-  std::set<MinisignKeyId> ids_;
+  std::set<std::string> ids_;
 };
 
 }  // namespace detail
+
+std::string key_id_text(const SignatureKey& key) {
+  if (const auto* minisign = std::get_if<MinisignKey>(&key)) return key_id_text(minisign->id);
+  return std::get<SigstoreKey>(key).hint;
+}
 
 Result<Publishers> parse_publishers(std::string_view text, std::string_view name) {
   TENON_TRY(const auto json, parse_json_object(text, name, Error::InvalidArgument));

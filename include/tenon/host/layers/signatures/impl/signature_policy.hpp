@@ -3,6 +3,7 @@
 
 #include "tenon/host/layers/signatures/signature_policy.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -10,6 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/loader/plugin/peek.hpp"
@@ -48,32 +51,38 @@ inline std::string keys_text(const Publishers& publishers) {
     if (&each == &publishers.keys[0] + most) {
       return concat(out, ", and ", publishers.keys.size() - most, " more");
     }
-    out += concat(out.empty() ? "" : ", ", each.publisher, " (", key_id_text(each.key.id), ")");
+    out += concat(out.empty() ? "" : ", ", each.publisher, " (", key_id_text(each.key), ")");
   }
   return out.empty() ? "none" : out;
 }
+
+inline constexpr std::string_view minisign_suffix = ".minisig", bundle_suffix = ".sigstore.json";
 
 /// The signature of one file, from its text to what is reported.
 class SignatureJudge {
  public:
   /// Reads the text, which may be empty, and finds the key. `name` is the text's name, for
   /// messages.
-  SignatureJudge(const Publishers& publishers, std::string_view text, std::string_view name)
-      : publishers_(publishers), name_(name) {
+  SignatureJudge(const Publishers& publishers, std::string its_text, std::string_view name)
+      : text(std::move(its_text)), publishers_(publishers), name_(name) {
     if (text.empty()) {
       fail(SignatureState::missing,
            "is not there, expected a signature by a key of: ", keys_text(publishers));
       return;
     }
-    auto parsed = parse_minisign_signature(text);
+    const Status parsed = parse();
+    if (parsed.error() == Error::NotSupported) {
+      fail(SignatureState::unknown_key, "is not by a key: ", parsed.text(),
+           "; expected a key of: ", keys_text(publishers));
+      return;
+    }
     if (!parsed.ok()) {
       fail(SignatureState::malformed, "is malformed: ", parsed.text());
       return;
     }
-    signature_ = *std::move(parsed);
-    report.key_id = key_id_text(signature_.key_id);
     for (const PublisherKey& each : publishers.keys) {
-      if (each.key.id == signature_.key_id) key_ = &each;
+      const bool is_same_format = each.key.index() == signature_.index();
+      if (is_same_format && key_id_text(each.key) == report.key_id) key_ = &each;
     }
     if (key_) {
       report.publisher = key_->publisher;
@@ -88,14 +97,16 @@ class SignatureJudge {
 
   /// errors: NotSupported without libsodium.
   Status judge(std::span<const std::byte> bytes, std::int64_t now) {
-    Status holds = verify_minisign(bytes, signature_, key_->key);
+    Status holds = verify(bytes);
     if (holds.error() == Error::AccessFailed) {
       fail(SignatureState::forged, "is by key ", report.key_id, " of ", report.publisher, ": ",
            holds.text());
       return ok();
     }
     TENON_RETURN_IF_ERROR(std::move(holds));
-    report.trusted_comment = signature_.trusted_comment;
+    if (const auto* minisign = std::get_if<MinisignSignature>(&signature_)) {
+      report.trusted_comment = minisign->trusted_comment;
+    }
     judge_time(now);
     return ok();
   }
@@ -115,9 +126,33 @@ class SignatureJudge {
     }
   }
 
+  std::string text;
   SignatureReport report;
 
  private:
+  /// By its name, or by its text in a manifest.
+  Status parse() {
+    if (name_.ends_with(bundle_suffix) || text.starts_with('{')) {
+      TENON_TRY(auto bundle, parse_sigstore_bundle(text));
+      report.key_id = bundle.hint;
+      signature_ = std::move(bundle);
+    } else {
+      TENON_TRY(auto signature, parse_minisign_signature(text));
+      report.key_id = key_id_text(signature.key_id);
+      signature_ = std::move(signature);
+    }
+    return ok();
+  }
+
+  /// With `key_`, which is of the same format.
+  Status verify(std::span<const std::byte> bytes) const {
+    if (const auto* bundle = std::get_if<SigstoreBundle>(&signature_)) {
+      return verify_sigstore(bytes, *bundle, std::get<SigstoreKey>(key_->key));
+    }
+    return verify_minisign(bytes, std::get<MinisignSignature>(signature_),
+                           std::get<MinisignKey>(key_->key));
+  }
+
   template <class... Pieces>
   void fail(SignatureState state, const Pieces&... pieces) {
     report.state = state;
@@ -126,7 +161,7 @@ class SignatureJudge {
 
   const Publishers& publishers_;
   std::string name_;
-  MinisignSignature signature_;
+  std::variant<MinisignSignature, SigstoreBundle> signature_;  // In the order of `SignatureKey`.
   const PublisherKey* key_ = nullptr;
 };
 
@@ -143,8 +178,56 @@ class RefusesAll final : public LibraryPolicy {
   Status why_;
 };
 
-inline std::string name_of_signature(const OpenedFile& file, bool in_manifest) {
-  return in_manifest ? "in its manifest" : path_text(file.path) + ".minisig";
+/// The endings of the files that can hold a signature by a listed key.
+inline std::vector<std::string_view> suffixes_of(const Publishers& publishers) {
+  const auto lists_one = [&]<class Key>(const Key&) {
+    return std::ranges::any_of(publishers.keys, [](const PublisherKey& each) {
+      return std::holds_alternative<Key>(each.key);
+    });
+  };
+  if (!lists_one(SigstoreKey())) return {minisign_suffix};
+  if (!lists_one(MinisignKey())) return {bundle_suffix};
+  return {minisign_suffix, bundle_suffix};
+}
+
+/// The text of the file next to `file` with this ending, which is opened with the same trust; empty
+/// when there is none.
+inline Result<std::string> read_signature_of(const OpenedFile& file, std::string_view suffix) {
+  std::filesystem::path path = file.path;
+  path += suffix;
+  auto signature = open_file(path, file.trust);
+  if (signature.error() == Error::NotFound) return std::string();
+  if (!signature.ok()) return std::move(signature).status();
+  if (signature->identity.size > max_signature_size) {
+    return error(Error::AccessFailed, path_text(path), ": a signature of ",
+                 signature->identity.size, " bytes, expected at most ", max_signature_size);
+  }
+  std::string text(static_cast<std::size_t>(signature->identity.size), '\0');
+  const std::ptrdiff_t size =
+      read_at(signature->descriptor.get(), std::as_writable_bytes(std::span(text)), 0);
+  if (size < 0) return error(Error::AccessFailed, path_text(path), ": ", std::strerror(errno));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+/// Judges the signature of `file` that counts: the manifest's, or of those next to it the first one
+/// by a listed key, or the first one.
+inline Result<SignatureJudge> judge_of(const Publishers& publishers, const OpenedFile& file,
+                                       std::string_view in_manifest) {
+  if (!in_manifest.empty()) {
+    return SignatureJudge(publishers, std::string(in_manifest), "in its manifest");
+  }
+  std::optional<SignatureJudge> first;
+  std::string names = path_text(file.path);
+  for (const std::string_view suffix : suffixes_of(publishers)) {
+    TENON_TRY(std::string text, read_signature_of(file, suffix));
+    names += concat(first ? " or " : "", suffix);
+    SignatureJudge judge(publishers, std::move(text), path_text(file.path) + std::string(suffix));
+    if (judge.needs_bytes()) return judge;
+    if (!first || first->text.empty()) first.emplace(std::move(judge));
+  }
+  if (first->text.empty()) return SignatureJudge(publishers, {}, names);
+  return *std::move(first);
 }
 
 }  // namespace detail
@@ -214,14 +297,7 @@ Result<std::shared_ptr<const SignaturePolicy>> SignaturePolicy::from_environment
 }
 
 Result<OpenedFile> SignaturePolicy::admit(OpenedFile file, std::string_view signature) const {
-  std::string found;
-  const bool in_manifest = !signature.empty();
-  if (!in_manifest) {
-    TENON_TRY(found, read_signature_of(file));
-    signature = found;
-  }
-  const std::string name = detail::name_of_signature(file, in_manifest);
-  detail::SignatureJudge judge(publishers_, signature, name);
+  TENON_TRY(detail::SignatureJudge judge, detail::judge_of(publishers_, file, signature));
   const auto refusal = [&] {
     return error(Error::AccessFailed, path_text(file.path), ": ", judge.report.reason);
   };
@@ -232,7 +308,7 @@ Result<OpenedFile> SignaturePolicy::admit(OpenedFile file, std::string_view sign
   TENON_TRY(const detail::FileState before, detail::state_of(file));
   const bool copies = detail::has_sealed_copies && options_.copy;
   if (copies) {
-    TENON_TRY(auto kept, kept_->find(before, signature));
+    TENON_TRY(auto kept, kept_->find(before, judge.text));
     if (kept) {
       judge.judge_time(options_.now());
       if (!admits(judge.report.state)) return refusal();
@@ -253,7 +329,7 @@ Result<OpenedFile> SignaturePolicy::admit(OpenedFile file, std::string_view sign
   TENON_TRY(const detail::FileState after, detail::state_of(file));
   if (copies) {
     // A file that was changed meanwhile is not kept: its state would not match the copy.
-    if (before == after) kept_->keep(before, signature, checked, options_.max_kept_bytes);
+    if (before == after) kept_->keep(before, judge.text, checked, options_.max_kept_bytes);
   } else if (before != after) {
     return error(Error::InvalidState, path_text(file.path),
                  ": was changed while its signature was checked; replace plugins by renaming a new "
@@ -264,21 +340,18 @@ Result<OpenedFile> SignaturePolicy::admit(OpenedFile file, std::string_view sign
 
 Result<SignatureReport> SignaturePolicy::examine(const OpenedFile& file,
                                                  std::string_view signature) const {
-  std::string found;
-  const bool in_manifest = !signature.empty();
-  if (!in_manifest) {
-    TENON_TRY(found, read_signature_of(file));
-    signature = found;
+  TENON_TRY(detail::SignatureJudge judge, detail::judge_of(publishers_, file, signature));
+  if (judge.needs_bytes()) {
+    TENON_RETURN_IF_ERROR(with_bytes(file, [&](std::span<const std::byte> bytes) {
+      return judge.judge(bytes, options_.now());
+    }));
   }
-  return with_bytes(file, [&](std::span<const std::byte> bytes) {
-    return examine(bytes, signature, detail::name_of_signature(file, in_manifest));
-  });
+  return std::move(judge.report);
 }
 
 Result<SignatureReport> SignaturePolicy::examine(std::span<const std::byte> bytes,
-                                                 std::string_view signature,
-                                                 std::string_view name) const {
-  detail::SignatureJudge judge(publishers_, signature, name);
+                                                 const OpenedFile& file) const {
+  TENON_TRY(detail::SignatureJudge judge, detail::judge_of(publishers_, file, {}));
   if (judge.needs_bytes()) TENON_RETURN_IF_ERROR(judge.judge(bytes, options_.now()));
   return std::move(judge.report);
 }
@@ -287,24 +360,6 @@ std::shared_ptr<const LibraryPolicy> environment_library_policy() {
   auto policy = SignaturePolicy::from_environment();
   if (policy.ok()) return *std::move(policy);
   return std::make_shared<const detail::RefusesAll>(std::move(policy).status());
-}
-
-Result<std::string> read_signature_of(const OpenedFile& file) {
-  std::filesystem::path path = file.path;
-  path += ".minisig";
-  auto signature = open_file(path, file.trust);
-  if (signature.error() == Error::NotFound) return std::string();
-  if (!signature.ok()) return std::move(signature).status();
-  if (signature->identity.size > max_signature_size) {
-    return error(Error::AccessFailed, path_text(path), ": a signature of ",
-                 signature->identity.size, " bytes, expected at most ", max_signature_size);
-  }
-  std::string text(static_cast<std::size_t>(signature->identity.size), '\0');
-  const std::ptrdiff_t size =
-      read_at(signature->descriptor.get(), std::as_writable_bytes(std::span(text)), 0);
-  if (size < 0) return error(Error::AccessFailed, path_text(path), ": ", std::strerror(errno));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
 }
 
 }}}  // namespace tenon::TENON_RELEASE::host
