@@ -122,6 +122,8 @@ def _onnxruntime(part):
         part.check(f"live: plugins run in sessions of stock ONNX Runtime {version}",
                    [PYTHON, "tests/live/checks/onnxruntime_sessions.py", GCC, "."],
                    env={"PYTHONPATH": os.path.abspath(folder), "OMP_NUM_THREADS": "1"})
+    part.check("live: one file of a plugin gives the same numbers in five hosts",
+               [PYTHON, "tests/live/upstream/five_hosts.py", GCC], env={"PYTHONPATH": os.path.abspath(folder)})
 
 
 def programs(part):

@@ -67,6 +67,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--method", arguments.method, "The method's name (default: forward)")
       ->type_name("NAME");
   app.add_option("-o", arguments.program, "The program to write")->type_name("FILE.pte");
+  app.add_flag("--onnx", arguments.onnx,
+               "Write an ONNX model for ONNX Runtime instead, whose node has the method's name");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));

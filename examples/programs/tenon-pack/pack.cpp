@@ -15,6 +15,7 @@
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/onnxruntime/context_model.hpp"
 
 namespace tenon::pack {
 namespace {
@@ -78,12 +79,13 @@ Status check_opens(aot::ProgramData program) {
   return host::Variants::of(*opened).status();
 }
 
-Result<WrittenFile> write(const Call& call, const std::string& path) {
+Result<WrittenFile> write(const Call& call, const Arguments& arguments) {
   TENON_TRY(const aot::ProgramData program, aot::make_program(call));
   TENON_RETURN_IF_ERROR(check_opens(program));
-  TENON_TRY(const aot::FileImage image, aot::make_pte(program));
-  TENON_RETURN_IF_ERROR(image.write(path_of(path)));
-  return WrittenFile{path, image.size()};
+  TENON_TRY(const aot::FileImage image,
+            arguments.onnx ? ort::make_context_model(call) : aot::make_pte(program));
+  TENON_RETURN_IF_ERROR(image.write(path_of(arguments.program)));
+  return WrittenFile{arguments.program, image.size()};
 }
 
 }  // namespace
@@ -100,7 +102,7 @@ Report pack(const Arguments& arguments) {
   const auto run = [&]() -> Status {
     TENON_RETURN_IF_ERROR(check_paths(arguments));
     TENON_TRY(out.call, read_call(arguments));
-    TENON_TRY(out.program, write(out.call, arguments.program));
+    TENON_TRY(out.program, write(out.call, arguments));
     return ok();
   };
   out.failure = run();

@@ -37,6 +37,7 @@ struct Arguments {
   std::vector<std::pair<std::string, std::string>> specs;  ///< Keys and values.
   std::vector<std::pair<std::string, std::string>> data;   ///< Keys and files.
   std::string program;                                     ///< The file to write.
+  bool onnx = false;                                       ///< It is a model for ONNX Runtime.
   bool json = false;
 };
 

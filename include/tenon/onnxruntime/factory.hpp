@@ -111,7 +111,7 @@ class Factory final : public EpFactory {
       if (runtime.call(api::HardwareDevice_Type, device) != HardwareDeviceType::Cpu) continue;
       if (out.empty()) return error(Error::OutOfResources, "there is room for no device");
       TENON_RETURN_IF_ERROR(
-          runtime.check_ep(ep_api::CreateEpDevice, &self, device, nullptr, nullptr, &out.front()));
+          runtime.check(ep_api::CreateEpDevice, &self, device, nullptr, nullptr, &out.front()));
       made = 1;
       return ok();
     }
@@ -130,7 +130,8 @@ class Factory final : public EpFactory {
     ProviderOptions entries;
     for (std::size_t i = 0; i < count; ++i) entries.emplace_back(keys[i], values[i]);
     runtime.call(api::ReleaseKeyValuePairs, pairs);
-    out = new Provider(bridge_, id_, provider_options(id_, entries), logger);
+    out = new Provider(bridge_, id_, provider_options(id_, entries), must_be_optimal(entries),
+                       logger);
     return ok();
   }
 

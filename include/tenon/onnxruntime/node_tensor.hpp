@@ -51,6 +51,16 @@ namespace tenon { inline namespace TENON_RELEASE { namespace ort {
   }
 }
 
+/// The dtype of ONNX Runtime's elements for a program's; nothing for one that it has not.
+[[nodiscard]] constexpr std::optional<ElementType> element_type(ScalarType type) noexcept {
+  constexpr int last = static_cast<int>(ElementType::Float8E5M2FNUZ);
+  for (int i = 1; i <= last; ++i) {
+    const auto element = static_cast<ElementType>(i);
+    if (scalar_type(element) == type) return element;
+  }
+  return std::nullopt;
+}
+
 /// An input or output of a node, as the model declares it.
 struct NodeTensor {
   std::string name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,14 @@ using ProviderOptions = std::vector<std::pair<std::string, std::string>>;
     if (key.starts_with(prefix)) out.emplace_back(key.substr(prefix.size()), value);
   }
   return out;
+}
+
+/// Whether a compiled model that should be compiled again is to fail, by ONNX Runtime's own option.
+[[nodiscard]] inline bool must_be_optimal(
+    std::span<const std::pair<std::string, std::string>> entries) {
+  return std::any_of(entries.begin(), entries.end(), [](const auto& each) {
+    return each.first == "session.fail_on_suboptimal_compiled_model" && each.second == "1";
+  });
 }
 
 /// Options of a session as options of a load.

@@ -15,10 +15,12 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
 #include "tenon/host/loader/method/method.hpp"
+#include "tenon/onnxruntime/blob_verdict.hpp"
 #include "tenon/onnxruntime/bridge.hpp"
 #include "tenon/onnxruntime/node_program.hpp"
 #include "tenon/onnxruntime/node_run.hpp"
 #include "tenon/onnxruntime/options.hpp"
+#include "tenon/onnxruntime/profiler.hpp"
 #include "tenon/onnxruntime/read_node.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace ort {
@@ -29,11 +31,13 @@ class Provider final : public Ep {
   /// Wrong options fail when a node is loaded: of a provider that cannot be made ONNX Runtime 1.23
   /// loses the reason.
   Provider(std::shared_ptr<const Bridge> bridge, std::string id, ProviderOptions options,
-           const Logger* logger)
+           bool must_be_optimal, const Logger* logger)
       : bridge_(std::move(bridge)),
         id_(std::move(id)),
         options_(std::move(options)),
+        must_be_optimal_(must_be_optimal),
         logger_(logger) {
+    if (bridge_->runtime.has(ep_api::CreateProfilingEvent)) version = profiler_version;
     get_name = [](const Ep* self) -> const char* {
       return static_cast<const Provider*>(self)->id_.c_str();
     };
@@ -43,12 +47,25 @@ class Provider final : public Ep {
     };
     compile = [](Ep* self, const Graph** graphs, const Node** fused, std::size_t count,
                  NodeComputeInfo** infos, Node**) -> StatusPointer {
-      const auto& provider = *static_cast<const Provider*>(self);
-      return provider.bridge_->runtime.guarded(
-          [&] { return provider.load_all({graphs, count}, {fused, count}, {infos, count}); });
+      auto& provider = *static_cast<Provider*>(self);
+      return provider.bridge_->runtime.guarded([&] {
+        if (!provider.trace_) provider.trace_ = std::make_shared<SessionTrace>();
+        return provider.load_all({graphs, count}, {fused, count}, {infos, count});
+      });
     };
     release_node_compute_infos = [](Ep*, NodeComputeInfo** infos, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) delete static_cast<NodeRun*>(infos[i]);
+    };
+    // A session's own. A profile of one run begins after the load, which decides who records.
+    create_profiler = [](Ep* self, EpProfiler** out) -> StatusPointer {
+      auto& provider = *static_cast<Provider*>(self);
+      *out = nullptr;
+      if (provider.trace_) return nullptr;
+      return provider.bridge_->runtime.guarded([&] {
+        provider.trace_ = std::make_shared<SessionTrace>();
+        *out = new Profiler(provider.bridge_, provider.id_, provider.trace_);
+        return ok();
+      });
     };
   }
 
@@ -63,8 +80,8 @@ class Provider final : public Ep {
       TENON_TRY(const std::string source, read_text_attribute(runtime, *node, "source"));
       if (source != id_) continue;
       const NodeFusionOptions options;
-      TENON_RETURN_IF_ERROR(runtime.check_ep(ep_api::EpGraphSupportInfo_AddNodesToFuse, &info,
-                                             &node, std::size_t{1}, &options));
+      TENON_RETURN_IF_ERROR(runtime.check(ep_api::EpGraphSupportInfo_AddNodesToFuse, &info, &node,
+                                          std::size_t{1}, &options));
     }
     return ok();
   }
@@ -132,6 +149,13 @@ class Provider final : public Ep {
     TENON_TRY(options.backend_options, backend_options(*backend, given.backend));
     TENON_TRY(const NodeProgram program,
               make_node_program(std::move(context), inputs, outputs, model, options.limits));
+    TENON_TRY(const host::BlobCheck check, judge_blobs(*backend, program, options));
+    if (check.verdict != TENON_BLOB_OPTIMAL) {
+      const std::string text = concat("the context is usable, not optimal: ", check.reason);
+      if (must_be_optimal_) return error(Error::DelegateInvalidCompatibility, text);
+      bridge_->runtime.log(logger_, LoggingLevel::Warning, id_, text);
+    }
+    if (trace_->trace) options.layers.add(*trace_->trace);
     return host::Method::load(program.program, program.method, std::move(options));
   }
 
@@ -169,7 +193,9 @@ class Provider final : public Ep {
   const std::shared_ptr<const Bridge> bridge_;
   const std::string id_;
   const ProviderOptions options_;
+  const bool must_be_optimal_;
   const Logger* const logger_;
+  std::shared_ptr<SessionTrace> trace_;  // Null before the session asks for a profiler, or loads.
 };
 
 }}}  // namespace tenon::TENON_RELEASE::ort

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -77,9 +78,10 @@ class Runtime {
     }
     Runtime out;
     out.minor_ = *minor;
-    out.api_ = static_cast<const std::byte*>(base->get_api(api_version));
-    if (out.api_) out.ep_api_ = static_cast<const std::byte*>(out.call(api::GetEpApi));
-    if (out.ep_api_) return out;
+    if (out.set(Table::Api, base->get_api(api_version)) &&
+        out.set(Table::EpApi, out.call(api::GetEpApi))) {
+      return out;
+    }
     return error(Error::NotSupported, "ONNX Runtime ", version, " has no API of version ",
                  api_version, " for execution providers");
   }
@@ -87,8 +89,7 @@ class Runtime {
   /// A failure of `open` for ONNX Runtime: the first version has what makes it.
   [[nodiscard]] static StatusPointer refuse(const ApiBase* base, const Status& status) noexcept {
     Runtime first;
-    if (base) first.api_ = static_cast<const std::byte*>(base->get_api(1));
-    return first.api_ ? first.to_ort(status) : nullptr;
+    return base && first.set(Table::Api, base->get_api(1)) ? first.to_ort(status) : nullptr;
   }
 
   /// Whether the loaded ONNX Runtime has the function.
@@ -99,22 +100,16 @@ class Runtime {
 
   template <class R, class... A>
   R call(const Function<R(A...)>& function, std::type_identity_t<A>... args) const {
-    return at<R(A...)>(api_, function.slot)(args...);
+    R (*target)(A...) = nullptr;
+    std::memcpy(&target, table_of(function.table) + function.slot * sizeof target, sizeof target);
+    return target(args...);
   }
 
-  /// The outcome of a function of OrtApi that returns an OrtStatus.
+  /// The outcome of a function that returns an OrtStatus.
   template <class... A>
   [[nodiscard]] Status check(const Function<StatusPointer(A...)>& function,
                              std::type_identity_t<A>... args) const {
-    StatusPointer failed = at<StatusPointer(A...)>(api_, function.slot)(args...);
-    return failed ? take(failed, function.name) : ok();
-  }
-
-  /// The outcome of a function of OrtEpApi.
-  template <class... A>
-  [[nodiscard]] Status check_ep(const Function<StatusPointer(A...)>& function,
-                                std::type_identity_t<A>... args) const {
-    StatusPointer failed = at<StatusPointer(A...)>(ep_api_, function.slot)(args...);
+    StatusPointer failed = call(function, args...);
     return failed ? take(failed, function.name) : ok();
   }
 
@@ -151,17 +146,20 @@ class Runtime {
  private:
   Runtime() noexcept = default;
 
+  /// False for no table.
+  [[nodiscard]] bool set(Table table, const void* functions) noexcept {
+    tables_[static_cast<std::size_t>(table)] = static_cast<const std::byte*>(functions);
+    return functions != nullptr;
+  }
+
 #if defined(_WIN32)
   static constexpr const PathChar* file_name = L"tenon";
 #else
   static constexpr const PathChar* file_name = "tenon";
 #endif
 
-  template <class Signature>
-  static Signature* at(const std::byte* table, std::size_t slot) noexcept {
-    Signature* out = nullptr;
-    std::memcpy(&out, table + slot * sizeof out, sizeof out);
-    return out;
+  [[nodiscard]] const std::byte* table_of(Table table) const noexcept {
+    return tables_[static_cast<std::size_t>(table)];
   }
 
   [[gnu::cold]] Status take(StatusPointer failed, std::string_view function) const {
@@ -180,8 +178,7 @@ class Runtime {
     }
   }
 
-  const std::byte* api_ = nullptr;
-  const std::byte* ep_api_ = nullptr;
+  std::array<const std::byte*, 2> tables_{};
   std::uint32_t minor_ = 0;
 };
 

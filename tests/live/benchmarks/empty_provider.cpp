@@ -42,8 +42,8 @@ tenon::Status claim(const ort::Runtime& runtime, const ort::Graph& graph,
     TENON_TRY(const auto source, ort::read_text_attribute(runtime, *node, "source"));
     if (source != "Empty") continue;
     const ort::NodeFusionOptions options;
-    TENON_RETURN_IF_ERROR(runtime.check_ep(ort::ep_api::EpGraphSupportInfo_AddNodesToFuse, &info,
-                                           &node, std::size_t{1}, &options));
+    TENON_RETURN_IF_ERROR(runtime.check(ort::ep_api::EpGraphSupportInfo_AddNodesToFuse, &info,
+                                        &node, std::size_t{1}, &options));
   }
   return tenon::ok();
 }
@@ -89,7 +89,7 @@ StatusPointer find_devices(ort::EpFactory* self, const ort::HardwareDevice* cons
     }
     *made = 1;
     return runtime.guarded([&] {
-      return runtime.check_ep(ort::ep_api::CreateEpDevice, self, devices[i], nullptr, nullptr, out);
+      return runtime.check(ort::ep_api::CreateEpDevice, self, devices[i], nullptr, nullptr, out);
     });
   }
   return nullptr;

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Plugins in sessions of stock ONNX Runtime: onnxruntime_sessions.py BUILD SOURCE [argument of unittest]...
 
-Needs numpy, onnx and onnxruntime 1.23 or later.
+Needs numpy, onnx and onnxruntime 1.23 or later. In a build with sanitizers:
+
+    LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 \
+        python onnxruntime_sessions.py build/asan . Runs Threads Loads Hostile Packing
 """
 
 import contextlib
 import importlib.util
+import json
 import os
 import pathlib
 import resource
@@ -29,10 +33,13 @@ HELLO = BUILD / "examples/backends/hello.so"
 GRAPH = BUILD / "examples/backends/graph_backend/graph_backend.so"
 AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
 COMPILE = BUILD / "examples/programs/tenon-compile/tenon-compile"
+PACK = BUILD / "examples/programs/tenon-pack/tenon-pack"
 DIES = BUILD / "tests/unit/isolated/dies.so"
 PT2 = SOURCE / "tests/fixtures/pt2"
 RANK_2 = b"\2\0\0\0"
 NAME = "tenon"
+MINOR = int(onnxruntime.__version__.split(".")[1])
+os.environ.pop("LD_PRELOAD", None)  # Programs of a build with sanitizers have the runtime in them.
 
 
 @contextlib.contextmanager
@@ -56,10 +63,12 @@ class Session:
     """A session with the providers of these backends before ONNX Runtime's own for the CPU, in a `with`: it must end
     before the library is unregistered."""
 
-    def __init__(self, model, *backends, options=None):
+    def __init__(self, model, *backends, options=None, profile=None):
         chosen = onnxruntime.SessionOptions()
         chosen.intra_op_num_threads = 1
         chosen.log_severity_level = 4
+        if profile:
+            chosen.enable_profiling, chosen.profile_file_prefix = True, str(profile)
         for backend in backends:
             devices = [each for each in onnxruntime.get_ep_devices() if each.ep_name == backend]
             assert devices, f"no device of {backend}"
@@ -120,7 +129,7 @@ class Again(Test):
             if i == 20:
                 warm = memory()
         self.assertLess(memory() - warm, 2 << 20, "memory grew")
-        if onnxruntime.__version__.startswith("1.23."):
+        if MINOR == 23:
             return  # It unloads no library of a provider, not even one that does nothing.
         maps = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8")
         self.assertEqual([name for name in ("libtenon_onnxruntime.so", "hello.so") if name in maps], [])
@@ -209,6 +218,24 @@ class Runs(Test):
             found = runs.session.run(None, {"x": x, "picture": picture})
         numpy.testing.assert_allclose(found[0], -2 * y, rtol=1e-5)
         numpy.testing.assert_allclose(found[1], digit, rtol=1e-4, atol=1e-5)
+
+
+    @unittest.skipIf(MINOR < 25, "it has no profilers of providers")
+    def test_a_profile_has_the_plugins_own_events_within_the_nodes_time(self):
+        program, ((x, y), *_) = self.compiled("mlp")
+        tenon.onnx.pack(program, "GraphBackend", self.folder / "mlp.onnx", inputs={"x": f"Float:{x.shape[0]},{x.shape[1]}"},
+                        outputs={"y": f"Float:{y.shape[0]},{y.shape[1]}"}, method="forward")
+        with registered(GRAPH), Session(self.folder / "mlp.onnx", "GraphBackend", profile=self.folder / "profile") as runs:
+            runs.run(x=x)
+            events = json.loads(pathlib.Path(runs.session.end_profiling()).read_text(encoding="utf-8"))
+            runs.run(x=x)
+        node, = (each for each in events if each["cat"] == "Node")
+        for name in ("GraphBackend: execute", "GraphBackend: MatMul"):
+            ours = [each for each in events if each["name"] == name]
+            self.assertTrue(ours, name)
+            for each in ours:
+                self.assertGreaterEqual(each["ts"], node["ts"])
+                self.assertLessEqual(each["ts"] + each["dur"], node["ts"] + node["dur"] + 1)
 
 
 class Threads(Test):
@@ -304,15 +331,26 @@ class Hostile(Test):
                                 **{key: value for key, value in attributes.items() if value is not None})
         return model_of([node], [tensor("a", [2, 3]), tensor("b", [2, 3])], [tensor("c", [2, 3])])
 
+    def programs(self):
+        """The same for contexts that are programs."""
+        (self.folder / "blob").write_bytes(RANK_2)
+        for backend in ("Add", "Other"):
+            subprocess.run([PACK, self.folder / "blob", "--backend", backend, *("--input", "Float:2,3") * 2, "--output",
+                            "Float:2,3", "-o", self.folder / backend], check=True, stdout=subprocess.DEVNULL)
+        add, other = ((self.folder / backend).read_bytes() for backend in ("Add", "Other"))
+        return (("half of a program", {"tenon_method": "forward", "ep_cache_context": add[:len(add) // 2]}, "InvalidProgram"),
+                ("a program without the method", {"tenon_method": "backward", "ep_cache_context": add}, "backward"),
+                ("a program of a backend that no plugin has", {"tenon_method": "forward", "ep_cache_context": other},
+                 "backend 'Other' is not registered"))
+
     def test_each_fails_with_a_reason(self):
         models = self.folder / "models"
         (models / "folder").mkdir(parents=True)
         (self.folder / "secret.bin").write_bytes(RANK_2)
         (models / "link.bin").symlink_to("../secret.bin")
         ones = numpy.ones((2, 3), "float32")
-        self.assertGreaterEqual(len(self.CASES), 20)
         with registered(HELLO):
-            for what, changes, text in self.CASES:
+            for what, changes, text in (*self.CASES, *self.programs()):
                 with self.subTest(what):
                     onnx.save(self.model(changes), models / "model.onnx")
                     with self.assertRaisesRegex(Exception, text) as raised:
@@ -411,6 +449,22 @@ class Packing(Test):
             with self.subTest(changes), self.assertRaisesRegex(error, text):
                 tenon.onnx.pack(**{**good, **changes})
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_tenon_pack_writes_the_model_that_python_writes(self):
+        (self.folder / "blob").write_bytes(RANK_2)
+        (self.folder / "weights").write_bytes(b"w\0")
+        tensors = {"input_0": "Float:2,3", "input_1": "Half:"}, {"output_0": "Long:1,8:dynamic"}
+        tenon.onnx.pack(RANK_2, "Add", self.folder / "expected.onnx", inputs=tensors[0], outputs=tensors[1],
+                        specs={"mode": "fast", "none": ""}, data={"w": self.folder / "weights"})
+        words = [*("--input " + " --input ".join(tensors[0].values())).split(), "--output", tensors[1]["output_0"]]
+        subprocess.run([PACK, self.folder / "blob", "--backend", "Add", *words, "--spec", "mode=fast", "--spec", "none=",
+                        "--data", f"w={self.folder}/weights", "--method", "context", "--onnx", "-o",
+                        self.folder / "found.onnx"], check=True, stdout=subprocess.DEVNULL)
+        found, expected = (onnx.load(self.folder / f"{name}.onnx") for name in ("found", "expected"))
+        onnx.checker.check_model(found)
+        for model in found, expected:
+            model.graph.node[0].attribute.sort(key=lambda each: each.name)
+        self.assertEqual(found, expected)
 
     def test_register_finds_plugins_and_returns_their_devices(self):
         text = "Float:2,3"

@@ -84,6 +84,15 @@ struct EpDevice {
 struct EpGraphSupportInfo {
   std::vector<const Node*> claimed;
 };
+struct ProfilingEvent {
+  ProfilingEventCategory category;
+  std::string name;
+  std::int64_t start_us;
+  std::int64_t duration_us;
+};
+struct ProfilingEventsContainer {
+  std::vector<ProfilingEvent> events;
+};
 
 }}}  // namespace tenon::TENON_RELEASE::ort
 
@@ -110,7 +119,7 @@ class OnnxRuntimeStandIn {
   /// Takes a function out of the table, as in a version that does not have it.
   template <class Signature>
   void remove(const ort::Function<Signature>& function) {
-    api_[function.slot] = nullptr;
+    slot_of(function) = nullptr;
   }
 
   static void release(ort::StatusPointer status) {
@@ -127,12 +136,12 @@ class OnnxRuntimeStandIn {
   template <class Signature>
   static void set(const ort::Function<Signature>& function,
                   std::type_identity_t<Signature>* target) {
-    api_[function.slot] = reinterpret_cast<Slot>(target);
+    slot_of(function) = reinterpret_cast<Slot>(target);
   }
+
   template <class Signature>
-  static void set_ep(const ort::Function<Signature>& function,
-                     std::type_identity_t<Signature>* target) {
-    ep_api_[function.slot] = reinterpret_cast<Slot>(target);
+  static Slot& slot_of(const ort::Function<Signature>& function) {
+    return function.table == ort::Table::Api ? api_[function.slot] : ep_api_[function.slot];
   }
 
   static ort::StatusPointer fail(ort::ErrorCode code, const char* text) {
@@ -348,19 +357,34 @@ class OnnxRuntimeStandIn {
       *count = pairs->keys.size();
     });
     set(api::ReleaseKeyValuePairs, [](KeyValuePairs* pairs) { delete pairs; });
-    set_ep(ep_api::CreateEpDevice,
-           [](EpFactory* factory, const HardwareDevice* device, const KeyValuePairs*,
-              const KeyValuePairs*, EpDevice** out) -> StatusPointer {
-             *out = new EpDevice{factory, device};
-             return nullptr;
-           });
-    set_ep(ep_api::ReleaseEpDevice, [](EpDevice* device) { delete device; });
-    set_ep(ep_api::EpGraphSupportInfo_AddNodesToFuse,
-           [](EpGraphSupportInfo* info, const Node* const* nodes, std::size_t count,
-              const NodeFusionOptions*) -> StatusPointer {
-             info->claimed.insert(info->claimed.end(), nodes, nodes + count);
-             return nullptr;
-           });
+    set(ep_api::CreateEpDevice,
+        [](EpFactory* factory, const HardwareDevice* device, const KeyValuePairs*,
+           const KeyValuePairs*, EpDevice** out) -> StatusPointer {
+          *out = new EpDevice{factory, device};
+          return nullptr;
+        });
+    set(ep_api::ReleaseEpDevice, [](EpDevice* device) { delete device; });
+    set(ep_api::EpGraphSupportInfo_AddNodesToFuse,
+        [](EpGraphSupportInfo* info, const Node* const* nodes, std::size_t count,
+           const NodeFusionOptions*) -> StatusPointer {
+          info->claimed.insert(info->claimed.end(), nodes, nodes + count);
+          return nullptr;
+        });
+    set(ep_api::CreateProfilingEvent,
+        [](ProfilingEventCategory category, std::int32_t, std::int32_t, const char* name,
+           std::int64_t start_us, std::int64_t duration_us, const char* const*, const char* const*,
+           std::size_t, ProfilingEvent** out) -> StatusPointer {
+          *out = new ProfilingEvent{category, name, start_us, duration_us};
+          return nullptr;
+        });
+    set(ep_api::ReleaseProfilingEvent, [](ProfilingEvent* event) { delete event; });
+    // "ORT copies the EP event data during this call."
+    set(ep_api::ProfilingEventsContainer_AddEvents,
+        [](ProfilingEventsContainer* container, const ProfilingEvent* const* events,
+           std::size_t count) -> StatusPointer {
+          for (std::size_t i = 0; i < count; ++i) container->events.push_back(*events[i]);
+          return nullptr;
+        });
   }
 
   /// "Null where the version is not supported."
@@ -371,7 +395,7 @@ class OnnxRuntimeStandIn {
   static inline const char* version_ = nullptr;
   static inline int live_statuses_ = 0;
   static inline std::array<Slot, 415> api_{};
-  static inline std::array<Slot, 16> ep_api_{};
+  static inline std::array<Slot, 73> ep_api_{};
   static constexpr ort::ApiBase base_{&get_api, [] { return version_; }};
 };
 

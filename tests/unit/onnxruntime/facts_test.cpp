@@ -17,6 +17,7 @@
 #include "tenon/onnxruntime/library.hpp"
 #include "tenon/onnxruntime/node_tensor.hpp"
 #include "tenon/onnxruntime/options.hpp"
+#include "tenon/onnxruntime/protobuf_message.hpp"
 #include "tenon/onnxruntime/runtime.hpp"
 
 namespace onnxruntime_facts_test {
@@ -41,6 +42,25 @@ ort::Attributes attributes(std::vector<std::pair<std::string, ort::Attribute>> c
                       {"ep_cache_context", std::string("\2\0\0\0", 4)}};
   for (auto& [name, value] : changes) out[name] = std::move(value);
   return out;
+}
+
+TEST_CASE("a message of protobuf is written", "[onnxruntime]") {
+  ort::Message inner;
+  inner.add_number(1, 150);
+  ort::Message message;
+  message.add_number(20, 0);
+  message.add_message(3, std::move(inner));
+  message.add_bytes(4, aot::SharedBytes::copy_of("ab"));
+  message.add_bytes(5, {});
+  message.add_text(2, "testing");
+  const auto image = std::move(message).image();
+  const auto found = image.bytes();
+  const std::string_view expected(
+      "\xa0\x01\x00\x1a\x03\x08\x96\x01\x22\x02"
+      "ab\x2a\x00\x12\x07"
+      "testing",
+      23);
+  CHECK(std::string_view(reinterpret_cast<const char*>(found.data()), found.size()) == expected);
 }
 
 TEST_CASE("a context node is read", "[onnxruntime]") {

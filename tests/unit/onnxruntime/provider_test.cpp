@@ -98,6 +98,14 @@ class Session {
   [[nodiscard]] ort::EpFactory& factory() { return *factories_[0]; }
   [[nodiscard]] OnnxRuntimeStandIn& runtime() { return stand_in_; }
   [[nodiscard]] const ort::Logger& logger() const { return logger_; }
+  [[nodiscard]] ort::Ep& ep() { return *ep_; }
+
+  /// Null where the provider has no profiler more.
+  ort::EpProfiler* make_profiler() {
+    ort::EpProfiler* out = nullptr;
+    CHECK(text_of(runtime_, ep_->create_profiler(ep_, &out)).empty());
+    return out;
+  }
 
   /// The nodes that the provider takes.
   std::size_t claim(const Model& model) {
@@ -350,6 +358,88 @@ TEST_CASE("a wrong option fails the load of a node", "[onnxruntime]") {
     Session session("1.32.0", {{{key, "1"}, {"ep.other.threads", "1"}}});
     CHECK(session.failure() == "");
     CHECK(session.compile(Model()).find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("a session's profile has the load and the runs on its clock", "[onnxruntime]") {
+  const ::test::ScopedEnvironment variables(with_hello);
+  Session session;
+  CHECK(session.ep().version == 25);
+  ort::EpProfiler* const profiler = session.make_profiler();
+  REQUIRE(profiler != nullptr);
+  CHECK(session.make_profiler() == nullptr);
+  constexpr std::int64_t start_us = 1'000'000;
+  CHECK(profiler->start_profiling(profiler, start_us * 1000) == nullptr);
+  REQUIRE(session.compile(Model()) == "");
+  const ort::Value a = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  ort::KernelContext context{{&a, &a}, std::vector<ort::Value>(1)};
+  for (int i = 0; i < 2; ++i) CHECK(session.run(context) == "");
+
+  ort::ProfilingEventsContainer found;
+  CHECK(profiler->end_profiling(profiler, &found) == nullptr);
+  std::vector<std::string> names;
+  for (const ort::ProfilingEvent& each : found.events) {
+    names.push_back(each.name);
+    CHECK(each.category == ort::ProfilingEventCategory::Api);
+    CHECK(each.start_us >= start_us);
+    CHECK(each.duration_us >= 0);
+  }
+  CHECK(names == std::vector<std::string>{"Add: init", "Add: DELEGATE_CALL", "Add: execute",
+                                          "Add: DELEGATE_CALL", "Add: execute"});
+  // It has ended.
+  CHECK(session.run(context) == "");
+  ort::ProfilingEventsContainer later;
+  CHECK(profiler->end_profiling(profiler, &later) == nullptr);
+  CHECK(later.events.empty());
+  profiler->release(profiler);
+}
+
+TEST_CASE("a session without a profile records nothing", "[onnxruntime]") {
+  const ::test::ScopedEnvironment variables(with_hello);
+  {
+    Session session;
+    ort::EpProfiler* const profiler = session.make_profiler();
+    REQUIRE(session.compile(Model()) == "");
+    ort::ProfilingEventsContainer found;
+    CHECK(profiler->end_profiling(profiler, &found) == nullptr);
+    CHECK(found.events.empty());
+    profiler->release(profiler);
+  }
+  Session loaded;
+  REQUIRE(loaded.compile(Model()) == "");
+  CHECK(loaded.make_profiler() == nullptr);
+  Session old("1.24.0");
+  CHECK(old.ep().version == 23);
+}
+
+TEST_CASE("a plugin says that a context is not optimal", "[onnxruntime]") {
+  const ::test::Variables with_judge{{"TENON_PLUGIN_FILES", TENON_JUDGE_PLUGIN}};
+  const ::test::ScopedEnvironment variables(with_judge);
+  const std::string usable = "the context is usable, not optimal: made for an older compiler";
+  struct Case {
+    std::string_view blob;
+    std::string_view must_be_optimal;
+    std::string_view failure;
+    std::string_view logged;
+  };
+  const std::vector<Case> cases{{"usable, loads", "0", "", usable},
+                                {"usable, loads", "1", usable, usable},
+                                {"loads", "1", "", ""},
+                                {"incompatible", "0", "the context: made for chip 2", "chip 2"}};
+  for (const Case& each : cases) {
+    INFO(each.blob << " " << each.must_be_optimal);
+    Session session(
+        "1.32.0",
+        {{{"session.fail_on_suboptimal_compiled_model", std::string(each.must_be_optimal)}}});
+    Model model;
+    model.set("source", "JudgeBackend");
+    model.set("ep_cache_context", std::string(each.blob));
+    const std::string failure = session.compile(model);
+    CHECK(failure.empty() == each.failure.empty());
+    CHECK(failure.find(each.failure) != std::string::npos);
+    const auto& lines = session.logger().lines;
+    REQUIRE(lines.size() == (each.logged.empty() ? 0 : 1));
+    if (!lines.empty()) CHECK(lines[0].second.find(each.logged) != std::string::npos);
   }
 }
 

@@ -51,7 +51,7 @@ struct FunctionOf<R (*)(A...) noexcept> {
   using type = R(A...);
 };
 
-static_assert(ORT_API_VERSION >= 24, "the check needs the header of ONNX Runtime 1.24 or later");
+static_assert(ORT_API_VERSION >= 25, "the check needs the header of ONNX Runtime 1.25 or later");
 
 #define TENON_ORT_CHECK(Table, slot, name, ...)                            \
   static_assert(offsetof(::Table, name) == (slot) * sizeof(void*), #name); \
@@ -90,6 +90,15 @@ TENON_ORT_MEMBER(OrtEp, CreateAllocator, Ep, create_allocator)
 TENON_ORT_MEMBER(OrtEp, CreateSyncStreamForDevice, Ep, create_sync_stream_for_device)
 TENON_ORT_MEMBER(OrtEp, GetCompiledModelCompatibilityInfo, Ep,
                  get_compiled_model_compatibility_info)
+TENON_ORT_MEMBER(OrtEp, GetKernelRegistry, Ep, get_kernel_registry)
+TENON_ORT_MEMBER(OrtEp, IsConcurrentRunSupported, Ep, is_concurrent_run_supported)
+TENON_ORT_MEMBER(OrtEp, Sync, Ep, sync)
+TENON_ORT_MEMBER(OrtEp, CreateProfiler, Ep, create_profiler)
+TENON_ORT_MEMBER(OrtEpProfilerImpl, Release, EpProfiler, release)
+TENON_ORT_MEMBER(OrtEpProfilerImpl, StartProfiling, EpProfiler, start_profiling)
+TENON_ORT_MEMBER(OrtEpProfilerImpl, StartEvent, EpProfiler, start_event)
+TENON_ORT_MEMBER(OrtEpProfilerImpl, StopEvent, EpProfiler, stop_event)
+TENON_ORT_MEMBER(OrtEpProfilerImpl, EndProfiling, EpProfiler, end_profiling)
 TENON_ORT_MEMBER(OrtEpFactory, GetName, EpFactory, get_name)
 TENON_ORT_MEMBER(OrtEpFactory, GetVendor, EpFactory, get_vendor)
 TENON_ORT_MEMBER(OrtEpFactory, GetSupportedDevices, EpFactory, get_supported_devices)
@@ -124,6 +133,8 @@ TENON_ORT_NUMBER(ORT_OP_ATTR_STRINGS, OpAttrType::Strings)
 TENON_ORT_NUMBER(OrtHardwareDeviceType_CPU, HardwareDeviceType::Cpu)
 TENON_ORT_NUMBER(OrtHardwareDeviceType_GPU, HardwareDeviceType::Gpu)
 TENON_ORT_NUMBER(OrtHardwareDeviceType_NPU, HardwareDeviceType::Npu)
+TENON_ORT_NUMBER(OrtProfilingEventCategory_KERNEL, ProfilingEventCategory::Kernel)
+TENON_ORT_NUMBER(OrtProfilingEventCategory_API, ProfilingEventCategory::Api)
 TENON_ORT_NUMBER(OrtCompiledModelCompatibility_EP_UNSUPPORTED, Compatibility::Unsupported)
 TENON_ORT_NUMBER(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, ElementType::Float)
 TENON_ORT_NUMBER(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, ElementType::String)

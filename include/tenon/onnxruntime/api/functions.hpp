@@ -68,14 +68,23 @@
     StatusPointer(const Value*, ElementType*, const std::int64_t** sizes, std::size_t* count))
 
 // The functions of OrtEpApi that the bridge calls.
-#define TENON_ORT_EP_API(X)                                                         \
-  X(0, 22, CreateEpDevice,                                                          \
-    StatusPointer(EpFactory*, const HardwareDevice*, const KeyValuePairs* metadata, \
-                  const KeyValuePairs* options, EpDevice** out))                    \
-  X(1, 22, ReleaseEpDevice, void(EpDevice*))                                        \
-  X(2, 23, EpGraphSupportInfo_AddNodesToFuse,                                       \
-    StatusPointer(EpGraphSupportInfo*, const Node* const* nodes, std::size_t count, \
-                  const NodeFusionOptions*))
+#define TENON_ORT_EP_API(X)                                                              \
+  X(0, 22, CreateEpDevice,                                                               \
+    StatusPointer(EpFactory*, const HardwareDevice*, const KeyValuePairs* metadata,      \
+                  const KeyValuePairs* options, EpDevice** out))                         \
+  X(1, 22, ReleaseEpDevice, void(EpDevice*))                                             \
+  X(2, 23, EpGraphSupportInfo_AddNodesToFuse,                                            \
+    StatusPointer(EpGraphSupportInfo*, const Node* const* nodes, std::size_t count,      \
+                  const NodeFusionOptions*))                                             \
+  X(65, 25, CreateProfilingEvent,                                                        \
+    StatusPointer(ProfilingEventCategory, std::int32_t process, std::int32_t thread,     \
+                  const char* name, std::int64_t start_us, std::int64_t duration_us,     \
+                  const char* const* keys, const char* const* values, std::size_t count, \
+                  ProfilingEvent** out))                                                 \
+  X(66, 25, ReleaseProfilingEvent, void(ProfilingEvent*))                                \
+  X(72, 25, ProfilingEventsContainer_AddEvents,                                          \
+    StatusPointer(ProfilingEventsContainer*, const ProfilingEvent* const* events,        \
+                  std::size_t count))
 
 namespace tenon { inline namespace TENON_RELEASE { namespace ort {
 
@@ -86,25 +95,30 @@ using PathChar = wchar_t;
 using PathChar = char;
 #endif
 
+enum class Table : std::uint8_t { Api, EpApi };
+
 /// A function of a table.
 template <class Signature>
 struct Function {
+  Table table;
   std::size_t slot;     ///< Its number in the table.
   std::uint32_t since;  ///< Minor version of ONNX Runtime that added it; 0: before 1.15.
   const char* name;
 };
 
 #define TENON_ORT_FUNCTION(slot, since, name, ...) \
-  inline constexpr Function<__VA_ARGS__> name{slot, since, #name};
+  inline constexpr Function<__VA_ARGS__> name{table, slot, since, #name};
 
 /// Functions of OrtApi.
 namespace api {
+inline constexpr Table table = Table::Api;
 TENON_ORT_API(TENON_ORT_FUNCTION)
-}
+}  // namespace api
 /// Functions of OrtEpApi.
 namespace ep_api {
+inline constexpr Table table = Table::EpApi;
 TENON_ORT_EP_API(TENON_ORT_FUNCTION)
-}
+}  // namespace ep_api
 
 #undef TENON_ORT_FUNCTION
 

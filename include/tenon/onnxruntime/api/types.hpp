@@ -10,13 +10,15 @@
 /// of enumerations, and the layouts of the structs that a provider fills in. The names are ONNX
 /// Runtime's without "Ort"; its header declares the same in the global namespace.
 ///
-/// ONNX Runtime appends to its structs and tables, and never changes what is there. A struct here
-/// ends where version 1.23 ended, and says so in its first member, so a later runtime reads no
-/// further. `check_header.hpp` compares all of it with the real header.
+/// ONNX Runtime appends to its structs and tables, and never changes what is there. The first
+/// member of a struct says in which version it ended where it ends here, so a later runtime reads
+/// no further. `check_header.hpp` compares all of it with the real header.
 namespace tenon { inline namespace TENON_RELEASE { namespace ort {
 
 /// The version whose structs are declared here: the oldest that compiles nodes by plugins.
 inline constexpr std::uint32_t api_version = 23;
+/// The version that added profilers.
+inline constexpr std::uint32_t profiler_version = 25;
 
 // Objects of ONNX Runtime.
 struct Allocator;
@@ -26,6 +28,7 @@ struct EpGraphSupportInfo;
 struct Graph;
 struct HardwareDevice;
 struct KernelContext;
+struct KernelRegistry;
 struct KeyValuePairs;
 struct Logger;
 struct MemoryDevice;
@@ -33,6 +36,8 @@ struct MemoryInfo;
 struct Node;
 struct NodeComputeContext;
 struct OpAttr;
+struct ProfilingEvent;
+struct ProfilingEventsContainer;
 struct RunOptions;
 struct SessionOptions;
 struct StatusObject;
@@ -66,6 +71,9 @@ enum class OpAttrType : int { Int = 1, String = 5, Strings = 6 };
 
 /// OrtHardwareDeviceType.
 enum class HardwareDeviceType : int { Cpu = 0, Gpu = 1, Npu = 2 };
+
+/// OrtProfilingEventCategory.
+enum class ProfilingEventCategory : int { Session = 0, Node = 1, Kernel = 2, Api = 3 };
 
 /// OrtCompiledModelCompatibility.
 enum class Compatibility : int {
@@ -120,7 +128,18 @@ struct NodeComputeInfo {
   void (*release_state)(NodeComputeInfo*, void* state) = nullptr;
 };
 
-/// OrtEp up to 1.23. Null functions are optional.
+/// OrtEpProfilerImpl, 1.25.
+struct EpProfiler {
+  std::uint32_t version = profiler_version;
+  void (*release)(EpProfiler*) = nullptr;
+  StatusPointer (*start_profiling)(EpProfiler*, std::int64_t offset_ns) = nullptr;
+  StatusPointer (*start_event)(EpProfiler*, std::uint64_t correlation_id) = nullptr;
+  StatusPointer (*stop_event)(EpProfiler*, std::uint64_t correlation_id,
+                              const ProfilingEvent*) = nullptr;
+  StatusPointer (*end_profiling)(EpProfiler*, ProfilingEventsContainer*) = nullptr;
+};
+
+/// OrtEp up to 1.25. Null functions are optional.
 struct Ep {
   std::uint32_t version = api_version;
   const char* (*get_name)(const Ep*) = nullptr;
@@ -139,6 +158,10 @@ struct Ep {
   StatusPointer (*create_sync_stream_for_device)(Ep*, const MemoryDevice*,
                                                  SyncStreamImpl**) = nullptr;
   const char* (*get_compiled_model_compatibility_info)(Ep*, const Graph*) = nullptr;
+  StatusPointer (*get_kernel_registry)(Ep*, const KernelRegistry**) = nullptr;
+  StatusPointer (*is_concurrent_run_supported)(Ep*, bool*) = nullptr;
+  StatusPointer (*sync)(Ep*) = nullptr;
+  StatusPointer (*create_profiler)(Ep*, EpProfiler**) = nullptr;
 };
 
 /// OrtEpFactory up to 1.23.

@@ -109,6 +109,21 @@ TEST_CASE("the blob, compile specs and named data are in the program as they wer
                                      "  data weights: 5 bytes\n"));
 }
 
+TEST_CASE("a model for ONNX Runtime that no file of ONNX can hold is refused", "[pack]") {
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for(directory, "a model", "Float8_e4m3fn:4");
+  arguments.onnx = true;
+  CHECK_THAT(refused(arguments, Error::InvalidType),
+             ContainsSubstring("input_0: Float8_e4m3fn is no dtype of ONNX Runtime"));
+  arguments = arguments_for(directory, "a model");
+  arguments.onnx = true;
+  std::filesystem::resize_file(arguments.blob, std::uintmax_t{1} << 31);
+  CHECK_THAT(refused(arguments, Error::OutOfResources),
+             ContainsSubstring("a file of ONNX at most"));
+  std::filesystem::resize_file(arguments.blob, 7);
+  CHECK(pack::pack(arguments).failure.ok());
+}
+
 TEST_CASE("equal calls give equal programs, and tensors share no memory", "[pack]") {
   const TemporaryDirectory directory;
   Arguments arguments = arguments_for(directory, rank_2, "Float:8");

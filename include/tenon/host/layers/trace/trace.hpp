@@ -42,6 +42,16 @@ class Trace final : public MethodLayer {
   /// A name and a value that a viewer shows with an event.
   using Arg = std::pair<std::string_view, std::string_view>;
 
+  struct Event {
+    std::string name;
+    std::string category;
+    std::uint64_t start_ns;
+    std::uint64_t end_ns;
+    std::uint32_t thread;  ///< 1 for the first that reported, then upwards.
+    std::vector<std::pair<std::string, std::string>> args;
+    std::optional<double> counter{};  ///< A value of a counter; `args` has its unit alone.
+  };
+
   static constexpr std::uint64_t default_max_events = 1'000'000;
 
   /// Starts the clock: every time is relative to this moment. At most `max_events` are kept.
@@ -86,17 +96,10 @@ class Trace final : public MethodLayer {
   /// Writes `json()` to the file `path`, replacing it. Fails as `write_file` (host/files) does.
   [[nodiscard]] Status write(const std::string& path) const;
 
- private:
-  struct Event {
-    std::string name;
-    std::string category;
-    std::uint64_t start_ns;
-    std::uint64_t end_ns;
-    std::uint32_t thread;
-    std::vector<std::pair<std::string, std::string>> args;
-    std::optional<double> counter{};  ///< A value of a counter; `args` has its unit alone.
-  };
+  /// Takes the events out, and ends the trace: what comes later is dropped.
+  [[nodiscard]] std::vector<Event> finish() noexcept;
 
+ private:
   // The C table comes first, so that a pointer to it is a pointer to this.
   struct Table {
     tenon_tracer abi{sizeof(tenon_tracer), 0, &Trace::now_entry, &Trace::log_entry,
@@ -130,9 +133,9 @@ class Trace final : public MethodLayer {
   static void append_event(std::string& out, const Event& event);
 
   std::uint64_t start_ns_ = 0;
-  std::uint64_t max_events_;
   Table table_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::uint64_t max_events_;
   std::vector<Event> events_;
   std::vector<const void*> threads_;  // In the order in which they first reported.
   std::uint64_t dropped_ = 0;

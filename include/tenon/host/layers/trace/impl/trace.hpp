@@ -7,6 +7,7 @@
 #include <cmath>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/hex.hpp"
@@ -147,6 +148,12 @@ std::string Trace::json() const {
 Status Trace::write(const std::string& path) const {
   const std::string text = json();
   return write_file(path_of(path), {std::as_bytes(std::span(text))}).with_context("trace file");
+}
+
+std::vector<Trace::Event> Trace::finish() noexcept {
+  const std::lock_guard lock(mutex_);
+  max_events_ = 0;
+  return std::exchange(events_, {});
 }
 
 void Trace::log_entry(const tenon_tracer* tracer, const char* name, std::uint64_t name_size,
