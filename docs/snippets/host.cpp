@@ -19,6 +19,7 @@
 #include <tenon/host/discovery.hpp>
 #include <tenon/host/isolation.hpp>
 #include <tenon/host/prepared.hpp>
+#include <tenon/host/prove.hpp>
 #include <tenon/host/sequence.hpp>
 #include <tenon/host/signatures.hpp>
 #include <thread>
@@ -174,6 +175,18 @@ tenon::Status explain_variants(const std::shared_ptr<const tenon::host::Program>
   }
   // [variants]
   return choice.status();
+}
+
+tenon::Result<tenon::host::FailoverMethod> load_proven(
+    const std::shared_ptr<const tenon::host::Program>& program,
+    const tenon::host::BackendRegistry& registry) {
+  // [proof]
+  tenon::host::MethodOptions options{.registry = &registry};
+  options.layers.add(tenon::host::Prove());
+  TENON_TRY(const auto method, tenon::host::Method::load(program, "forward", options));
+  // Or with another variant, where there is one:
+  return tenon::host::FailoverMethod::load(program, "forward", options, {.at_load = true});
+  // [proof]
 }
 
 /// The pool of an application.

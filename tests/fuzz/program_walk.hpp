@@ -15,6 +15,7 @@
 #include "tenon/host/layers/data/data_file.hpp"
 #include "tenon/host/layers/data/merged_data_map.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
+#include "tenon/host/layers/prove/golden.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/loader/program/program.hpp"
@@ -40,6 +41,7 @@ class Walk {
     walk.constants(*program);
     walk.named_data(*program);
     walk.variants(*program);
+    walk.golden(*program);
     walk.map(*host::MergedDataMap::create(program));
     return walk.sum_;
   }
@@ -64,6 +66,18 @@ class Walk {
         touch(variant.name);
         touch(program.method_name(variant.plan));
         for (const host::VariantNeed& need : variant.needs) touch(need.backend_id);
+      }
+    }
+  }
+
+  /// Golden cases that are wrong are an error of their own, too.
+  void golden(const host::Program& program) {
+    const auto all = host::golden_cases_of(program);
+    if (!all.ok()) return add(static_cast<std::uint64_t>(all.error()));
+    for (const host::GoldenCase& one : all->cases) {
+      touch(one.method);
+      for (const auto* list : {&one.inputs, &one.outputs}) {
+        for (const host::GoldenTensor& tensor : *list) touch(tensor.data);
       }
     }
   }

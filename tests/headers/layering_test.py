@@ -49,6 +49,7 @@ LAYERS = {
     "observed": [],
     "prepared": ["trust"],
     "progress": [],
+    "prove": ["arrays", "devices", "isolation", "kernels", "prepared", "state", "trace", "trust", "variants"],
     "scheduling": [],
     "sessions": ["budget"],
     "signatures": ["discovery", "trust"],
@@ -172,6 +173,7 @@ UMBRELLAS = {
     "host/async.hpp": {"host", *LAYER_PARTS},
     "host/discovery.hpp": {"host", *LAYER_PARTS},
     "host/prepared.hpp": {"host", *LAYER_PARTS},
+    "host/prove.hpp": {"host", *LAYER_PARTS},
     "host/sequence.hpp": {"host", *LAYER_PARTS},
     "host/signatures.hpp": {"host", *LAYER_PARTS},
 }

@@ -25,8 +25,14 @@
 #ifndef ZOO_MIN_HOST_ABI_MINOR
 #define ZOO_MIN_HOST_ABI_MINOR 0
 #endif
+#ifndef ZOO_INIT
+#define ZOO_INIT zoo_init
+#endif
 #ifndef ZOO_EXECUTE
 #define ZOO_EXECUTE zoo_execute
+#endif
+#ifndef ZOO_DESTROY
+#define ZOO_DESTROY zoo_destroy
 #endif
 #ifndef ZOO_TABLES
 #define ZOO_TABLES {&zoo_api}
@@ -57,8 +63,8 @@ static tenon_status zoo_open(const tenon_host* host, tenon_backend** out) {
 
 static void zoo_close(tenon_backend* backend) { (void)backend; }
 
-static tenon_status zoo_init(tenon_backend* backend, const tenon_init_context* context,
-                             tenon_delegate** out) {
+static inline tenon_status zoo_init(tenon_backend* backend, const tenon_init_context* context,
+                                    tenon_delegate** out) {
   (void)backend;
   (void)context;
   *out = NULL;
@@ -76,7 +82,7 @@ static inline tenon_status zoo_execute(tenon_backend* backend, tenon_delegate* d
   return TENON_STATUS_OK;
 }
 
-static void zoo_destroy(tenon_backend* backend, tenon_delegate* delegate) {
+static inline void zoo_destroy(tenon_backend* backend, tenon_delegate* delegate) {
   (void)backend;
   (void)delegate;
 }
@@ -85,9 +91,9 @@ static const tenon_backend_api zoo_api = {
     .struct_size = sizeof(tenon_backend_api),
     .open = zoo_open,
     .close = zoo_close,
-    .init = zoo_init,
+    .init = ZOO_INIT,
     .execute = ZOO_EXECUTE,
-    .destroy = zoo_destroy,
+    .destroy = ZOO_DESTROY,
 };
 
 typedef struct zoo_object {

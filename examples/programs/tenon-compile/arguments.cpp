@@ -101,7 +101,8 @@ Status check_variants(const Arguments& arguments) {
   if (arguments.output.empty()) return wrong("a program needs -o FILE.pte");
   if (!arguments.methods.empty() || !arguments.backends.empty() || !arguments.aoti.empty() ||
       !arguments.specs.empty() || arguments.external_constants || arguments.debug_handles ||
-      arguments.no_partition || arguments.print_graph || arguments.print_ops_to_not_decompose) {
+      arguments.no_partition || arguments.print_graph || arguments.print_ops_to_not_decompose ||
+      arguments.golden) {
     return wrong(arguments.model, ": nothing of a program is compiled");
   }
   if (!arguments.plugins.empty() && arguments.strip_variants != "best") {
@@ -119,6 +120,29 @@ Status read_aoti_keys(const std::optional<std::string>& text, Arguments& argumen
     return wrong("--aoti-keys ", *text, ": expected content or method");
   }
   if (*text == "method") arguments.aoti_keys = aot::AotiKeys::Method;
+  return ok();
+}
+
+/// The command line of golden cases, as texts and numbers.
+struct GoldenArguments {
+  std::optional<std::size_t> cases;
+  std::optional<std::uint64_t> seed;
+  std::optional<double> tolerance;
+};
+
+Status read_golden(const GoldenArguments& from, Arguments& arguments) {
+  if (!from.cases) {
+    if (from.seed) return wrong("--golden-seed without --golden");
+    if (from.tolerance) return wrong("--golden-tolerance without --golden");
+    if (!arguments.golden_reference.empty()) return wrong("--golden-reference without --golden");
+    return ok();
+  }
+  if (*from.cases == 0) return wrong("--golden 0: expected a case or more");
+  if (from.tolerance && !(*from.tolerance >= 0 && *from.tolerance < 1)) {
+    return wrong("--golden-tolerance ", *from.tolerance, ": expected a number from 0 to below 1");
+  }
+  if (arguments.output.empty()) return wrong("--golden needs -o FILE.pte");
+  arguments.golden = {*from.cases, from.seed.value_or(0), from.tolerance};
   return ok();
 }
 
@@ -187,6 +211,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   std::vector<std::string> specs;
   std::vector<std::string> variants;
   std::optional<std::string> aoti_keys;
+  GoldenArguments golden;
   CLI::App app(
       "Compiles models that PyTorch exported (.pt2) with the backends of plugins and writes an\n"
       "ExecuTorch program (.pte). Kernels run the nodes that no backend takes.",
@@ -239,6 +264,20 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--debug-handles", arguments.debug_handles,
                "Store the names of nodes and their debug handles in the program, for tenon-run "
                "--compare-layers");
+  app.add_option(
+         "--golden", golden.cases,
+         "Store N golden cases of each method, by which a host proves a device (tenon-doctor "
+         "--prove): random inputs, and what kernels compute of them")
+      ->type_name("N");
+  app.add_option("--golden-seed", golden.seed, "The seed of their inputs (default: 0)")
+      ->type_name("N");
+  app.add_option("--golden-tolerance", golden.tolerance,
+                 "How far outputs may be from them, over themselves and over their largest value "
+                 "(default: by dtype, 1e-3 for Float)")
+      ->type_name("R");
+  app.add_option("--golden-reference", arguments.golden_reference,
+                 "Backend that computes them instead of kernels")
+      ->type_name("ID");
   app.add_flag("--no-partition", arguments.no_partition,
                "Give the backend all nodes, without asking which ones it takes");
   app.add_flag("--print-graph", arguments.print_graph,
@@ -255,6 +294,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   TENON_RETURN_IF_ERROR(read_variants(variants, arguments));
   TENON_RETURN_IF_ERROR(read_specs(specs, arguments));
   TENON_RETURN_IF_ERROR(read_aoti_keys(aoti_keys, arguments));
+  TENON_RETURN_IF_ERROR(read_golden(golden, arguments));
   TENON_RETURN_IF_ERROR(check(arguments));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

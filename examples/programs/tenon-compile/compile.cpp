@@ -17,8 +17,10 @@
 #include "tenon/aot/compiler/aoti/strip_library.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/emit/emit.hpp"
+#include "tenon/aot/compiler/golden.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
 #include "tenon/aot/compiler/variants/read_program.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
@@ -271,7 +273,25 @@ class Compilation {
     options.debug_handles = arguments_.debug_handles;
     TENON_TRY(program_, aot::emit(compiled, options));
     TENON_RETURN_IF_ERROR(add_variants(options));
+    TENON_RETURN_IF_ERROR(add_golden());
     return make_image();
+  }
+
+  /// Stores what kernels, or the backend that is named, compute of random inputs.
+  Status add_golden() {
+    if (!arguments_.golden) return ok();
+    const auto add = [&]() -> Status {
+      std::vector<std::string> ids;
+      if (!arguments_.golden_reference.empty()) ids.push_back(arguments_.golden_reference);
+      TENON_TRY(const auto backends, find_these(ids, nullptr));
+      TENON_TRY(const auto compiled, aot::compile_methods(methods_, backends));
+      TENON_TRY(const auto reference, aot::make_program(compiled, "the reference"));
+      host::MethodOptions options;
+      options.registry = &registry_;
+      TENON_TRY(auto cases, aot::make_golden(methods_, reference, options, *arguments_.golden));
+      return aot::set_golden(program_, std::move(cases));
+    };
+    return add().with_context("--golden");
   }
 
   /// Joins what was compiled with the variants that were asked for, the most wanted first.
@@ -467,6 +487,7 @@ class Compilation {
            model.cpu_features});
     }
     TENON_RETURN_IF_ERROR(add_variants({}));
+    TENON_RETURN_IF_ERROR(add_golden());
     return make_image();
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/aot/compiler/aoti/aoti_program.hpp"
+#include "tenon/aot/compiler/golden.hpp"
 #include "tenon/aot/compiler/lower/delegation_info.hpp"
 #include "tenon/aot/compiler/variants/variants.hpp"
 #include "tenon/core/result.hpp"
@@ -62,6 +63,8 @@ struct Arguments {
   bool keep_symbols = false;                ///< Of the libraries of `aoti`, with debug information.
   std::optional<std::string> cpu_features;  ///< Of all libraries of `aoti`, with commas.
   bool debug_handles = false;               ///< Stored in the program.
+  std::optional<aot::GoldenOptions> golden;  ///< Cases to store; nothing: none.
+  std::string golden_reference;              ///< A backend that computes them; empty: kernels.
   bool no_partition = false;
   bool print_graph = false;
   bool print_ops_to_not_decompose = false;

@@ -13,6 +13,7 @@ constexpr const char* footer =
     "  tenon-doctor model.pte\n"
     "  tenon-doctor model.pte --data weights.ptd\n"
     "  tenon-doctor model.pte --plugin ./libacme.so --method forward\n"
+    "  tenon-doctor model.pte --prove\n"
     "  tenon-doctor model.pte --json | jq '.methods[].delegates[] | .problems[]'\n"
     "\n"
     "Exit codes:\n"
@@ -27,7 +28,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   CLI::App app(
       "Says for each delegate of a program which plugin serves it, or why none does.\n"
-      "Loads and asks plugins, but runs nothing.",
+      "Loads and asks plugins, but runs nothing, unless --prove is given.",
       "tenon-doctor");
   app.add_option("MODEL", arguments.model, "The program")->required();
   app.add_option("--method", arguments.method, "Only this method");
@@ -42,6 +43,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--data", arguments.data, "External data of the program; repeatable")
       ->allow_extra_args(false)
       ->type_name("FILE.ptd");
+  app.add_flag("--prove", arguments.prove,
+               "Run the golden cases of the program with each variant that can run here, and keep the "
+               "verdicts for loads that prove (docs/hosts/proof.md)");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   add_color_option(app, arguments.color);
   TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));

@@ -30,6 +30,7 @@
 #include "tenon/host/layers/kernels/kernel_backends.hpp"
 #include "tenon/host/layers/variants/choose_variant.hpp"
 #include "tenon/host/layers/variants/requirements.hpp"
+#include "tenon/host/layers/variants/variant.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/device_buffers.hpp"
@@ -102,6 +103,7 @@ class Doctor {
     out.missing_tensors = host::find_missing_tensors(plan, external_.get());
     diagnose_buffers(plan, out.device_buffers);
     estimate_memory(plan, out);
+    if (arguments_.prove) prove(out);
     return out;
   }
 
@@ -129,6 +131,29 @@ class Doctor {
       if (variant.is_chosen) plan = program_->method_name(one.variant->plan);
     }
     return plan;
+  }
+
+  /// Runs the golden cases of all that can run, whatever was found before.
+  void prove(Method& method) {
+    if (method.variants.empty()) return prove_one(method, {});
+    for (const Variant& variant : method.variants) {
+      if (variant.refused.ok()) prove_one(method, variant.name);
+    }
+  }
+  void prove_one(Method& method, const std::string& variant) {
+    ProofHere& out = method.proofs.emplace_back();
+    out.variant = variant;
+    host::MethodOptions options;
+    options.registry = &registry_;
+    options.layers.add(host::DataFiles(files_));
+    options.layers.add(host::Prove().again());
+    if (!variant.empty()) options.layers.add(host::Variant(variant));
+    auto loaded = host::Method::load(program_, method.name, options);
+    if (loaded.ok()) {
+      out.proof = *host::proof_of(**loaded);
+    } else {
+      out.failure = std::move(loaded).status();
+    }
   }
 
   static std::string text_of(const host::VariantNeed& need) {
@@ -328,7 +353,8 @@ bool Method::can_run() const {
          std::ranges::all_of(operators, [](const Operator& o) { return !o.served_by.empty(); }) &&
          std::ranges::all_of(device_buffers,
                              [](const DeviceBuffer& b) { return b.problem.empty(); }) &&
-         std::ranges::all_of(delegates, [](const Delegate& d) { return d.problems().empty(); });
+         std::ranges::all_of(delegates, [](const Delegate& d) { return d.problems().empty(); }) &&
+         std::ranges::all_of(proofs, [](const ProofHere& p) { return p.failure.ok(); });
 }
 
 Diagnosis diagnose(const Arguments& arguments, std::function<host::SearchReport()> search) {

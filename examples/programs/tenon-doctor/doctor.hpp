@@ -16,6 +16,7 @@
 #include "tenon/host/layers/discovery/backend_info.hpp"
 #include "tenon/host/layers/inspect/check_blob.hpp"
 #include "tenon/host/loader/program/device_buffers.hpp"
+#include "tenon/host/prove.hpp"
 #include "tool.hpp"
 
 namespace tenon::doctor {
@@ -29,6 +30,7 @@ struct Arguments {
   std::vector<std::string> plugins;
   std::vector<std::string> data;
   std::string without_cpu_features;  ///< With commas between them.
+  bool prove = false;
   bool json = false;
   ColorWhen color = ColorWhen::automatic;
 };
@@ -98,6 +100,13 @@ struct Variant {
   std::string reason;                         ///< Of the verdict.
 };
 
+/// The proof of one variant, or of a method of a single form.
+struct ProofHere {
+  std::string variant;  ///< Empty for a single form.
+  host::Proof proof;    ///< When it could be loaded.
+  Status failure;       ///< Why it was not loaded: its outputs are wrong, or it cannot run.
+};
+
 /// The diagnosis of one method: of the variant that would be loaded, or else of the default one.
 struct Method {
   std::string name;
@@ -108,6 +117,7 @@ struct Method {
   std::vector<DeviceBuffer> device_buffers;
   host::MethodEstimate estimate;       ///< The parts of the host and of the delegates.
   std::vector<MemoryOnDevice> memory;  ///< Its totals. Does not count for `can_run`.
+  std::vector<ProofHere> proofs;       ///< With --prove, of all that can run.
 
   [[nodiscard]] bool can_run() const;
 };
@@ -120,7 +130,8 @@ struct Diagnosis {
 };
 
 /// Finds out which plugin serves each delegate and operator, and what is missing. Loads plugins and
-/// opens their backends; calls neither `init` nor `execute`, and makes no kernel. `search` finds
+/// opens their backends; unless it is to prove, calls neither `init` nor `execute`, and makes no
+/// kernel. `search` finds
 /// the plugins that were not named (`host::discovery()`).
 [[nodiscard]] Diagnosis diagnose(const Arguments& arguments,
                                  std::function<host::SearchReport()> search);

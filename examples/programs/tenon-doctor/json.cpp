@@ -121,6 +121,17 @@ Json variants_json(const Method& method) {
   return out;
 }
 
+Json proofs_json(const Method& method) {
+  Json out = Json::array();
+  for (const ProofHere& one : method.proofs) {
+    out.push_back({{"variant", one.variant.empty() ? Json(nullptr) : Json(one.variant)},
+                   {"cases", one.proof.num_cases},
+                   {"passed", one.proof.passed()},
+                   {"error", error_json(one.failure)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const Diagnosis& diagnosis) {
@@ -156,7 +167,8 @@ std::string to_json(const Diagnosis& diagnosis) {
                        {"missing_operators", std::move(missing)},
                        {"missing_tensors", method.missing_tensors},
                        {"device_buffers", std::move(buffers)},
-                       {"memory", memory_json(method)}});
+                       {"memory", memory_json(method)},
+                       {"proofs", proofs_json(method)}});
   }
   const Json out = {{"version", TENON_VERSION_STRING},
                     {"program", diagnosis.program},

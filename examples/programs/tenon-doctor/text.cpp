@@ -94,6 +94,25 @@ class Text {
       }
     }
     write_memory(method);
+    write_proofs(method);
+  }
+
+  /// A row for each variant.
+  void write_proofs(const Method& method) {
+    std::size_t width = 0;
+    for (const ProofHere& one : method.proofs) width = std::max(width, one.variant.size());
+    for (const ProofHere& one : method.proofs) {
+      const std::string name =
+          concat("proof ", one.variant, std::string(width - one.variant.size(), ' '));
+      const std::size_t cases = one.proof.num_cases;
+      if (!one.failure.ok()) {
+        problem("  ", concat(name, "  ", one.failure.text()));
+      } else if (cases == 0) {
+        line("  ", name, "  no golden cases");
+      } else {
+        line("  ", name, "  passed ", cases, cases == 1 ? " case" : " cases");
+      }
+    }
   }
 
   void write_variant(const Variant& variant) {

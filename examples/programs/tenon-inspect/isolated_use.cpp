@@ -20,12 +20,12 @@
 #include <string_view>
 #include <utility>
 
-#include "exported_value.hpp"
 #include "sandbox/call_report.hpp"
 #include "sandbox/sandbox.hpp"
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/all_layers.hpp"
+#include "tenon/host/layers/arrays/exported_value.hpp"
 #include "tenon/host/layers/devices/devices.hpp"
 #include "tenon/host/layers/external_memory/imported_pages.hpp"
 #include "tenon/host/layers/kernels/plugin_kernels.hpp"
@@ -50,7 +50,7 @@ Status set_zeros(host::Method& method) {
     const tenon_value& value = method.input(i);
     if (value.kind == TENON_VALUE_NONE) continue;
     if (value.kind != TENON_VALUE_TENSOR) {
-      TENON_RETURN_IF_ERROR(method.set_input(i, exported_value(value)));
+      TENON_RETURN_IF_ERROR(method.set_input(i, host::exported_value(value)));
       continue;
     }
     const tenon_tensor& tensor = *value.as.tensor;

@@ -51,6 +51,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   std::vector<std::string> outputs;
   std::vector<std::string> specs;
   std::vector<std::string> data;
+  std::vector<std::string> golden;
   CLI::App app(
       "Wraps a blob of an existing runtime, unchanged, in an ExecuTorch program (.pte): a method "
       "with\n"
@@ -64,6 +65,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list(app, "--output", outputs, "TENSOR", "An output, in the order of the call; repeatable");
   add_list(app, "--spec", specs, "KEY=VALUE", "A compile spec for `init`; repeatable");
   add_list(app, "--data", data, "KEY=FILE", "Named data, stored in the program; repeatable");
+  add_list(app, "--golden", golden, "FILE.npy[,...]=FILE.npy[,...]",
+           "A golden case, by which a host proves a device: the inputs of a run, and its outputs; "
+           "repeatable");
   app.add_option("--method", arguments.method, "The method's name (default: forward)")
       ->type_name("NAME");
   app.add_option("-o", arguments.program, "The program to write")->type_name("FILE.pte");
@@ -81,6 +85,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   TENON_TRY(arguments.outputs, aot::parse_tensors(outputs, "--output"));
   TENON_TRY(arguments.specs, read_pairs(specs, "--spec", "KEY=VALUE"));
   TENON_TRY(arguments.data, read_pairs(data, "--data", "KEY=FILE"));
+  TENON_TRY(arguments.golden, read_pairs(golden, "--golden", "FILE.npy[,...]=FILE.npy[,...]"));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

@@ -2,6 +2,8 @@
 #include "pack.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -10,6 +12,9 @@
 
 #include "tenon/aot/compiler/emit/single_call.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/core/lists.hpp"
+#include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/prove/golden.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
 #include "tenon/host/loader/files/mapped_file.hpp"
 #include "tenon/host/loader/files/quoted.hpp"
@@ -34,6 +39,39 @@ Status check_paths(const Arguments& arguments) {
   return ok();
 }
 
+/// Appends the arrays of the files that `list` names to `out`.
+Status read_arrays(const std::string& list, const std::vector<aot::TensorValue>& values,
+                   std::string_view what, std::deque<host::Array>& arrays,
+                   std::vector<host::GoldenTensor>& out) {
+  const auto paths = list.empty() ? std::vector<std::string_view>() : split(list, ',');
+  if (paths.size() != values.size()) {
+    return error(Error::InvalidArgument, "--golden ", list, ": has ", paths.size(), " files, and ",
+                 values.size(), " ", what, "s are described");
+  }
+  for (std::uint32_t i = 0; i < paths.size(); ++i) {
+    TENON_TRY(host::NpyArray read, host::read_npy(std::string(paths[i])));
+    auto array = host::to_scalar_type(std::move(read), values[i].layout.scalar_type);
+    if (!array.ok()) return std::move(array).status().with_context(paths[i]);
+    const host::Array& kept = arrays.emplace_back(*std::move(array));
+    out.push_back({i, kept.type, kept.shape, kept.data.span(), {}});
+    if (what == "output") out.back().tolerance = host::golden_tolerance(kept.view());
+  }
+  return ok();
+}
+
+Result<aot::SharedBytes> read_golden(const Arguments& arguments) {
+  std::deque<host::Array> arrays;
+  host::GoldenCases golden;
+  for (const auto& [inputs, outputs] : arguments.golden) {
+    host::GoldenCase& one = golden.cases.emplace_back();
+    one.method = arguments.method;
+    TENON_RETURN_IF_ERROR(read_arrays(inputs, arguments.inputs, "input", arrays, one.inputs));
+    TENON_RETURN_IF_ERROR(read_arrays(outputs, arguments.outputs, "output", arrays, one.outputs));
+  }
+  TENON_TRY(auto bytes, host::write_golden(golden));
+  return aot::SharedBytes(std::move(bytes));
+}
+
 Result<Call> read_call(const Arguments& arguments) {
   Call out{.backend = arguments.backend,
            .method = arguments.method,
@@ -50,6 +88,9 @@ Result<Call> read_call(const Arguments& arguments) {
     TENON_TRY(aot::SharedBytes bytes, read_bytes(path));
     out.data.emplace_back(key, std::move(bytes));
   }
+  if (arguments.golden.empty()) return out;
+  TENON_TRY(aot::SharedBytes golden, read_golden(arguments));
+  out.data.emplace_back(host::golden_key, std::move(golden));
   return out;
 }
 
@@ -63,7 +104,8 @@ void leave_out_large(aot::SharedBytes& bytes) {
 Status check_opens(aot::ProgramData program) {
   std::vector<bool> is_read(program.named_data.buffers.size());
   for (const aot::NamedEntry& data : program.named_data.pte_data) {
-    if (data.key == host::variants_key) is_read[data.entry.buffer_index] = true;
+    if (data.key == host::variants_key || data.key == host::golden_key)
+      is_read[data.entry.buffer_index] = true;
   }
   for (std::size_t i = 0; i < is_read.size(); ++i) {
     if (!is_read[i]) leave_out_large(program.named_data.buffers[i]);
@@ -76,6 +118,7 @@ Status check_opens(aot::ProgramData program) {
   const auto bytes = std::make_shared<const std::vector<std::byte>>(image.bytes());
   TENON_TRY(const auto opened,
             host::Program::from_bytes(*bytes, bytes, "no host would open the program"));
+  TENON_RETURN_IF_ERROR(host::golden_cases_of(*opened));
   return host::Variants::of(*opened).status();
 }
 

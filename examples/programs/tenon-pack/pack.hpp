@@ -36,8 +36,10 @@ struct Arguments {
   std::vector<aot::TensorValue> outputs;
   std::vector<std::pair<std::string, std::string>> specs;  ///< Keys and values.
   std::vector<std::pair<std::string, std::string>> data;   ///< Keys and files.
-  std::string program;                                     ///< The file to write.
-  bool onnx = false;                                       ///< It is a model for ONNX Runtime.
+  /// Golden cases: .npy files of all inputs and of all outputs, with commas between them.
+  std::vector<std::pair<std::string, std::string>> golden;
+  std::string program;  ///< The file to write.
+  bool onnx = false;    ///< It is a model for ONNX Runtime.
   bool json = false;
 };
 

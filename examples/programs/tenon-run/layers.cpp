@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
@@ -15,52 +13,6 @@
 
 namespace tenon::run {
 namespace {
-
-/// By this a layer is found in the other run: the delegate (-1 for none; unused with a debug
-/// handle), the handle, which of the results, and the how manieth time.
-using Key = std::tuple<std::int64_t, std::int64_t, std::size_t, std::size_t>;
-
-[[nodiscard]] bool has_debug_handles(const RecordedRun& run) {
-  return std::ranges::any_of(run.known, [](const auto& one) { return !one.debug_handles.empty(); });
-}
-
-/// The keys of the tensors of a run; nothing for a step of no node.
-std::vector<std::optional<Key>> keys_of(const RecordedRun& run, bool by_debug_handle) {
-  std::map<Key, std::size_t> times;
-  std::vector<std::optional<Key>> out;
-  for (const host::IntermediateTensor& tensor : run.tensors) {
-    const host::Intermediate& one = run.known[tensor.intermediate];
-    if (by_debug_handle && one.debug_handles.empty()) {
-      out.emplace_back();
-      continue;
-    }
-    const std::int64_t delegate =
-        one.delegate && !by_debug_handle ? static_cast<std::int64_t>(*one.delegate) : -1;
-    Key key{delegate, by_debug_handle ? one.debug_handles.back() : one.handle, one.result, 0};
-    std::get<3>(key) = times[key]++;
-    out.emplace_back(key);
-  }
-  return out;
-}
-
-host::ArrayView view_of(const host::IntermediateTensor& tensor) {
-  return {tensor.type, tensor.shape, tensor.data};
-}
-
-/// Compares the two and judges them.
-void compare(Layer& layer, const host::IntermediateTensor& found,
-             const host::IntermediateTensor& expected, const LayerTolerance& tolerance) {
-  const host::Tolerance by_type = host::default_tolerance(expected.type);
-  const bool is_given = tolerance.rtol || tolerance.atol;
-  layer.comparison = host::compare_arrays(
-      view_of(found), view_of(expected),
-      {tolerance.rtol.value_or(by_type.rtol), tolerance.atol.value_or(by_type.atol)});
-  layer.equal = layer.comparison.equal;
-  const bool is_inexact = by_type.rtol != 0;
-  if (!is_given && is_inexact && layer.comparison.difference.empty()) {
-    layer.equal = layer.comparison.peak <= LayerTolerance::max_peak;
-  }
-}
 
 std::string short_number(double value) {
   char digits[32];
@@ -83,73 +35,9 @@ std::string handle_text(const Layer& layer) {
   return layer.delegate ? concat(*layer.delegate, ":", layer.handle) : concat("-:", layer.handle);
 }
 
-std::string title_of(const Layer& layer) {
-  return printable(layer.node.empty() ? layer.name : concat(layer.node, " (", layer.name, ")"));
-}
+std::string title_of(const Layer& layer) { return printable(layer.title()); }
 
 }  // namespace
-
-Result<LayersReport> compare_layers(const RecordedRun& found, const RecordedRun& expected,
-                                    bool same_program, const LayerTolerance& tolerance) {
-  LayersReport report;
-  report.tolerance = tolerance;
-  const auto add = [&](Layer layer, const host::IntermediateTensor& tensor,
-                       const host::IntermediateTensor& other) {
-    layer.type = tensor.type;
-    layer.shape = tensor.shape;
-    compare(layer, tensor, other, tolerance);
-    if (!layer.equal && !report.first) report.first = report.layers.size();
-    report.layers.push_back(std::move(layer));
-  };
-  const bool by_debug_handle = has_debug_handles(found) && has_debug_handles(expected);
-  const bool outputs_alone = found.tensors.empty() || expected.tensors.empty();
-  if (!outputs_alone && !by_debug_handle && !same_program) {
-    return error(Error::InvalidArgument,
-                 "the layers of two programs are matched by debug handles, and ",
-                 has_debug_handles(found) ? "the reference" : "the program",
-                 " has none: tenon-compile stores them with --debug-handles");
-  }
-  report.matched_by = outputs_alone ? "output" : by_debug_handle ? "debug_handle" : "step";
-  std::map<Key, const host::IntermediateTensor*> by_key;
-  const auto expected_keys = keys_of(expected, by_debug_handle);
-  for (std::size_t i = 0; i < expected_keys.size(); ++i) {
-    if (expected_keys[i]) by_key.emplace(*expected_keys[i], &expected.tensors[i]);
-  }
-  const auto found_keys = keys_of(found, by_debug_handle);
-  for (std::size_t i = 0; i < found_keys.size(); ++i) {
-    const auto other = found_keys[i] ? by_key.find(*found_keys[i]) : by_key.end();
-    if (other == by_key.end()) {
-      ++report.only_here;
-      continue;
-    }
-    const host::Intermediate& one = found.known[found.tensors[i].intermediate];
-    Layer layer;
-    if (by_debug_handle) layer.debug_handle = one.debug_handles.back();
-    if (!one.nodes.empty()) layer.node = one.nodes.back();
-    layer.name = one.name;
-    layer.delegate = one.delegate;
-    layer.handle = one.handle;
-    add(std::move(layer), found.tensors[i], *other->second);
-  }
-  report.only_in_reference = expected.tensors.size() - report.layers.size();
-  if (!report.layers.empty() || outputs_alone) {
-    for (const host::IntermediateTensor& output : found.outputs) {
-      const auto other = std::ranges::find(expected.outputs, output.intermediate,
-                                           &host::IntermediateTensor::intermediate);
-      if (other == expected.outputs.end()) continue;
-      Layer layer;
-      layer.name = concat("output ", output.intermediate);
-      layer.handle = static_cast<std::int64_t>(output.intermediate);
-      layer.is_output = true;
-      add(std::move(layer), output, *other);
-    }
-  }
-  if (!report.layers.empty()) return report;
-  return error(Error::InvalidArgument,
-               "the program and the reference have no layer in common: ", found.tensors.size(),
-               " and ", expected.tensors.size(),
-               " intermediate results; backends give theirs with extension tenon.intermediates/1");
-}
 
 std::string layers_text(const LayersReport& report) {
   constexpr std::size_t most = 60;  // The whole list is in the JSON object.

@@ -68,7 +68,7 @@ Report run_with_reference(const Arguments& arguments) {
     Status written =
         host::write_file(host::path_of(arguments.plot), {std::as_bytes(std::span(svg))});
     if (!written.ok()) return fail(ExitCode::wrong_usage, std::move(written));
-    layers->plot = arguments.plot;
+    report.plot = arguments.plot;
   }
   if (layers->first) report.code = ExitCode::failed;
   report.layers = *std::move(layers);

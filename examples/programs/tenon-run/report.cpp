@@ -105,7 +105,7 @@ Json to_json(const Layer& layer) {
   return json;
 }
 
-Json to_json(const std::optional<LayersReport>& report) {
+Json to_json(const std::optional<LayersReport>& report, const std::string& plot) {
   if (!report) return nullptr;
   Json layers = Json::array();
   for (const Layer& layer : report->layers) layers.push_back(to_json(layer));
@@ -114,7 +114,7 @@ Json to_json(const std::optional<LayersReport>& report) {
           {"first", report->first ? Json(*report->first) : Json(nullptr)},
           {"only_here", report->only_here},
           {"only_in_reference", report->only_in_reference},
-          {"plot", text_or_null(report->plot)},
+          {"plot", text_or_null(plot)},
           {"layers", std::move(layers)}};
 }
 
@@ -268,8 +268,8 @@ std::string to_text(const Report& report) {
   if (report.memory) out += memory_text(*report.memory);
   if (report.layers) {
     out += layers_text(*report.layers);
-    if (!report.layers->plot.empty()) {
-      out += concat("  drawn in ", printable(report.layers->plot), "\n");
+    if (!report.plot.empty()) {
+      out += concat("  drawn in ", printable(report.plot), "\n");
     }
   }
   return out + timings_text(report.timings);
@@ -310,7 +310,7 @@ std::string to_json(const Report& report) {
                         {{"count", report.timings.execute_ns.size()},
                          {"min_ns", execute.min},
                          {"median_ns", execute.median}}}}},
-                     {"layers", to_json(report.layers)},
+                     {"layers", to_json(report.layers, report.plot)},
                      {"memory", to_json(report.memory)},
                      {"warnings", report.warnings}};
   // Names come from files and need not be UTF-8.

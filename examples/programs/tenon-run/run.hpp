@@ -69,7 +69,8 @@ struct Report {
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   Timings timings;
-  std::optional<LayersReport> layers;        ///< With --compare-layers.
+  std::optional<LayersReport> layers;  ///< With --compare-layers.
+  std::string plot;                    ///< The path of its picture; empty when it was not written.
   std::optional<host::MethodMemory> memory;  ///< After the runs, when it was asked for.
   std::vector<std::string> warnings;         ///< Arguments without effect.
 };

@@ -11,15 +11,15 @@
 #include <system_error>
 
 #include "cpu_without.hpp"
-#include "exported_value.hpp"
 #include "installed_plugins.hpp"
 #include "isolated_files.hpp"
 #include "options.hpp"
-#include "output_memory.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/host/isolation.hpp"
+#include "tenon/host/layers/arrays/exported_value.hpp"
+#include "tenon/host/layers/arrays/output_memory.hpp"
 #include "tenon/host/layers/budget/budget.hpp"
 #include "tenon/host/layers/cancel/cancel.hpp"
 #include "tenon/host/layers/data/data_file.hpp"
@@ -35,6 +35,7 @@
 #include "tenon/host/loader/program/device_buffers.hpp"
 #include "tenon/host/platform/environment.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/prove.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/signatures.hpp"
 #include "tool.hpp"
@@ -406,6 +407,7 @@ Status Session::load_method() {
     TENON_TRY(prepared_, host::PreparedCache::open(directory));
     options.layers.add(*prepared_);
   }
+  TENON_RETURN_IF_ERROR(host::add_prove_of_environment(options.layers));
   if (!arguments_.trace.empty()) options.layers.add(trace_);
   // By the name of its plan, which for the default variant is the method's, to be chosen again.
   if (plan_ == report_.method) {
@@ -444,13 +446,13 @@ Status Session::set_inputs() {
   for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
     const tenon_value& value = method_->input(i);
     if (value.kind == TENON_VALUE_TENSOR || value.kind == TENON_VALUE_NONE) continue;
-    TENON_RETURN_IF_ERROR(method_->set_input(i, exported_value(value)));
+    TENON_RETURN_IF_ERROR(method_->set_input(i, host::exported_value(value)));
   }
   return ok();
 }
 
 Status Session::set_outputs() {
-  return tenon::set_outputs(*method_, arguments_.limits.output_bytes, [this](std::size_t nbytes) {
+  return host::set_outputs(*method_, arguments_.limits.output_bytes, [this](std::size_t nbytes) {
     return output_memory_.emplace_back(nbytes).data();
   });
 }

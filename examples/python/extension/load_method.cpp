@@ -7,9 +7,9 @@
 
 #include "long_work.hpp"
 #include "method.hpp"
-#include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/c/impl/written_inputs.hpp"
+#include "tenon/host/layers/arrays/output_memory.hpp"
 #include "tenon/host/layers/cancel/cancel.hpp"
 #include "tenon/host/layers/inspect/method_meta.hpp"
 #include "tenon/host/layers/progress/load_progress.hpp"
@@ -60,7 +60,7 @@ Result<std::shared_ptr<MethodState>> load_state(LoadArguments arguments,
   const auto allocate = [&memory = state->output_memory](std::size_t nbytes) {
     return memory.emplace_back(new std::byte[nbytes]).get();
   };
-  TENON_RETURN_IF_ERROR(set_outputs(*state->method, arguments.output_bytes, allocate));
+  TENON_RETURN_IF_ERROR(host::set_outputs(*state->method, arguments.output_bytes, allocate));
   state->copies.resize(state->method->num_outputs());
   return state;
 }

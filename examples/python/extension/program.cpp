@@ -216,7 +216,7 @@ std::unique_ptr<ProgramObject> open_program(
     const std::string& embedded_code, const nb::dict& limits, const nb::dict& budget,
     std::shared_ptr<host::Trace> trace, std::shared_ptr<host::WorkerPool> threads,
     const Hints& hints, std::shared_ptr<host::PreparedCache> prepared,
-    const std::optional<std::string>& isolate) {
+    const std::optional<std::string>& isolate, std::optional<bool> prove) {
   auto self = std::make_unique<ProgramObject>();
   self->limits = read_limits(limits);
   self->budget = read_budget(budget);
@@ -233,6 +233,7 @@ std::unique_ptr<ProgramObject> open_program(
   self->threads = std::move(threads);
   self->scheduling = read_hints(hints);
   self->prepared = std::move(prepared);
+  self->prove = prove;
   if (isolate) {
     auto rules = host::parse_isolation_rules(*isolate);
     if (!rules.ok()) raise(std::move(rules).status().with_context("isolate"));
@@ -284,6 +285,11 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
   arguments.options.layers.add(host::SchedulingHints(self.scheduling));
   arguments.options.layers.add(host::Budget(self.budget));
   if (self.isolation) arguments.options.layers.add(host::Isolation(self.isolation));
+  if (!self.prove) {
+    check(host::add_prove_of_environment(arguments.options.layers));
+  } else {
+    arguments.options.layers.add(*self.prove ? host::Prove() : host::Prove::nothing());
+  }
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, name);
   arguments.options.layers.add(embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code))
                                              : self.embedded_code);
@@ -454,7 +460,7 @@ The thread that runs a method computes, too. Some backends use only their own th
   module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
              nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"), nb::arg("budget"),
              nb::arg("trace").none(), nb::arg("threads").none(), nb::arg("hints"),
-             nb::arg("prepared").none(), nb::arg("isolate").none());
+             nb::arg("prepared").none(), nb::arg("isolate").none(), nb::arg("prove").none());
 }
 
 }  // namespace tenon::python

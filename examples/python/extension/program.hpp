@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tenon/host/loader/method/options.hpp"
 #include "tenon/host/loader/program/program.hpp"
 #include "tenon/host/prepared.hpp"
+#include "tenon/host/prove.hpp"
 #include "tool_limits.hpp"
 
 namespace tenon::python {
@@ -36,6 +38,7 @@ struct ProgramObject {
   std::shared_ptr<const host::WorkerPool> threads;
   std::shared_ptr<const host::PreparedCache> prepared;
   std::shared_ptr<const host::PluginIsolation> isolation;
+  std::optional<bool> prove;  ///< Nothing: as TENON_PROVE says.
   Scheduling scheduling;
 };
 

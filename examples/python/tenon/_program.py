@@ -250,7 +250,8 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Path | Sequence[P
          limits: Mapping[str, int | str | None] | None = None,
          budget: Mapping[str, int | str] | None = None, trace: Trace | None = None,
          threads: ThreadPool | int | None = None, priority: str | None = None, goal: str | None = None,
-         power: str | None = None, prepared: Path | bool | None = None, isolate: str | None = None) -> Program:
+         power: str | None = None, prepared: Path | bool | None = None, isolate: str | None = None,
+         prove: bool | None = None) -> Program:
     """Opens a program and verifies it. Plugins are loaded later, when a method needs them.
 
     model: path of a `.pte` file, which is mapped, or its bytes.
@@ -268,6 +269,7 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Path | Sequence[P
     prepared: a directory in which backends cache work for later loads; True: the user's cache directory.
     isolate: plugins that run in other processes, by backend or file name, with an optional profile:
         "AcmeBackend=strict, *_gpu.so=driver". Linux.
+    prove: whether a method must pass the golden cases of the program before it is loaded; None: as TENON_PROVE says.
 
     Raises `Error`: AccessFailed, InvalidProgram and InvalidExternalData for files, else InvalidArgument.
     """
@@ -294,7 +296,7 @@ def load(model: Model, *, data: Sequence[Model] = (), plugins: Path | Sequence[P
         cache = _tenon.PreparedCache(os.fspath(prepared))
     return Program(_tenon.open_program(model, stores, registry, options or {}, embedded_code,
                                        limits or {}, budget or {}, trace, threads, [priority, goal, power],
-                                       cache, isolate),
+                                       cache, isolate, prove),
                    offers)
 
 

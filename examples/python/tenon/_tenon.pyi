@@ -169,6 +169,7 @@ def open_program(
     hints: AnySequence[str | None],
     prepared: PreparedCache | None,
     isolate: str | None,
+    prove: bool | None,
 ) -> Program: ...
 def plugins_json(registry: Registry, tags: AnySequence[str]) -> str: ...
 def doctor_json(

@@ -7,7 +7,9 @@
 #include "tenon/host/layers/arrays/array.hpp"
 #include "tenon/host/layers/arrays/compare_arrays.hpp"
 #include "tenon/host/layers/arrays/element.hpp"
+#include "tenon/host/layers/arrays/exported_value.hpp"
 #include "tenon/host/layers/arrays/npy.hpp"
+#include "tenon/host/layers/arrays/output_memory.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {

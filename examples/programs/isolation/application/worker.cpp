@@ -19,6 +19,7 @@
 #include "sandbox/signal_name.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/hex.hpp"
+#include "tenon/host/layers/isolation/worker_settings.hpp"
 
 namespace tenon::isolated {
 namespace {
@@ -205,7 +206,7 @@ void Worker::give_back(ApplicationLane* lane) {
 
 Status Worker::dead_status() const {
   const std::lock_guard lock(mutex_);
-  return error(Error::InvalidState, "the worker has died before: ", death_);
+  return error(Error::InvalidState, host::worker_dead_text, death_);
 }
 
 bool Worker::has_ended() {
@@ -228,7 +229,7 @@ Status Worker::died_in(const ApplicationLane& lane, const CallInfo& info, std::s
   }
   const std::lock_guard lock(mutex_);
   has_ended_ = true;  // Also without a report, for which no call waits again.
-  std::string text = concat("the worker died in ", text_of(info, subject_.backend), ": ");
+  std::string text = concat(host::worker_died_text, text_of(info, subject_.backend), ": ");
   std::string crash = crash_text(lane.header().crash);
   // Of a thread that is in no call.
   for (const auto& other : lanes_) {

@@ -2,8 +2,9 @@
 //
 // The definitions of the ahead-of-time compiler, for a program that does not link the library
 // tenon-compiler. Exactly one source of the program includes it. Needs, in this source or another
-// one, <tenon/host/implementation.hpp>, and for <tenon/aot/compiler/compile_and_load.hpp> the
-// definitions of <tenon/host/arrays.hpp> and <tenon/host/discovery.hpp>; and the library fmt.
+// one, <tenon/host/implementation.hpp>, and for <tenon/aot/compiler/compile_and_load.hpp> and
+// golden cases the definitions of <tenon/host/arrays.hpp>, <tenon/host/discovery.hpp> and
+// <tenon/host/prove.hpp>; and the library fmt.
 //
 // What reads the archives of PyTorch is in <tenon/aot/compiler/pt2/implementation.hpp>.
 #pragma once
@@ -29,6 +30,7 @@ void include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source() noexc
 #include "tenon/aot/compiler/impl/emit/method_memory.hpp"
 #include "tenon/aot/compiler/impl/emit/single_call.hpp"
 #include "tenon/aot/compiler/impl/emit/tensor_text.hpp"
+#include "tenon/aot/compiler/impl/golden.hpp"
 #include "tenon/aot/compiler/impl/lower/check_partition.hpp"
 #include "tenon/aot/compiler/impl/lower/delegation_info.hpp"
 #include "tenon/aot/compiler/impl/lower/edge_program_text.hpp"

@@ -174,6 +174,16 @@ class Layers {
 
   void add(const Item& item) { layers_.push_back(item.layer_); }
 
+  /// The layers that are not of class `Layer`.
+  template <std::derived_from<MethodLayer> Layer>
+  [[nodiscard]] Layers without() const {
+    Layers out = *this;
+    std::erase_if(out.layers_, [](const auto& each) {
+      return dynamic_cast<const Layer*>(each.get()) != nullptr;
+    });
+    return out;
+  }
+
   [[nodiscard]] auto begin() const noexcept { return layers_.begin(); }
   [[nodiscard]] auto end() const noexcept { return layers_.end(); }
   [[nodiscard]] bool empty() const noexcept { return layers_.empty(); }

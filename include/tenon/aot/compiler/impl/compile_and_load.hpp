@@ -3,50 +3,17 @@
 
 #include "tenon/aot/compiler/compile_and_load.hpp"
 
-#include <cstring>
 #include <string>
 
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/core/tensor.hpp"
 #include "tenon/host/layers/arrays/value_array.hpp"
 #include "tenon/host/layers/data/data_files.hpp"
 #include "tenon/host/layers/discovery/discovery.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE {
-
-namespace detail {
-
-/// A copy of an output, from any device.
-inline Result<host::Array> copy_output(const host::Method& method, std::size_t index) {
-  const tenon_value& value = method.output(index);
-  host::Array out;
-  if (value.kind == TENON_VALUE_TENSOR) {
-    const TensorView tensor(*value.as.tensor);
-    if (tensor.device().device_type != TENON_DL_CPU) {
-      if (!tensor.is_contiguous()) {
-        return error(Error::NotSupported,
-                     "expected elements in C order, found other strides on DLPack device type ",
-                     tensor.device().device_type);
-      }
-      out.type = tensor.scalar_type();
-      out.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
-      out.data = host::ArrayBytes::uninitialized(tensor.nbytes());
-      TENON_RETURN_IF_ERROR(method.read_output(index, {out.data.data(), out.data.size()}));
-      return out;
-    }
-  }
-  TENON_TRY(host::ValueArray array, host::to_array(value));
-  out.type = array.type;
-  out.shape = std::move(array.shape);
-  out.data = host::ArrayBytes::uninitialized(array.data.size());
-  if (!array.data.empty()) std::memcpy(out.data.data(), array.data.data(), array.data.size());
-  return out;
-}
-
-}  // namespace detail
 
 Status CompiledFunction::set_inputs(std::span<const host::ArrayView> inputs) {
   if (inputs.size() != method_->num_inputs()) {
@@ -54,18 +21,9 @@ Status CompiledFunction::set_inputs(std::span<const host::ArrayView> inputs) {
                  method_->num_inputs(), " inputs, found ", inputs.size());
   }
   rearranged_.clear();
+  rearranged_.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const host::ArrayView& input = inputs[i];
-    std::span<const std::byte> bytes = input.data;
-    const TensorView tensor(*method_->input(i).as.tensor);  // No graph has other inputs.
-    if (!tensor.is_contiguous() && tensor.rank() == input.shape.size()) {
-      host::Array copy{input.type,
-                       {input.shape.begin(), input.shape.end()},
-                       host::ArrayBytes::uninitialized(bytes.size())};
-      if (!bytes.empty()) std::memcpy(copy.data.data(), bytes.data(), bytes.size());
-      bytes = rearranged_.emplace_back(host::to_layout(std::move(copy), tensor.dim_order())).span();
-    }
-    TENON_RETURN_IF_ERROR(method_->set_input(i, {input.type, input.shape, bytes}));
+    TENON_RETURN_IF_ERROR(host::set_array(*method_, i, inputs[i], rearranged_[i]));
   }
   return ok();
 }
@@ -76,7 +34,7 @@ Result<std::vector<host::Array>> CompiledFunction::operator()(
   TENON_RETURN_IF_ERROR(method_->execute());
   std::vector<host::Array> out;
   for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
-    auto array = detail::copy_output(*method_, i);
+    auto array = host::copy_output(*method_, i);
     if (!array.ok()) {
       return std::move(array).status().with_context(
           concat("method ", method_->name(), ": output ", i));

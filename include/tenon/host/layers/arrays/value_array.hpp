@@ -13,6 +13,8 @@
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
+class Method;
+
 /// A value as an array in C order. Refers to the value's own bytes when they are in C order, else
 /// to a copy.
 struct ValueArray {
@@ -47,5 +49,19 @@ struct ValueArray {
 /// The elements of `array`, which is in C order, with its dimensions in memory in `dim_order`,
 /// outermost first. Nothing is copied when that is C order as well, or when the ranks differ.
 [[nodiscard]] ArrayBytes to_layout(Array array, std::span<const std::uint8_t> dim_order);
+
+/// Sets input `index`, which is a tensor, to elements in C order. Where the program has them in
+/// another order, or they are not aligned, `copy` holds them: like `array` it must not change until
+/// `execute` has returned.
+///
+/// errors: as `Method::set_input`.
+[[nodiscard]] Status set_array(Method& method, std::size_t index, const ArrayView& array,
+                               ArrayBytes& copy);
+
+/// A copy of output `index`, below `num_outputs()`, from any device.
+///
+/// errors: as `to_array` and `Method::read_output`; NotSupported for an output on a device that is
+/// not in C order.
+[[nodiscard]] Result<Array> copy_output(const Method& method, std::size_t index);
 
 }}}  // namespace tenon::TENON_RELEASE::host

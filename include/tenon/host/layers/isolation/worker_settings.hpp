@@ -40,6 +40,10 @@ inline constexpr std::string_view write_permission = "write=";
 inline constexpr std::string_view device_permission = "device=";
 inline constexpr std::string_view program_permission = "program=";
 
+/// In the text of the call in which a worker died, and of later calls of its delegates.
+inline constexpr std::string_view worker_died_text = "the worker died in ";
+inline constexpr std::string_view worker_dead_text = "the worker has died before: ";
+
 /// How a plugin runs in a worker: what `tenon-isolate` takes as options.
 struct WorkerSettings {
   WorkerProfile profile = WorkerProfile::none;

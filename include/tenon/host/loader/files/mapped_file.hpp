@@ -13,6 +13,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
+#include "tenon/host/platform/file_identity.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/read_at.hpp"
 
@@ -71,10 +72,13 @@ class MappedFile {
   }
 
   MappedFile(MappedFile&& other) noexcept
-      : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : address_(std::exchange(other.address_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        identity_(other.identity_) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(address_, other.address_);
     std::swap(size_, other.size_);
+    std::swap(identity_, other.identity_);
     return *this;
   }
   MappedFile(const MappedFile&) = delete;
@@ -87,6 +91,9 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {static_cast<const std::byte*>(address_), size_};
   }
+
+  /// The file as `open` found it; all zero for no file, and for one that was mapped by `map`.
+  [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
 
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable:
   /// a later touch reads them from the file again. A part that is not inside `bytes()` is ignored.
@@ -131,11 +138,14 @@ class MappedFile {
     }
     if (status.kind != platform::FileKind::regular) return refused(path, "is not a regular file");
     if (status.identity.size == 0) return refused(path, "file is empty");
-    return map(descriptor, status.identity.size, path);
+    TENON_TRY(MappedFile file, map(descriptor, status.identity.size, path));
+    file.identity_ = status.identity;
+    return file;
   }
 
   void* address_ = nullptr;
   std::size_t size_ = 0;
+  FileIdentity identity_;
 };
 
 }}}  // namespace tenon::TENON_RELEASE::host

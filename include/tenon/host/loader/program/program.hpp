@@ -21,6 +21,7 @@
 #include "tenon/host/loader/program/key_index.hpp"
 #include "tenon/host/loader/program/named_data_table.hpp"
 #include "tenon/host/loader/program/program_view.hpp"
+#include "tenon/host/platform/file_identity.hpp"
 #include "tenon/host/schema/forward.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -66,6 +67,11 @@ class Program : public NamedDataTable<Program> {
 
   /// The path, as it was given to `open`, or the name given to `from_bytes`.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// The file that `open` mapped; all zero for a program in memory.
+  [[nodiscard]] const FileIdentity& identity() const noexcept { return file_.identity(); }
+  /// All of its bytes; of a file, where it is mapped.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   /// The limits that it was opened with.
   [[nodiscard]] const HostLimits& limits() const noexcept { return limits_; }
@@ -132,6 +138,7 @@ class Program : public NamedDataTable<Program> {
     ProgramView view;
     detail::ProgramNames names;
     bool in_file;  ///< The flatbuffer is used where it is in the file.
+    std::span<const std::byte> bytes;
   };
 
   Program(MappedFile file, std::unique_ptr<Head> head, std::shared_ptr<const void> keep_alive,
@@ -153,6 +160,7 @@ class Program : public NamedDataTable<Program> {
   std::shared_ptr<const void> keep_alive_;
   std::string name_;
   HostLimits limits_;
+  std::span<const std::byte> bytes_;
   ProgramView view_;
   detail::ProgramNames names_;
   mutable std::atomic<const KeptFacts*> kept_ = nullptr;

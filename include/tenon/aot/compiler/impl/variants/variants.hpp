@@ -21,6 +21,7 @@
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
+#include "tenon/host/layers/prove/golden.hpp"
 #include "tenon/host/layers/trace/debug_handles.hpp"
 #include "tenon/host/layers/variants/impl/read_variants.hpp"
 #include "tenon/host/layers/variants/variants.hpp"
@@ -227,7 +228,7 @@ class VariantsMerger {
       TENON_RETURN_IF_ERROR(table_.add(name, method, variant, needs));
       // Each has all of the data: which of its delegates use which keys they alone know.
       for (const NamedEntry& one : variant.program.named_data.pte_data) {
-        if (!one.key.starts_with(host::debug_handles_key)) {
+        if (!one.key.starts_with(host::debug_handles_key) && one.key != host::golden_key) {
           TENON_RETURN_IF_ERROR(table_.add_key(one.key));
         }
       }
@@ -239,7 +240,9 @@ class VariantsMerger {
                     plan_name(key.substr(host::debug_handles_key.size()), variant.name));
     };
     TENON_RETURN_IF_ERROR(copy_data(
-        variant.program.named_data, named_, [](std::string_view) { return false; }, key_of));
+        variant.program.named_data, named_,
+        // All variants are proven by the cases of the first.
+        [&](std::string_view key) { return !is_first && key == host::golden_key; }, key_of));
     std::ranges::move(added, std::back_inserter(out_.methods));
     if (is_first) index_methods({});
     std::ranges::move(variant.program.constants, std::back_inserter(out_.constants));

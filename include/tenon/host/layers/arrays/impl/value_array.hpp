@@ -4,6 +4,7 @@
 #include "tenon/host/layers/arrays/value_array.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/tensor.hpp"
 #include "tenon/host/layers/arrays/impl/strided.hpp"
+#include "tenon/host/loader/method/method.hpp"
 #include "tenon/host/loader/plugin/tensor_storage.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {
@@ -119,6 +121,55 @@ ArrayBytes to_layout(Array array, std::span<const std::uint8_t> dim_order) {
   fill_strides(array.shape, dim_order.data(), strides.data());
   ArrayBytes out = ArrayBytes::uninitialized(array.data.size());
   scatter(out.data(), array.data.data(), array.shape, strides, size_of(array.type));
+  return out;
+}
+
+Status set_array(Method& method, std::size_t index, const ArrayView& array, ArrayBytes& copy) {
+  std::span<const std::byte> bytes = array.data;
+  const bool is_tensor =
+      index < method.num_inputs() && method.input(index).kind == TENON_VALUE_TENSOR;
+  const auto is_other_order = [&] {
+    const TensorView tensor(*method.input(index).as.tensor);
+    return !tensor.is_contiguous() && tensor.rank() == array.shape.size();
+  };
+  const std::size_t alignment = std::max<std::size_t>(size_of(array.type), 1);
+  const bool is_unaligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment != 0;
+  if (is_unaligned || (is_tensor && is_other_order())) {
+    Array own{array.type,
+              {array.shape.begin(), array.shape.end()},
+              ArrayBytes::uninitialized(bytes.size())};
+    if (!bytes.empty()) std::memcpy(own.data.data(), bytes.data(), bytes.size());
+    copy = is_tensor && is_other_order()
+               ? to_layout(std::move(own), TensorView(*method.input(index).as.tensor).dim_order())
+               : std::move(own.data);
+    bytes = copy.span();
+  }
+  return method.set_input(index, InputTensor{array.type, array.shape, bytes});
+}
+
+Result<Array> copy_output(const Method& method, std::size_t index) {
+  const tenon_value& value = method.output(index);
+  Array out;
+  if (value.kind == TENON_VALUE_TENSOR) {
+    const TensorView tensor(*value.as.tensor);
+    if (tensor.device().device_type != TENON_DL_CPU) {
+      if (!tensor.is_contiguous()) {
+        return error(Error::NotSupported,
+                     "expected elements in C order, found other strides on DLPack device type ",
+                     tensor.device().device_type);
+      }
+      out.type = tensor.scalar_type();
+      out.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
+      out.data = ArrayBytes::uninitialized(tensor.nbytes());
+      TENON_RETURN_IF_ERROR(method.read_output(index, {out.data.data(), out.data.size()}));
+      return out;
+    }
+  }
+  TENON_TRY(ValueArray array, to_array(value));
+  out.type = array.type;
+  out.shape = std::move(array.shape);
+  out.data = ArrayBytes::uninitialized(array.data.size());
+  if (!array.data.empty()) std::memcpy(out.data.data(), array.data.data(), array.data.size());
   return out;
 }
 

@@ -33,6 +33,7 @@ Program::Program(MappedFile file, std::unique_ptr<Head> head,
       keep_alive_(std::move(keep_alive)),
       name_(std::move(name)),
       limits_(limits),
+      bytes_(verified.bytes),
       view_(verified.view),
       names_(std::move(verified.names)) {}
 
@@ -125,7 +126,7 @@ Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
   const ProgramView view(bytes, *root, parts.segment_base);
   TENON_TRY(auto names,
             detail::verify_program(view, parts.flatbuffer_size, parts.segment_size, limits));
-  return Verified{view, std::move(names), size > start.size()};
+  return Verified{view, std::move(names), size > start.size(), bytes};
 }
 
 std::string Program::list_of_methods() const {

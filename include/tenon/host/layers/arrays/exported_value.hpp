@@ -7,10 +7,10 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/host/loader/method/inputs.hpp"
 
-namespace tenon { inline namespace TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// The exported value of an input that is not a tensor; it can only be confirmed.
-[[nodiscard]] inline host::InputScalar exported_value(const tenon_value& value) {
+[[nodiscard]] inline InputScalar exported_value(const tenon_value& value) {
   switch (value.kind) {
     case TENON_VALUE_INT:
       return value.as.integer;
@@ -24,4 +24,4 @@ namespace tenon { inline namespace TENON_RELEASE {
   }
 }
 
-}}  // namespace tenon::TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -9,14 +9,13 @@
 #include "tenon/host/loader/files/limits.hpp"
 #include "tenon/host/loader/method/method.hpp"
 
-namespace tenon { inline namespace TENON_RELEASE {
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
 
 /// Gives each output that the program plans no memory for the bytes that `allocate(nbytes)` returns
 /// as a std::byte*, which must stay valid while the method may run. Fails with the host's limit
 /// before more than `most_bytes` are asked for.
 template <class Allocate>
-[[nodiscard]] Status set_outputs(host::Method& method, std::uint64_t most_bytes,
-                                 Allocate allocate) {
+[[nodiscard]] Status set_outputs(Method& method, std::uint64_t most_bytes, Allocate allocate) {
   std::uint64_t nbytes = 0;
   for (std::size_t i = 0; i < method.num_outputs(); ++i) {
     const tenon_value& value = method.output(i);
@@ -25,11 +24,10 @@ template <class Allocate>
     const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
                            (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
     if (has_place) continue;
-    nbytes = host::detail::add_saturating(nbytes, tensor.capacity);
+    nbytes = detail::add_saturating(nbytes, tensor.capacity);
     if (nbytes > most_bytes) {
-      return host::detail::over_limit(
-          concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",
-          most_bytes);
+      return detail::over_limit(concat("output ", i, ": bytes of outputs without planned memory"),
+                                nbytes, "output_bytes", most_bytes);
     }
     const auto size = static_cast<std::size_t>(tensor.capacity);
     std::byte* const memory = allocate(size);
@@ -38,4 +36,4 @@ template <class Allocate>
   return ok();
 }
 
-}}  // namespace tenon::TENON_RELEASE
+}}}  // namespace tenon::TENON_RELEASE::host

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of <tenon/host/prove.hpp>, for a program that does not link the library
+// tenon-host. Exactly one source of the program includes it. Needs <tenon/host/implementation.hpp>
+// and the definitions of <tenon/host/arrays.hpp>, <tenon/host/prepared.hpp> and
+// <tenon/host/sequence.hpp>, in this source or another one.
+#pragma once
+
+#include "tenon/abi/version.h"
+
+// Before the rest, so that it is the first of what a linker finds twice.
+namespace tenon { inline namespace TENON_RELEASE { namespace host {
+
+void include_tenon_host_prove_implementation_hpp_in_exactly_one_source() noexcept {}
+
+}}}  // namespace tenon::TENON_RELEASE::host
+
+#include "tenon/host/prove.hpp"
+
+#include "tenon/host/layers/prove/impl/compare_layers.hpp"
+#include "tenon/host/layers/prove/impl/failover.hpp"
+#include "tenon/host/layers/prove/impl/golden.hpp"
+#include "tenon/host/layers/prove/impl/prove.hpp"
