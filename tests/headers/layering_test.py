@@ -53,7 +53,7 @@ LAYERS = {
     "scheduling": [],
     "sessions": ["budget"],
     "signatures": ["discovery", "trust"],
-    "state": ["budget", "data", "sessions", "trust"],
+    "state": ["budget", "data", "observed", "sessions", "trust"],
     "streams": ["devices", "sessions"],
     "trace": ["arrays", "data", "observed", "sessions"],
     "trust": [],

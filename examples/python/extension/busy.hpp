@@ -13,6 +13,11 @@ class Busy {
  public:
   explicit Busy(const MethodObject& method) : state_(*method.state) {
     if (!state_.is_busy.exchange(true, std::memory_order_acquire)) return;
+    if (state_.has_conversations) {
+      raise(error(Error::InvalidState, "method ", method.name,
+                  ": has conversations, which run it; load another method beside them "
+                  "(Program.load_method)"));
+    }
     raise(error(Error::InvalidState, "method ", method.name,
                 ": is running on another thread; load one method for each thread "
                 "(Program.load_method)"));

@@ -460,6 +460,7 @@ One thread may use a method at a time. It releases the GIL while it runs.)");
       });
   bind_intermediates(module, type);
   bind_sequence(module, type);
+  bind_conversations(module, type);
 }
 
 }  // namespace tenon::python

@@ -50,6 +50,7 @@ struct MethodState {
   /// Whether the next run may take so long that Ctrl-C has to end it: the latest one did, or there
   /// was none.
   bool may_be_long = true;
+  bool has_conversations = false;  ///< Why it is busy. Under the GIL.
   std::unique_ptr<host::Method> method;  // After all that it refers to.
   /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.
   std::vector<std::unique_ptr<host::Session>> abandoned;
@@ -80,6 +81,14 @@ struct MethodObject {
 nanobind::object run_sequence(MethodObject& method, const nanobind::tuple& inputs,
                               host::Sequence& sequence, std::uint64_t tokens, bool borrow,
                               bool as_list);
+
+/// Throws ValueError when `rewind_by` is neither "journal" nor "position".
+[[nodiscard]] host::SequenceOptions sequence_options(const std::string& rewind_by,
+                                                     std::uint64_t journal_bytes,
+                                                     std::uint64_t capacity);
+
+/// `tenon.Conversations`, and the function of `tenon.Method` that makes them.
+void bind_conversations(nanobind::module_& module, nanobind::class_<MethodObject>& method);
 
 /// `tenon.Sequence`, and the function of `tenon.Method` that makes one.
 void bind_sequence(nanobind::module_& module, nanobind::class_<MethodObject>& method);

@@ -47,16 +47,7 @@ struct SequenceObject {
 std::shared_ptr<SequenceObject> create(const MethodObject& method, const std::string& rewind_by,
                                        std::uint64_t journal_bytes, std::uint64_t capacity) {
   check_open(method);
-  host::SequenceOptions options;
-  options.journal_bytes = journal_bytes;
-  options.capacity = capacity;
-  if (rewind_by == "position") {
-    options.rewind_by = host::RewindBy::Position;
-  } else if (rewind_by != "journal") {
-    throw nb::value_error(
-        concat("rewind_by: expected \"journal\" or \"position\", found \"", rewind_by, "\"")
-            .c_str());
-  }
+  const auto options = sequence_options(rewind_by, journal_bytes, capacity);
   const Busy busy(method);
   return std::make_shared<SequenceObject>(
       MethodObject{method.name, method.variant, method.state, nullptr},
@@ -96,6 +87,21 @@ void restore(const SequenceObject& self, const nb::bytes& saved) {
 }
 
 }  // namespace
+
+host::SequenceOptions sequence_options(const std::string& rewind_by, std::uint64_t journal_bytes,
+                                       std::uint64_t capacity) {
+  host::SequenceOptions options;
+  options.journal_bytes = journal_bytes;
+  options.capacity = capacity;
+  if (rewind_by == "position") {
+    options.rewind_by = host::RewindBy::Position;
+  } else if (rewind_by != "journal") {
+    throw nb::value_error(
+        concat("rewind_by: expected \"journal\" or \"position\", found \"", rewind_by, "\"")
+            .c_str());
+  }
+  return options;
+}
 
 void bind_sequence(nb::module_& module, nb::class_<MethodObject>& method) {
   nb::class_<SequenceObject> type(module, "Sequence",

@@ -26,11 +26,13 @@ from ._program import (
     load,
     register_backend,
 )
-from ._tenon import Array, Intermediate, Sequence, Session, ThreadPool, Trace, __version__
+from ._tenon import Array, Conversation, Conversations, Intermediate, Sequence, Session, ThreadPool, Trace, __version__
 
 __all__ = [
     "Array",
     "Compiled",
+    "Conversation",
+    "Conversations",
     "Error",
     "Intermediate",
     "Method",

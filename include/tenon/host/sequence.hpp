@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// States of a method that can go back, branch, be stored and be taken up again.
+// States of a method that can go back, branch, be stored and be taken up again; and many of them
+// over one method, for several threads.
 #pragma once
 
+#include "tenon/host/layers/state/conversations.hpp"
 #include "tenon/host/layers/state/sequence.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host {

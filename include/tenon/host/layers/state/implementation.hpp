@@ -16,4 +16,5 @@ void include_tenon_host_sequence_implementation_hpp_in_exactly_one_source() noex
 
 #include "tenon/host/sequence.hpp"
 
+#include "tenon/host/layers/state/impl/conversations.hpp"
 #include "tenon/host/layers/state/impl/sequence.hpp"

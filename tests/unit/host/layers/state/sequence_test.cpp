@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// States of methods that go back, branch and are stored. The model of most tests has a cache that
-// is indexed by a position, and a sum that each run changes as a whole.
+// States of methods that go back, branch and are stored.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -16,11 +15,11 @@
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/sequence.hpp"
+#include "unit/host/layers/state/step_model.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
-using host::Kernel;
-using host::KernelTable;
+using namespace tenon::test::step_model;
 using host::Method;
 using host::RewindBy;
 using host::Sequence;
@@ -28,132 +27,6 @@ using host::SequenceOptions;
 
 namespace sequence_test {
 namespace {
-
-constexpr std::int64_t num_places = 512;
-constexpr std::int64_t width = 8;
-
-template <class T>
-T* data_of(const tenon_value& value) {
-  return static_cast<T*>(value.as.tensor->dl.data);
-}
-
-/// `test::step` (x, position, cache, sum, y): writes x to the cache's place, adds to the sum, and
-/// computes y of all places up to the position and of the sum. Fails at the call `fails_at`, after
-/// it has written.
-struct Kernels {
-  Kernels() {
-    REQUIRE(table.add("test::step.out", Kernel{&step, this}).ok());
-    REQUIRE(table.add("test::forget", Kernel{&forget, this}).ok());
-    REQUIRE(table.add("test::look", Kernel{&look, this}).ok());
-    for (const char* name : {"aten::add.out", "aten::mul.out"}) {
-      REQUIRE(table.add(name, Kernel{name[6] == 'a' ? &add : &mul, this}).ok());
-    }
-    REQUIRE(table.add("dim_order_ops::_to_dim_order_copy.out", Kernel{&copy_out, this}).ok());
-    REQUIRE(table.add("aten::copy_", Kernel{&copy_into, this}).ok());
-  }
-  Kernels(const Kernels&) = delete;
-  Kernels& operator=(const Kernels&) = delete;
-
-  KernelTable table;
-  int calls = 0;
-  int fails_at = -1;
-
- private:
-  using Args = tenon_value* const*;
-
-  static tenon_status step(void* object, const tenon_execution_context*, Args args, std::uint32_t) {
-    auto& self = *static_cast<Kernels*>(object);
-    const auto* const x = data_of<float>(*args[0]);
-    const std::int64_t position = *data_of<std::int64_t>(*args[1]);
-    auto* const cache = data_of<float>(*args[2]);
-    auto* const sum = data_of<float>(*args[3]);
-    auto* const y = data_of<float>(*args[4]);
-    for (std::int64_t i = 0; i < width; ++i) {
-      cache[position * width + i] = x[i];
-      sum[i] = sum[i] * 0.9f + x[i];
-    }
-    if (self.calls++ == self.fails_at) return TENON_STATUS_INTERNAL;
-    for (std::int64_t i = 0; i < width; ++i) {
-      y[i] = sum[i];
-      for (std::int64_t place = 0; place <= position; ++place) {
-        y[i] = y[i] * 0.99f + cache[place * width + i] / static_cast<float>(place + 1);
-      }
-    }
-    return TENON_STATUS_OK;
-  }
-  /// Sets what it gets to 0, so that the sum is of no more than one run.
-  static tenon_status forget(void*, const tenon_execution_context*, Args args, std::uint32_t) {
-    std::memset(args[0]->as.tensor->dl.data, 0, args[0]->as.tensor->nbytes);
-    return TENON_STATUS_OK;
-  }
-  static tenon_status look(void*, const tenon_execution_context*, Args, std::uint32_t) {
-    return TENON_STATUS_OK;
-  }
-  /// The second operand may be one number.
-  template <class Compute>
-  static tenon_status each(Args args, std::uint32_t count, const Compute& compute) {
-    const bool is_one = TensorView(*args[1]->as.tensor).numel() == 1;
-    for (std::size_t i = 0; i < 4; ++i) {
-      data_of<float>(*args[count - 1])[i] =
-          compute(data_of<float>(*args[0])[i], data_of<float>(*args[1])[is_one ? 0 : i]);
-    }
-    return TENON_STATUS_OK;
-  }
-  static tenon_status add(void*, const tenon_execution_context*, Args args, std::uint32_t count) {
-    return each(args, count, [](float a, float b) { return a + b; });
-  }
-  static tenon_status mul(void*, const tenon_execution_context*, Args args, std::uint32_t count) {
-    return each(args, count, [](float a, float b) { return a * b; });
-  }
-  /// Of one number, whose type becomes Float.
-  static tenon_status copy_out(void*, const tenon_execution_context*, Args args,
-                               std::uint32_t count) {
-    const TensorView from(*args[0]->as.tensor);
-    REQUIRE(from.numel() == 1);
-    data_of<float>(*args[count - 1])[0] = from.scalar_type() == ScalarType::Long
-                                              ? static_cast<float>(*data_of<std::int64_t>(*args[0]))
-                                          : from.scalar_type() == ScalarType::Double
-                                              ? static_cast<float>(*data_of<double>(*args[0]))
-                                              : *data_of<float>(*args[0]);
-    return TENON_STATUS_OK;
-  }
-  static tenon_status copy_into(void*, const tenon_execution_context*, Args args, std::uint32_t) {
-    std::memcpy(data_of<float>(*args[0]), data_of<float>(*args[1]), args[0]->as.tensor->nbytes);
-    return TENON_STATUS_OK;
-  }
-};
-
-/// The state is the cache and the sum, or, when it is forgotten in each run, the cache.
-ProgramBuilder model(bool forgets = false) {
-  ProgramBuilder builder;
-  auto plan = builder.plan("forward");
-  const std::int32_t cache_bytes = num_places * width * 4;
-  const auto memory = plan.buffer(cache_bytes + 256);
-  const auto place = [&](ScalarType type, std::vector<std::int32_t> sizes, std::int32_t at) {
-    return planned_tensor(type, std::move(sizes), memory, static_cast<std::uint32_t>(at));
-  };
-  const auto x = plan.input(place(ScalarType::Float, {width}, cache_bytes));
-  const auto position = plan.input(place(ScalarType::Long, {1}, cache_bytes + 64));
-  const auto cache = plan.value(place(ScalarType::Float, {num_places, width}, 0));
-  const auto sum = plan.value(place(ScalarType::Float, {width}, cache_bytes + 128));
-  const auto y = plan.output(place(ScalarType::Float, {width}, cache_bytes + 192));
-  // A view of the input, which therefore is copied into the plan's memory when it is set.
-  const auto view = plan.value(place(ScalarType::Float, {2, width / 2}, cache_bytes));
-  plan.instruction(kernel_call(plan.op("test::look", ""), {view}));
-  if (forgets) plan.instruction(kernel_call(plan.op("test::forget", ""), {sum}));
-  plan.instruction(kernel_call(plan.op("test::step", "out"), {x, position, cache, sum, y, y}));
-  return builder;
-}
-
-std::unique_ptr<Method> load_ok(const ProgramBuilder& builder, const Kernels& kernels) {
-  auto bytes = std::make_shared<AlignedBytes>(builder.build());
-  auto program = host::Program::from_bytes(std::as_const(*bytes).bytes(), bytes, "test.pte");
-  REQUIRE(program.ok());
-  auto method = Method::load(*std::move(program), "forward", {.kernels = &kernels.table});
-  INFO(method.text());
-  REQUIRE(method.ok());
-  return *std::move(method);
-}
 
 std::unique_ptr<Sequence> sequence_of(Method& method, SequenceOptions options = {}) {
   options.position_input = 1;
@@ -164,10 +37,7 @@ std::unique_ptr<Sequence> sequence_of(Method& method, SequenceOptions options = 
 }
 
 Status run(Method& method, Sequence& sequence, int token, std::vector<float>& y) {
-  std::array<float, width> x{};
-  for (std::size_t i = 0; i < width; ++i) {
-    x[i] = static_cast<float>(token) / 7 + static_cast<float>(i);
-  }
+  const std::array<float, width> x = x_of(token);
   static const std::vector<std::int64_t> sizes{width};
   TENON_RETURN_IF_ERROR(method.set_input(
       0, host::InputTensor{ScalarType::Float, sizes, std::as_bytes(std::span(x))}));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -76,15 +77,7 @@ class StateFinder {
 
   /// In the order of the memory; ranges do not touch each other.
   [[nodiscard]] std::vector<StateRange> find() {
-    for (const std::int32_t index : *plan_.inputs()) write(index);
-    for (const auto* chain : *plan_.chains()) {
-      for (const auto* instruction : *chain->instructions()) {
-        // Instructions behind a jump may be left out.
-        is_certain_ = is_certain_ && instruction->instr_args_type() != Kind::JumpFalseCall;
-        visit(*instruction);
-      }
-      is_certain_ = false;
-    }
+    visit_all();
     std::vector<StateRange> out;
     for (std::size_t i = 0; i < state_.size(); ++i) {
       for (const auto& [begin, end] : state_[i].all()) {
@@ -94,8 +87,45 @@ class StateFinder {
     return out;
   }
 
+  /// Of a program that computes several texts in a run: whole tensors, each with an equal share of
+  /// each text, one after the other. Tensors that share bytes with others are left out: the
+  /// exporter plans the bytes of a mutable buffer for nothing else.
+  ///
+  /// errors: NotSupported (a tensor that cannot be shared out so).
+  [[nodiscard]] Result<std::vector<StateRange>> find_rows(std::size_t rows) {
+    visit_all();
+    std::vector<StateRange> out;
+    for (const std::int32_t index : tensors_) {
+      const StateRange range = range_of(index);
+      const auto same = [&](const StateRange& at) {
+        return at.buffer == range.buffer && at.begin == range.begin && at.end == range.end;
+      };
+      if (std::ranges::any_of(out, same) || shares_bytes(range)) continue;
+      const auto* const sizes = tensor_at(index)->sizes();
+      const std::int32_t first = sizes->size() == 0 ? 1 : sizes->Get(0);
+      if (static_cast<std::size_t>(first) % rows != 0) {
+        return error(Error::NotSupported, "value ", index, " is in the state: expected a size of ",
+                     rows, " or a multiple in dimension 0, for as many texts, found ", first);
+      }
+      out.push_back(range);
+    }
+    return out;
+  }
+
  private:
   using Kind = schema::InstructionArguments;
+
+  void visit_all() {
+    for (const std::int32_t index : *plan_.inputs()) write(index);
+    for (const auto* chain : *plan_.chains()) {
+      for (const auto* instruction : *chain->instructions()) {
+        // Instructions behind a jump may be left out.
+        is_certain_ = is_certain_ && instruction->instr_args_type() != Kind::JumpFalseCall;
+        visit(*instruction);
+      }
+      is_certain_ = false;
+    }
+  }
 
   void write(std::int32_t index) {
     each_memory(index, [&](std::uint32_t buffer, std::uint64_t begin, std::uint64_t end) {
@@ -106,11 +136,18 @@ class StateFinder {
     // Nothing more can be found of a value that was read before.
     if (index < 0 || is_read_[static_cast<std::size_t>(index)]) return;
     is_read_[static_cast<std::size_t>(index)] = true;
+    if (const auto* elements = elements_of(index)) {
+      for (const std::int32_t element : *elements) read(element);
+      return;
+    }
+    bool is_state = false;
     each_memory(index, [&](std::uint32_t buffer, std::uint64_t begin, std::uint64_t end) {
       written_[buffer].each_gap(begin, end, [&](std::uint64_t first, std::uint64_t last) {
         state_[buffer].add(first, last);
+        is_state = true;
       });
     });
+    if (is_state) tensors_.push_back(index);
   }
 
   /// Calls `act` for the planned memory of a value and of its elements.
@@ -121,8 +158,7 @@ class StateFinder {
       for (const std::int32_t element : *elements) each_memory(element, act);
       return;
     }
-    const auto* tensor =
-        plan_.values()->Get(static_cast<flatbuffers::uoffset_t>(index))->val_as_Tensor();
+    const auto* const tensor = tensor_at(index);
     const auto* where = tensor ? tensor->allocation_info() : nullptr;
     if (!where) return;
     std::uint64_t nbytes = scalar_types[static_cast<std::size_t>(tensor->scalar_type())].size;
@@ -130,6 +166,34 @@ class StateFinder {
     const std::uint64_t begin =
         (std::uint64_t{where->memory_offset_high()} << 32) | where->memory_offset_low();
     if (nbytes != 0) act(where->memory_id(), begin, begin + nbytes);
+  }
+
+  /// Of a tensor in planned memory.
+  [[nodiscard]] StateRange range_of(std::int32_t index) const {
+    StateRange out{};
+    each_memory(index, [&](std::uint32_t buffer, std::uint64_t begin, std::uint64_t end) {
+      out = {buffer, begin, end};
+    });
+    return out;
+  }
+
+  /// Whether another tensor has some of the bytes of `range`, and not all of them alone.
+  [[nodiscard]] bool shares_bytes(const StateRange& range) const {
+    bool found = false;
+    for (flatbuffers::uoffset_t i = 0; i < plan_.values()->size(); ++i) {
+      const auto index = static_cast<std::int32_t>(i);
+      if (!tensor_at(index)) continue;
+      each_memory(index, [&](std::uint32_t buffer, std::uint64_t begin, std::uint64_t end) {
+        const bool is_apart = buffer != range.buffer || end <= range.begin || begin >= range.end;
+        found = found || (!is_apart && (begin != range.begin || end != range.end));
+      });
+    }
+    return found;
+  }
+
+  /// Null when it is no tensor.
+  [[nodiscard]] const schema::Tensor* tensor_at(std::int32_t index) const {
+    return plan_.values()->Get(static_cast<flatbuffers::uoffset_t>(index))->val_as_Tensor();
   }
 
   [[nodiscard]] const flatbuffers::Vector<std::int32_t>* elements_of(std::int32_t index) const {
@@ -189,13 +253,13 @@ class StateFinder {
   }
 
   [[nodiscard]] bool has_initial_state(std::int32_t index) const {
-    const auto* tensor =
-        plan_.values()->Get(static_cast<flatbuffers::uoffset_t>(index))->val_as_Tensor();
+    const auto* const tensor = tensor_at(index);
     return tensor && tensor->data_buffer_idx() != 0;
   }
 
   const schema::ExecutionPlan& plan_;
   std::vector<ByteRanges> written_, state_;  ///< By buffer.
+  std::vector<std::int32_t> tensors_;        ///< That have bytes of `state_`.
   std::vector<bool> is_read_;                ///< By value.
   std::vector<bool> is_output_;              ///< By value, of the method.
   bool is_certain_ = true;

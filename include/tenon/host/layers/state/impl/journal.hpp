@@ -8,10 +8,13 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/abi/version.h"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
 
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
@@ -75,6 +78,11 @@ class Journal {
     return *steps_[steps_.size() - 1 - index];
   }
 
+  /// The next `add` then needs no memory.
+  void make_room() {
+    steps_.emplace_back();
+    steps_.pop_back();
+  }
   void add(std::shared_ptr<const JournalStep> step, std::uint64_t most_bytes) {
     nbytes_ += step->nbytes();
     steps_.push_back(std::move(step));
@@ -89,9 +97,62 @@ class Journal {
       steps_.pop_back();
     }
   }
-  void clear() noexcept {
-    steps_.clear();
-    nbytes_ = 0;
+
+  /// The steps, the oldest first: tokens, number of ranges, ranges, and their bytes before.
+  [[nodiscard]] std::vector<std::byte> to_bytes() const {
+    std::vector<std::byte> out;
+    const auto add = [&](const void* data, std::size_t size) {
+      const auto* const bytes = static_cast<const std::byte*>(data);
+      out.insert(out.end(), bytes, bytes + size);
+    };
+    for (const auto& step : steps_) {
+      const std::uint64_t head[] = {step->tokens, step->ranges.size()};
+      add(head, sizeof head);
+      for (const JournalStep::Range& range : step->ranges) {
+        const std::uint64_t place[] = {range.offset, range.nbytes};
+        add(place, sizeof place);
+      }
+      add(step->before.data(), step->before.size());
+    }
+    return out;
+  }
+
+  /// What `to_bytes` gave, of images of `image_bytes` bytes.
+  ///
+  /// errors: InvalidExternalData.
+  [[nodiscard]] static Result<Journal> from_bytes(Bytes from, std::size_t image_bytes) {
+    Journal out;
+    const auto refused = [&](std::string_view what) {
+      return error(Error::InvalidExternalData, "a saved sequence: step ", out.size(),
+                   " of its journal ", what);
+    };
+    const auto number = [&]() -> std::uint64_t {
+      const std::uint64_t value = *read_le<std::uint64_t>(from);
+      from = from.subspan(8);
+      return value;
+    };
+    while (!from.empty()) {
+      if (from.size() < 16) return refused("is cut off");
+      auto step = std::make_shared<JournalStep>();
+      step->tokens = number();
+      const std::uint64_t ranges = number();
+      if (ranges > from.size() / 16) return refused("is cut off");
+      std::uint64_t nbytes = 0;
+      for (std::uint64_t i = 0; i < ranges; ++i) {
+        const std::uint64_t offset = number(), size = number();
+        if (offset > image_bytes || size > image_bytes - offset) {
+          return refused("has a range outside of the state");
+        }
+        step->ranges.push_back({static_cast<std::size_t>(offset), static_cast<std::size_t>(size)});
+        nbytes += size;
+        if (nbytes > from.size()) return refused("is cut off");
+      }
+      const Bytes before = from.first(static_cast<std::size_t>(nbytes));
+      step->before.assign(before.begin(), before.end());
+      from = from.subspan(before.size());
+      out.add(std::move(step), UINT64_MAX);
+    }
+    return out;
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -75,15 +76,15 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
   return hasher.finish();
 }
 
-/// A state that was saved: a head, the image, and the hash of both.
+/// A state that was saved: a head, the image, the journal if it was saved too, and the hash of all.
 struct StateFile {
   static constexpr std::string_view magic = "TenonSq1";
   static constexpr std::size_t head_size = 8 + 32 + 8 + 8;
 
   static std::vector<std::byte> write(const Sha256& fingerprint, std::uint64_t position,
-                                      std::span<const std::byte> image) {
+                                      Bytes image, Bytes journal) {
     std::vector<std::byte> out;
-    out.reserve(head_size + image.size() + 32);
+    out.reserve(head_size + image.size() + journal.size() + 32);
     const auto add = [&](Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); };
     const auto number = [&](std::uint64_t value) { add(std::as_bytes(std::span(&value, 1))); };
     add(std::as_bytes(std::span(magic)));
@@ -91,13 +92,14 @@ struct StateFile {
     number(position);
     number(image.size());
     add(image);
+    add(journal);
     const Sha256 hash = sha256_of(out);
     add(std::as_bytes(std::span(hash.bytes)));
     return out;
   }
 
   std::uint64_t position = 0;
-  std::span<const std::byte> image{};
+  Bytes image{}, journal{};  ///< The journal: `Journal::to_bytes`.
 
   /// The contents of `saved`, which is borrowed. `fingerprint` and `nbytes` are this method's.
   static Result<StateFile> read(std::span<const std::byte> saved, const Sha256& fingerprint,
@@ -120,10 +122,12 @@ struct StateFile {
                    "another program, other weights or another plugin");
     }
     const auto number = [&](std::size_t at) { return *read_le<std::uint64_t>(saved, at); };
-    StateFile out{number(40), saved.subspan(head_size, saved.size() - head_size - 32)};
-    if (number(48) == nbytes && out.image.size() == nbytes) return out;
+    const Bytes rest = saved.subspan(head_size, saved.size() - head_size - 32);
+    if (number(48) == nbytes && rest.size() >= nbytes) {
+      return StateFile{number(40), rest.first(nbytes), rest.subspan(nbytes)};
+    }
     return error(Error::InvalidExternalData, "a saved sequence: expected a state of ", nbytes,
-                 " bytes, found ", out.image.size());
+                 " bytes, found ", std::min<std::uint64_t>(number(48), rest.size()));
   }
 };
 

@@ -23,13 +23,14 @@
 namespace tenon { inline namespace TENON_RELEASE { namespace host::detail {
 
 /// The memory of a method and its delegates in which one run leaves what later ones read. An image
-/// is all its bytes, one part after the other.
+/// is all its bytes, one part after the other. In a program that computes several texts in a run,
+/// each has a row of the memory, and an image is of one.
 class StateMemory {
  public:
   struct Part {
     std::string name;
     std::size_t offset, nbytes;            ///< In an image.
-    std::byte* live = nullptr;             ///< Null where this processor cannot reach it.
+    std::byte* live = nullptr;             ///< Of row 0. Null where this processor cannot reach it.
     const DeviceSpace* devices = nullptr;  ///< Have it then on `device` at `address`; or
     tenon_dl_device device = cpu_device;
     std::byte* address = nullptr;
@@ -37,14 +38,24 @@ class StateMemory {
     tenon_delegate* handle = nullptr;    ///< as the method's own.
     tenon_sequence_v1 functions{};       ///< Of that delegate.
     std::uint64_t number = 0;
+
+    /// Where row `row` is; `live` is not null.
+    [[nodiscard]] std::byte* live_at(std::size_t row) const noexcept { return live + row * nbytes; }
   };
 
   /// errors: as `Sequence::create`.
-  [[nodiscard]] static Result<StateMemory> of(MethodState& method) {
+  [[nodiscard]] static Result<StateMemory> of(MethodState& method, std::size_t rows) {
     StateMemory out;
-    for (const StateRange& range : StateFinder(method.plan).find()) {
+    StateFinder finder(method.plan);
+    std::vector<StateRange> ranges;
+    if (rows == 1) {
+      ranges = finder.find();
+    } else {
+      TENON_TRY(ranges, finder.find_rows(rows));
+    }
+    for (const StateRange& range : ranges) {
       Part part{concat("memory ", range.buffer, " from ", range.begin), 0,
-                static_cast<std::size_t>(range.end - range.begin)};
+                static_cast<std::size_t>(range.end - range.begin) / rows};
       std::byte* const at = method.planned.at(range.buffer, range.begin);
       part.device = method.planned.device(range.buffer);
       if (!is_cpu(part.device)) part.devices = method.devices;
@@ -58,6 +69,9 @@ class StateMemory {
         return std::move(added).with_context(
             concat("delegate ", i, " (", delegates[i].use->id, ")"));
       }
+      if (rows == 1 || out.parts_.empty() || !out.parts_.back().delegate) continue;
+      return error(Error::NotSupported, "delegate ", i, " (", delegates[i].use->id,
+                   ") has a state, which cannot be shared out to ", rows, " texts");
     }
     return out;
   }
@@ -66,43 +80,45 @@ class StateMemory {
   [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
 
   /// Copies the bytes of `part`, which this processor cannot reach, to `to`.
-  [[nodiscard]] static Status read_far(const Part& part, std::byte* to) {
+  [[nodiscard]] static Status read_far(const Part& part, std::size_t row, std::byte* to) {
     if (part.devices) {
-      return part.devices->copy(cpu_device, to, part.device, part.address, part.nbytes);
+      return part.devices->copy(cpu_device, to, part.device, part.address + row * part.nbytes,
+                                part.nbytes);
     }
     const Delegate& delegate = *part.delegate;
     return outcome_of(delegate, part.functions.read(delegate.use->backend->raw(), part.handle,
                                                     part.number, 0, part.nbytes, to));
   }
 
-  [[nodiscard]] Status read(std::span<std::byte> image) const {
+  [[nodiscard]] Status read(std::size_t row, std::span<std::byte> image) const {
     for (const Part& part : parts_) {
       std::byte* const to = image.data() + part.offset;
       if (part.live) {
-        std::memcpy(to, part.live, part.nbytes);
+        std::memcpy(to, part.live_at(row), part.nbytes);
       } else {
-        TENON_RETURN_IF_ERROR(read_far(part, to).with_context(part.name));
+        TENON_RETURN_IF_ERROR(read_far(part, row, to).with_context(part.name));
       }
     }
     return ok();
   }
 
   /// Puts the bytes of all parts back. `written` follows.
-  [[nodiscard]] Status write(std::span<const std::byte> image) const {
+  [[nodiscard]] Status write(std::size_t row, std::span<const std::byte> image) const {
     for (const Part& part : parts_) {
-      TENON_RETURN_IF_ERROR(write(part, image.data() + part.offset).with_context(part.name));
+      TENON_RETURN_IF_ERROR(write(part, row, image.data() + part.offset).with_context(part.name));
     }
     return written();
   }
 
   /// Writes all bytes of one part, wherever it is.
-  [[nodiscard]] static Status write(const Part& part, const std::byte* from) {
+  [[nodiscard]] static Status write(const Part& part, std::size_t row, const std::byte* from) {
     if (part.live) {
-      std::memcpy(part.live, from, part.nbytes);
+      std::memcpy(part.live_at(row), from, part.nbytes);
       return ok();
     }
     if (part.devices) {
-      return part.devices->copy(part.device, part.address, cpu_device, from, part.nbytes);
+      return part.devices->copy(part.device, part.address + row * part.nbytes, cpu_device, from,
+                                part.nbytes);
     }
     const Delegate& delegate = *part.delegate;
     return outcome_of(delegate, part.functions.write(delegate.use->backend->raw(), part.handle,
