@@ -76,7 +76,7 @@ class Site(unittest.TestCase):
     def test_a_link_to_a_hidden_file_leads_to_a_page_that_mkdocs_takes(self):
         stage = self.stage(root)
         self.assertEqual(
-            stage.link("docs/a.md", "a.md", "../.github/workflows/ci.yml", ""), "source/github/workflows/ci.yml.md"
+            stage.link("docs/faq.md", "faq.md", "../.github/workflows/ci.yml", ""), "source/github/workflows/ci.yml.md"
         )
         (stage.pages / ".hidden.md").write_text("")
         (stage.pages / "index.md").write_text("[hidden](.hidden.md)")

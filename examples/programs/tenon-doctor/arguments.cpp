@@ -43,9 +43,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--data", arguments.data, "External data of the program; repeatable")
       ->allow_extra_args(false)
       ->type_name("FILE.ptd");
-  app.add_flag("--prove", arguments.prove,
-               "Run the golden cases of the program with each variant that can run here, and keep the "
-               "verdicts for loads that prove (docs/hosts/proof.md)");
+  app.add_flag(
+      "--prove", arguments.prove,
+      "Run the golden cases of the program with each variant that can run here, and keep the "
+      "verdicts for loads that prove (docs/hosts/proof.md)");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   add_color_option(app, arguments.color);
   TENON_TRY(auto instead, parse_command_line(app, footer, argc, argv));

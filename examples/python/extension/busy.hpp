@@ -15,7 +15,7 @@ class Busy {
     if (!state_.is_busy.exchange(true, std::memory_order_acquire)) return;
     if (state_.has_conversations) {
       raise(error(Error::InvalidState, "method ", method.name,
-                  ": has conversations, which run it; load another method beside them "
+                  ": has conversations, which run it; load another method for this "
                   "(Program.load_method)"));
     }
     raise(error(Error::InvalidState, "method ", method.name,

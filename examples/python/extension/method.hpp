@@ -50,7 +50,7 @@ struct MethodState {
   /// Whether the next run may take so long that Ctrl-C has to end it: the latest one did, or there
   /// was none.
   bool may_be_long = true;
-  bool has_conversations = false;  ///< Why it is busy. Under the GIL.
+  bool has_conversations = false;        ///< Why it is busy. Under the GIL.
   std::unique_ptr<host::Method> method;  // After all that it refers to.
   /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.
   std::vector<std::unique_ptr<host::Session>> abandoned;

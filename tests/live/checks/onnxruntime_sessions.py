@@ -332,7 +332,7 @@ class Hostile(Test):
         return model_of([node], [tensor("a", [2, 3]), tensor("b", [2, 3])], [tensor("c", [2, 3])])
 
     def programs(self):
-        """The same for contexts that are programs."""
+        """Hostile contexts that are programs."""
         (self.folder / "blob").write_bytes(RANK_2)
         for backend in ("Add", "Other"):
             subprocess.run([PACK, self.folder / "blob", "--backend", backend, *("--input", "Float:2,3") * 2, "--output",

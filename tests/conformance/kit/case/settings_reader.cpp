@@ -37,7 +37,7 @@ Result<std::optional<double>> read_limit(const JsonAt& limits, std::string_view 
   return std::optional<double>(*limit);
 }
 
-Result<OptionValue> read_option(const JsonAt& at) {
+Result<OptionValue> read_option_value(const JsonAt& at) {
   const JsonAt::Json& value = at.json();
   if (value.is_boolean()) return OptionValue(value.get<bool>());
   if (value.is_number_float()) return OptionValue(value.get<double>());
@@ -123,7 +123,7 @@ Result<std::vector<std::pair<std::string, OptionValue>>> read_options(const Json
   std::vector<std::pair<std::string, OptionValue>> out;
   const auto read_pair = [&](const std::string& key, const JsonAt& option) -> Status {
     TENON_RETURN_IF_ERROR(host::detail::check_printable(at, "a key", key));
-    TENON_TRY(OptionValue value, read_option(option));
+    TENON_TRY(OptionValue value, read_option_value(option));
     out.emplace_back(key, std::move(value));
     return ok();
   };

@@ -89,7 +89,7 @@ class Conversations {
 
   /// Runs `steps`, and returns when each has an outcome: as `Conversation::execute`. Up to `rows`
   /// steps of different conversations, also of other threads, run together when their numbers of
-  /// tokens, and their inputs' types and sizes, are equal. One that fails fails alone.
+  /// tokens, and their inputs' types and sizes, are equal. A step that fails fails alone.
   void execute(std::span<ConversationStep> steps);
 
   [[nodiscard]] ConversationsMemory memory() const noexcept;

@@ -35,7 +35,7 @@ struct StressPlan {
 };
 
 /// Steps, forks, rewinds, saves, restores and new conversations in random order, from several
-/// threads. Returns what went wrong; nothing when all outputs are those of single runs.
+/// threads. Returns what went wrong; nothing when all outputs equal those that single runs gave.
 inline std::vector<std::string> stress(host::Conversations& all, StressSubject& subject,
                                        const StressPlan& plan) {
   std::mutex mutex;

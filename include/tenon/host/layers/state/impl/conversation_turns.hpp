@@ -250,10 +250,10 @@ class ConversationTurns final : public RunObserver {
   StepBatch batch_;
   std::mutex mutex_;
   std::vector<Request*> waiting_;  ///< Also those that run.
-  std::vector<Request*> chosen_;   ///< Those of the present turn.
+  std::vector<Request*> chosen_;   ///< Requests of the present turn.
   bool is_busy_ = false;
   std::unique_ptr<KeptConversation> abandoned_;
-  // Of the thread whose turn it is: those of `chosen_` that run.
+  // Of the thread whose turn it is: the requests in `chosen_` that run.
   std::vector<Request*> run_;
   std::vector<ConversationStep*> steps_;
   std::vector<LoadedSequence*> sequences_;

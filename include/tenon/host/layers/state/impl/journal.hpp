@@ -117,7 +117,7 @@ class Journal {
     return out;
   }
 
-  /// What `to_bytes` gave, of images of `image_bytes` bytes.
+  /// Reads the bytes of `to_bytes`, for images of `image_bytes` bytes.
   ///
   /// errors: InvalidExternalData.
   [[nodiscard]] static Result<Journal> from_bytes(Bytes from, std::size_t image_bytes) {

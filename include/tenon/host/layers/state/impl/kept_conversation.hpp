@@ -138,8 +138,8 @@ class KeptConversations {
     of.nbytes = 0;
   }
   void remove_file(KeptConversation& of) noexcept {
-    std::error_code gone;
-    std::filesystem::remove(of.file, gone);
+    std::error_code ignored;
+    std::filesystem::remove(of.file, ignored);
     of.file.clear();
     on_disk_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -166,7 +166,7 @@ class KeptConversations {
   std::filesystem::path directory_;
   std::string prefix_;  ///< Of the names of files.
   std::uint64_t files_ = 0;
-  std::list<KeptConversation*> in_use_;  ///< Those in memory, the least recently used first.
+  std::list<KeptConversation*> in_use_;  ///< All in memory, the least recently used first.
   std::atomic<std::uint64_t> nbytes_ = 0;
   std::atomic<std::size_t> in_memory_ = 0, on_disk_ = 0;
 };

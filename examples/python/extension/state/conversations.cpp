@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "array.hpp"
-#include "busy.hpp"
-#include "error.hpp"
-#include "input_array.hpp"
-#include "interpreter.hpp"
-#include "long_work.hpp"
-#include "method.hpp"
+#include "../array.hpp"
+#include "../busy.hpp"
+#include "../error.hpp"
+#include "../input_array.hpp"
+#include "../interpreter.hpp"
+#include "../long_work.hpp"
+#include "../method.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/sequence.hpp"

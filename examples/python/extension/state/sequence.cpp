@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "busy.hpp"
-#include "error.hpp"
-#include "interpreter.hpp"
-#include "method.hpp"
+#include "../busy.hpp"
+#include "../error.hpp"
+#include "../interpreter.hpp"
+#include "../method.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/sequence.hpp"
 
