@@ -90,7 +90,7 @@ class DenseBackend final : public BackendInterface {
     const Error resized = resize_tensor(out, {sizes, 2});
     if (resized != Error::Ok) return resized;
     const auto event =
-        event_tracer_start_profiling_delegate(context.event_tracer(), "multiply", -1);
+        event_tracer_start_profiling_delegate(context.event_tracer(), "multiply", DebugHandle(-1));
     multiply(layer, static_cast<const float*>(layer.weights.data()),
              static_cast<std::size_t>(in.size(0)), in.const_data_ptr<float>(),
              out.mutable_data_ptr<float>());

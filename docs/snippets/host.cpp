@@ -177,7 +177,7 @@ tenon::Status explain_variants(const std::shared_ptr<const tenon::host::Program>
   return choice.status();
 }
 
-tenon::Result<tenon::host::FailoverMethod> load_proven(
+[[maybe_unused]] tenon::Result<tenon::host::FailoverMethod> load_proven(
     const std::shared_ptr<const tenon::host::Program>& program,
     const tenon::host::BackendRegistry& registry) {
   // [proof]

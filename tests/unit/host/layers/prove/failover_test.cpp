@@ -12,10 +12,6 @@ using namespace prove_test;
 
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// "forward" by ZooBackend, which is preferred, and by TestBackend of this test, with golden cases.
 struct TwoVariants : Fixture {
   std::shared_ptr<const host::Program> two;

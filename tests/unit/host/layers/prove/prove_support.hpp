@@ -25,6 +25,10 @@ namespace host = tenon::host;
 using tenon::Error;
 using tenon::test::ProgramBuilder;
 
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 /// Whether a method of a test keeps a mutable buffer.
 enum class State : bool { none, kept };
 

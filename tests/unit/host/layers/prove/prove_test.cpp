@@ -12,10 +12,6 @@ using namespace prove_test;
 
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// Whether the method that was loaded was proven now, and not before.
 bool was_run(const tenon::Result<std::unique_ptr<host::Method>>& method) {
   INFO(method.text());
