@@ -219,7 +219,7 @@ def changes_inputs(program: ExportedProgram) -> bool:
 def archives(names: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(FIXTURES.glob("*/model.pt2")):
         name = f"fixture {path.parent.name}"
-        if not path.parent.name.startswith(("in_place", "control_flow")) and not names:
+        if not path.parent.name.startswith(("changed", "control_flow", "in_place")) and not names:
             yield name, path
     for name, case in cases.MODELS.items():
         if names and name not in names:

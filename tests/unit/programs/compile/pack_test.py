@@ -24,8 +24,6 @@ DECODERS = [f"libZydis.so.{major}.{minor}" for major in (3, 4, 5) for minor in r
 
 def run(program, *arguments, **options):
     environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")}
-    # libgomp, which oneDNN needs, frees nothing of its own when it is unloaded: a leak to a sanitizer.
-    environment["TENON_NO_UNLOAD"] = "1"
     return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True,
                           env=environment, check=False, **options)
 

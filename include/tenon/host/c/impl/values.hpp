@@ -24,7 +24,7 @@ inline constexpr std::size_t max_dlpack_rank = 16;
 inline constexpr std::uint64_t dlpack_read_only = 1;  // DLPACK_FLAG_BITMASK_READ_ONLY
 inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the host.
 
-[[nodiscard]] inline const ScalarTypeInfo* find_scalar_type(tenon_dl_dtype dtype) noexcept {
+[[nodiscard]] inline const ScalarTypeInfo* find_dl_dtype(tenon_dl_dtype dtype) noexcept {
   for (const ScalarTypeInfo& info : scalar_types) {
     // The quantized and Bits types are all opaque: no array library has them.
     if (info.dl.code == dtype.code && info.dl.bits == dtype.bits && info.dl.lanes == dtype.lanes &&
@@ -38,7 +38,7 @@ inline constexpr std::int32_t dlpack_cuda_host = 3;   // Pinned memory of the ho
 /// A tensor of an application, as `Method::set_input` takes it.
 [[nodiscard]] inline Result<InputTensor> to_input(std::string_view function,
                                                   const tenon_dl_tensor& from) {
-  const ScalarTypeInfo* const type = find_scalar_type(from.dtype);
+  const ScalarTypeInfo* const type = find_dl_dtype(from.dtype);
   if (!type) {
     return error(Error::InvalidArgument, function,
                  ": expected elements of a type of ExecuTorch, found DLPack's type code ",
