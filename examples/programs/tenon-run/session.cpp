@@ -426,8 +426,10 @@ Status Session::load_method() {
   if (method_) report_.variant = method_->variant();
   if (!arguments_.trace.empty()) report_.timings.init_ns = trace_.total_ns("init");
   if (loaded.ok()) return ok();
-  return fail(progress.failed_delegate() ? ExitCode::no_backend : ExitCode::invalid_file,
-              std::move(loaded));
+  // A device that computes a golden case wrongly is no backend for the program.
+  const bool is_of_backend =
+      progress.failed_delegate() || loaded.error() == Error::DelegateInvalidCompatibility;
+  return fail(is_of_backend ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));
 }
 
 Status Session::record() {

@@ -21,6 +21,9 @@ class InCopy(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.root = pathlib.Path(temporary.name)
         shutil.copytree(DEV, self.root / "tests/dev", ignore=shutil.ignore_patterns("__pycache__"))
+        zoo = DEV.parents[1] / "tests/conformance/zoo/zoo_list.py"  # For `./dev cross`.
+        (self.root / "tests/conformance/zoo").mkdir(parents=True)
+        shutil.copy(zoo, self.root / "tests/conformance/zoo")
         (self.root / ".ci").mkdir()
         shutil.copy(DEV.parents[1] / ".ci/run", self.root / ".ci")
         (self.root / "docs/measurements").mkdir(parents=True)

@@ -68,6 +68,7 @@ class Schema(DocumentsCase, unittest.TestCase):
             yield program, run(fixtures / program / "model.pte")
         yield "kernels of a plugin", run(fixtures / "add_dynamic_portable/model.pte",
                                          TENON_PLUGIN_PATH=place)
+        yield "a proof", run(fixtures / "add_dynamic_portable/model.pte", "--prove", TENON_PLUGIN_PATH=place)
         yield "a disabled backend", run(self.program_of("JudgeBackend"), TENON_PLUGIN_PATH=place,
                                         TENON_DISABLE="Judge*")
         broken = self.folder / "broken.pte"
