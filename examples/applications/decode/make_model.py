@@ -2,7 +2,7 @@
 """Makes programs of a small Llama, with its keys and values in the program.
 
     python make_model.py ../../../docs/CONTRIBUTING.md model.pte --tokens 8
-    python make_model.py ../../../docs/CONTRIBUTING.md draft.pte --layers 1 --width 32 --seed 2
+    python make_model.py ../../../docs/CONTRIBUTING.md draft.pte --tokens 8 --layers 1 --width 32 --seed 2
 
 It is trained on the characters of a text. A run takes the numbers of characters and their places, `--tokens` at most,
 of each of `--rows` texts, and gives the logits of the characters that follow. The keys and values are mutable buffers of
@@ -136,10 +136,11 @@ def main() -> None:
     train(trained, encode(pathlib.Path(given.text).read_text()), given.steps, given.places)
     model = Llama(given.layers, given.width, given.places, given.rows).eval()
     model.load_state_dict(trained.state_dict())
-    example = torch.zeros(given.rows, given.tokens, dtype=torch.int64)
+    # Two tensors: of one, torch.export would make a single input.
+    examples = tuple(torch.zeros(given.rows, given.tokens, dtype=torch.int64) for _ in range(2))
     count = {1: torch.export.Dim("n", min=1, max=given.tokens)} if given.tokens > 1 else None
     with torch.no_grad():
-        exported = torch.export.export(model, (example, example), dynamic_shapes=count and (count, count), strict=False)
+        exported = torch.export.export(model, examples, dynamic_shapes=count and (count, count), strict=False)
     program = to_edge_transform_and_lower(exported, partitioner=partitioners(given.backend, given.plugin))
     pathlib.Path(given.output).write_bytes(program.to_executorch(ExecutorchBackendConfig()).buffer)
 

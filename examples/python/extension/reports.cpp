@@ -30,9 +30,11 @@ std::string plugins_json(const Registry& registry, Strings tags) {
 }
 
 std::string doctor_json(const Registry& registry, std::string model,
-                        std::optional<std::string> method, Strings plugins, Strings data) {
+                        std::optional<std::string> method, Strings plugins, Strings data,
+                        bool prove) {
   doctor::Arguments arguments{std::move(model), std::move(method), std::move(plugins),
                               std::move(data)};
+  arguments.prove = prove;
   return take_interruptibly(
       [arguments = std::move(arguments), find = search(registry.paths)]() -> Result<std::string> {
         doctor::Diagnosis diagnosis = doctor::diagnose(arguments, find);
@@ -57,7 +59,7 @@ std::string inspect_json(std::string plugin, bool load) {
 void bind_reports(nb::module_& module) {
   module.def("plugins_json", &plugins_json, nb::arg("registry"), nb::arg("tags"));
   module.def("doctor_json", &doctor_json, nb::arg("registry"), nb::arg("model"),
-             nb::arg("method").none(), nb::arg("plugins"), nb::arg("data"));
+             nb::arg("method").none(), nb::arg("plugins"), nb::arg("data"), nb::arg("prove"));
   module.def("inspect_json", &inspect_json, nb::arg("plugin"), nb::arg("load"));
 }
 

@@ -130,6 +130,7 @@ class MethodDiagnosis:
     missing_tensors: list[str]
     device_buffers: list[dict[str, Any]]
     memory: list[dict[str, Any]]
+    proofs: list[dict[str, Any]]
     _nested = {"variants": "Variant", "delegates": "Delegate"}
 
 
@@ -241,13 +242,15 @@ def plugins(*, tags: list[str] | tuple[str, ...] = (), all: bool = False) -> lis
 
 def doctor(path: str | os.PathLike[str], *, method: str | None = None,
            plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-           data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()) -> Diagnosis:
+           data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (), prove: bool = False) -> Diagnosis:
     """Reports which plugin serves each delegate of a program, or why none does, as tenon-doctor does.
 
-    Loads plugins; initialises and runs nothing. Raises `Error` for damaged files or an unknown method.
+    prove: also runs the golden cases of each variant that can run here; otherwise nothing is initialised or run.
+
+    Loads plugins. Raises `Error` for damaged files or an unknown method.
     """
     text = _tenon.doctor_json(_program.default_registry(), os.fspath(path), method,
-                              _paths.files("plugins", plugins), _paths.files("data", data))
+                              _paths.files("plugins", plugins), _paths.files("data", data), prove)
     found: Diagnosis = _of(Diagnosis, json.loads(text))
     return found
 

@@ -47,6 +47,11 @@ class Reports(unittest.TestCase):
         with self.assertRaises(tenon.Error):
             tenon.doctor(ADD, method="backward")
 
+    def test_doctor_runs_golden_cases_when_it_is_asked_to(self):
+        self.assertEqual(tenon.doctor(ADD).methods[0].proofs, [])
+        (proof,) = tenon.doctor(ADD, prove=True).methods[0].proofs
+        self.assertEqual((proof["cases"], proof["error"]), (0, None))
+
     def test_a_trace_is_a_picture_in_a_notebook(self):
         trace = tenon.Trace()
         self.assertIn("no events", trace._repr_svg_())

@@ -55,7 +55,9 @@ class LoadedSequence final : public Sequence {
                                                                  std::vector<std::int64_t>(rows)});
     all->initial.resize(all->memory.nbytes());
     TENON_RETURN_IF_ERROR(all->memory.read(0, all->initial));
-    return another(std::move(all));
+    auto out = another(std::move(all));
+    out->all_->active[0] = out.get();  // Its state is there already.
+    return out;
   }
   /// At position 0.
   static std::unique_ptr<LoadedSequence> another(std::shared_ptr<MethodSequences> all) {
