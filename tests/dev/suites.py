@@ -45,8 +45,6 @@ def set_sanitizers():
     os.environ["ASAN_OPTIONS"] = ("allocator_may_return_null=1:detect_stack_use_after_return=1:halt_on_error=1"
                                   ":intercept_tls_get_addr=0")
     os.environ["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
-    # libgomp, which oneDNN needs, frees nothing of its own when it is unloaded with a plugin. Here it stays loaded.
-    os.environ["LD_PRELOAD"] = "libgomp.so.1"
     folder = pathlib.Path(__file__).parent
     os.environ["LSAN_OPTIONS"] = f"print_suppressions=0:suppressions={folder / 'leak_sanitizer.txt'}"
     os.environ["TSAN_OPTIONS"] = f"halt_on_error=1:suppressions={folder / 'thread_sanitizer.txt'}"
