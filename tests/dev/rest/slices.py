@@ -132,5 +132,5 @@ SLICES = (
           "another", ("./dev cross musl", "./dev cross armhf", "./dev cross compilers", "./dev cross macos",
                       "./dev cross refusals"), 12),
     Slice("bench", "the benchmarks, one round each; what a source pays for the headers that it includes",
-          ("./dev bench --rounds 1", "python3 tests/headers/compile_cost.py --build build/gcc --rounds 1"), 10),
+          ("./dev bench --rounds 1", "python3 tests/headers/compile_cost.py --build build/bench --rounds 1"), 10),
 )
