@@ -175,6 +175,7 @@ class ShadowTensor {
   void copy_elements(std::byte* to, const std::int64_t* to_strides, const std::byte* from,
                      const std::int64_t* from_strides) const {
     const auto nbytes = static_cast<std::size_t>(original_->nbytes);
+    if (nbytes == 0) return;  // `std::memcpy` takes no null pointer, even for no bytes.
     if (!reversed_) {
       std::memcpy(to, from, nbytes);
       return;

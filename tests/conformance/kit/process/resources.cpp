@@ -31,7 +31,13 @@ std::int64_t heap_bytes() noexcept {
 // No program that runs has nothing allocated.
 bool counts_heap_bytes() noexcept { return heap_bytes() != 0; }
 
-std::int64_t resident_bytes() { return platform::resident_bytes(); }
+std::int64_t resident_bytes() {
+#if TENON_DETAIL_ADDRESS_SANITIZER
+  return 0;  // Most of them are the sanitizer's.
+#else
+  return platform::resident_bytes();
+#endif
+}
 
 ResourceCounts ResourceCounts::now() {
   ResourceCounts out;

@@ -24,8 +24,8 @@ namespace tenon { inline namespace TENON_RELEASE { namespace conformance {
 /// Whether `heap_bytes` counts anything: not by the allocator of musl.
 [[nodiscard]] bool counts_heap_bytes() noexcept;
 
-/// Bytes of resident pages without a file, after glibc gave pages of freed blocks back; 0 where the
-/// system does not report them.
+/// Bytes of resident pages without a file, after glibc gave pages of freed blocks back; 0 under a
+/// sanitizer, and where the system does not report them.
 [[nodiscard]] std::int64_t resident_bytes();
 
 /// The amount of each kind of resource. Taking it leaves nothing allocated, so that the difference
