@@ -362,10 +362,24 @@ def c_interface(checks):
     unit_tests(checks, [C_INTERFACE[2]], **found)
 
 
+def without_special_values(subject, folder):
+    """A copy of GraphBackend's subject in `folder`, without one case: the sine of the largest float32 is wrong in
+    mingw-w64's C library (0.977, expected -0.522)."""
+    described = json.loads(subject.read_text(encoding="utf-8"))
+    backend = described["backends"]["GraphBackend"]
+    of_folder = (subject.parent / backend["cases"][0]).resolve()
+    backend["cases"] = [os.path.relpath(case, folder) for case in sorted(of_folder.iterdir()) if case.name != "special_values"]
+    out = folder / subject.name
+    out.write_text(json.dumps(described), encoding="utf-8")
+    return out
+
+
 def conformance(checks, level):
     kit = checks.build / "tests/conformance/tenon-conformance.exe"
     for name in ["hello", "demo_backend", "graph_backend/graph_backend"]:
         subject = ROOT / f"tests/conformance/subjects/{pathlib.Path(name).name}.json"
+        if name.endswith("graph_backend"):
+            subject = without_special_values(subject, checks.folder)
         done = checks.expect(
             f"tenon-conformance {name} --level {level}",
             [kit, windows(checks.build / f"examples/backends/{name}.dll"), "--subject", windows(subject)]
@@ -415,6 +429,7 @@ def run_all(checks, quick, kit_level):
         if not quick:
             steps.append(("zoo", lambda: broken_plugins(checks)))
     if not quick:
+        checks.results.not_run("special values of GraphBackend, as mingw-w64 computes a sine wrongly")
         checks.results.not_run("Windows itself, and Microsoft's compiler and C++ library: Wine runs what mingw-w64 built")
     for name, step in steps:
         with checks.results.step(name):
