@@ -109,7 +109,7 @@ def _four_ways(part):
     if not os.path.isdir(f"{folder}/torchvision"):
         part.run([PYTHON, *PIP, "--no-deps", "--target", folder, *TORCHVISION])
     part.check("live: the examples of a program in four ways give eager PyTorch's numbers",
-               [PYTHON, "tests/live/checks/four_ways_examples.py", GCC],
+               [PYTHON, "tests/live/applications/four_ways_examples.py", GCC],
                env={"PYTHONPATH": os.path.abspath(folder)})  # It runs the examples in their own folder.
 
 
@@ -157,6 +157,8 @@ def programs(part):
         part.check("live: generate() of transformers gives eager PyTorch's tokens",
                    [PYTHON, "tests/live/checks/generate_text.py", GCC],
                    env={"PYTHONPATH": os.path.abspath(ARCHITECTURES)})  # Skipped where no transformers is there.
+        part.check("live: the chat has eager PyTorch's tokens, in C++ and in Python",
+                   [PYTHON, "tests/live/applications/chat_tokens.py", GCC])
         _four_ways(part)
         _onnxruntime(part)
     else:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Records what commands print, with its times, for the pictures demo.svg and kit.svg, in the format of asciinema,
+"""Records what commands print, with its times, for the pictures of SESSIONS, in the format of asciinema,
 version 2.
 
-    record.py BUILD write|check [NAME]
+    record.py BUILD write|check [NAME]...
 
-BUILD is a built tree: tenon-run, tenon-conformance, cpu_aoti.so, hello.so, and the zoo. `check`, a test, runs the
+BUILD is a built tree: the programs and the files of the sessions. `check`, a test, runs the
 commands and fails where they print something else than what is stored, but for numbers. draw.py makes the pictures.
 """
 
@@ -35,6 +35,12 @@ SESSIONS = {
          # Times come from the performance pages, not from a machine that builds something else as well.
          "tenon-run model.pte --plugin cpu_aoti.so --input input.npy --expect expected.npy --top 3 | grep -v time:"],
     ),
+    "chat": (
+        "two conversations, whose weights are loaded once",
+        {name: f"examples/backends/executorch/{name}" for name in ("xnnpack.so", "executorch_kernels.so", "libexecutorch.so")}
+        | {name: ROOT / "examples/applications/chat" / name for name in ("model.pte", "tokenizer.json", "lines.txt")},
+        ["chat model.pte tokenizer.json xnnpack.so executorch_kernels.so --script lines.txt"],
+    ),
     "kit": (
         "the conformance kit",
         {"libacme.so": "examples/backends/hello.so", "cases": ROOT / "tests/conformance/cases/hello",
@@ -43,7 +49,7 @@ SESSIONS = {
          "tenon-conformance writes_to_input.so --cases zoo --rule TN-EXE-2 | head -n 8"],
     ),
 }
-PROGRAMS = ("examples/programs/tenon-run/tenon-run", "tests/conformance/tenon-conformance")
+PROGRAMS = ("examples/programs/tenon-run/tenon-run", "examples/applications/chat/chat", "tests/conformance/tenon-conformance")
 # What differs between runs, machines and versions of the kit; the README's test compares the numbers of the demo.
 CHANGING = re.compile(r"\b[0-9a-f]{64}\b|\b0x[0-9a-f]+|\b\d[\d.:TZ-]*(?:e[-+]?\d+)?|\b[mun]?s\b|Linux \w+")
 
@@ -66,7 +72,8 @@ def record(build, name):
         folder.mkdir()
         for file, source in files.items():
             source = build / source
-            shutil.copytree(source, folder / file) if source.is_dir() else shutil.copy(source, folder / file)
+            shutil.copytree(source, folder / file) if source.is_dir() else shutil.copy(
+                source, folder / file, follow_symlinks=False)  # The build's link to ExecuTorch's library.
         path = os.pathsep.join([*(str((build / program).parent) for program in PROGRAMS), os.environ["PATH"]])
         environment = {"PATH": path, "HOME": place, "TERM": "dumb", "LANG": "C.UTF-8"}
         clock, events = 0.0, []

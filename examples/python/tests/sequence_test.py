@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """States of sequences: sequence_test.py BUILD SOURCE. Needs NumPy and the ExecuTorch wheel, not PyTorch."""
 
+import asyncio
 import gc
+import json
 import pathlib
 import subprocess
 import sys
@@ -14,8 +16,11 @@ import tenon
 BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 # Adds its input to a buffer, and gives the double of it.
 MODEL = SOURCE / "tests/fixtures/mutable_buffer_portable/model.pte"
-DECODE = SOURCE / "examples/applications/decode"
+CHAT = SOURCE / "examples/applications/chat"
 KERNELS = BUILD / "examples/backends/executorch/executorch_kernels.so"
+XNNPACK = BUILD / "examples/backends/executorch/xnnpack.so"
+sys.path.append(str(CHAT))
+DIALOGUE = json.loads((CHAT / "expected.json").read_text(encoding="utf-8"))["dialogue"]
 X = np.array([1, 2, 3, 4], np.float32)
 
 ELSEWHERE = """
@@ -91,10 +96,32 @@ class Sequences(unittest.TestCase):
         gc.collect()
         self.assertEqual(runs(sequence, 1), [[2, 4, 6, 8]])
 
-    def test_the_example_decodes_the_same_bits_after_going_back(self):
-        for options in ([], ["--check"]):
-            subprocess.run([sys.executable, DECODE / "decode.py", DECODE / "model.pte", KERNELS, *options],
+    def test_the_example_decodes_pytorchs_tokens_also_with_a_draft_and_the_same_bits_after_going_back(self):
+        for options in ([], ["--draft", CHAT / "draft.pte"], ["--check"]):
+            subprocess.run([sys.executable, CHAT / "decode.py", CHAT / "model.pte", XNNPACK, KERNELS, *options],
                            stdout=subprocess.PIPE, check=True)
+
+    def test_two_conversations_of_the_chat_proceed_at_the_same_time(self):
+        import chat  # pylint: disable=import-outside-toplevel
+
+        model, order = chat.Model(CHAT / "model.pte", [XNNPACK, KERNELS]), []
+
+        async def talk(number):
+            text, turns = model.conversations.open(), [turn for turn in DIALOGUE if turn["conversation"] == number]
+            for turn in turns:
+                tokens = []
+                async for token in chat.reply(model, text, turn["asked"]):
+                    tokens.append(token)
+                    order.append(number)
+                self.assertEqual(tokens, turn["answer"])
+
+        async def both():
+            await asyncio.gather(talk(1), talk(2))
+
+        asyncio.run(both())
+        self.assertEqual(sorted(order), sorted(turn["conversation"] for turn in DIALOGUE for _ in turn["answer"]))
+        changes = sum(one != other for one, other in zip(order, order[1:]))
+        self.assertGreater(changes, len(order) // 8)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ TABLE = {
     "docs/measurements/": (),
     "docs/snippets/": ("near-compiler", "near-programs"),
     "examples/": ("near-programs",),
+    "examples/applications/chat/": ("near-programs", "near-python"),
     "examples/applications/executorch/": ("near-bridges",),
     "examples/applications/four_ways/": ("near-programs", "near-python"),
     "examples/backends/": ("near-kit", "near-programs"),
