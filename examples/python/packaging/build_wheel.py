@@ -9,7 +9,7 @@ files for CMake and pkg-config, templates, plugins) is added as data of the whee
 environment it is installed into is a prefix of Tenon. Libraries of the system that a wheel may not
 rely on are added with their licences; auditwheel checks the result and names the platform.
 
-The wheels are left in FOLDER/dist. FOLDER/meson is a build directory, reused by the next call and for all
+The wheels are left in FOLDER/dist; with SOURCE_DATE_EPOCH their bytes follow from the sources. FOLDER/meson is a build directory, reused by the next call and for all
 interpreters: the extension modules alone are compiled again for each. FOLDER/venv has meson-python, auditwheel and
 the rest of requirements.txt from PyPI, FOLDER/venv-X.Y what an interpreter builds with.
 """
@@ -81,10 +81,8 @@ def link_sources(root, folder):
     it. Links alone."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    listed = run("git", "-C", root, "ls-files", stdout=subprocess.PIPE).stdout.splitlines()
-    for name in sorted({path.split("/")[0] for path in listed}):
+    for name in sorted({path.name for path in root.iterdir()} - {".git", "README.md", "build"}):
         (folder / name).symlink_to(os.path.relpath(root / name, folder))
-    (folder / "README.md").unlink(missing_ok=True)
     (folder / "README.md").symlink_to(os.path.relpath(root / "examples/python/README.md", folder))
 
 
@@ -206,7 +204,7 @@ def pack(root, package, prefix, folder):
         if path.is_file() and is_elf(path):
             run("strip", "--strip-unneeded", path)
         elif path.suffix == ".a":
-            run("strip", "--strip-debug", path)
+            run("strip", "--strip-debug", "--enable-deterministic-archives", path)
     licences = info / "licenses"
     licences.mkdir(exist_ok=True)
     for name in ("LICENSE", "NOTICE"):
@@ -229,6 +227,9 @@ def pack(root, package, prefix, folder):
     for name, text in zip(("nanobind", "robin-map"), nanobind_licences.read(nanobind)):
         (licences / f"{name}.txt").write_text(text, encoding="utf-8")
 
+    # A wheel has the files' modes, which in a checkout follow from someone's umask.
+    for path in unpacked.rglob("*"):
+        path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
     complete = folder / "complete"
     shutil.rmtree(complete, ignore_errors=True)
     complete.mkdir()

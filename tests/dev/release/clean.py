@@ -17,10 +17,10 @@ SAMPLES = ("examples/applications/digits/model.pte", "examples/applications/digi
            "examples/applications/digits/expected.npy", "examples/applications/embed/embed.cpp",
            "examples/applications/c_host/sines.c", "examples/backends/hello/hello.cpp",
            "examples/backends/demo_backend/demo_backend.cpp", "examples/backends/demo_backend/demo_blob.hpp",
-           "include/packages/debian/files/tests/hello", "tests/fixtures/demo_sin_inline/model.pte",
+           "include/packages/debian/files", "tests/fixtures/demo_sin_inline/model.pte",
            "tests/conformance/cases/hello", "examples/applications/consumer")
 # By script: which files it is about.
-CHECKS = {"archive": "*.tar.gz", "debian": "*.deb", "wheel": "*.whl"}
+CHECKS = {"archive": "*.tar.gz", "debian": "*.deb", "autopkgtest": "*.deb", "wheel": "*.whl"}
 
 
 def root_of_debian(part, release):

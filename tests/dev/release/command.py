@@ -68,10 +68,11 @@ def release(part, version, only=None, root=None, trial=False, twice=False):
         raise Failed(f"what is released is the commit, and these are not committed:\n{changed}")
     packages.setup(part)
     started, repository = _time(), os.environ.get(papers.REPOSITORY, "")
+    commit, epoch = part.output(["git", "log", "-1", "--format=%H %ct"]).split()
     folder = FOLDER / version
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    made = artifacts.Made(part, version, folder, FOLDER / "work", twice=twice)
+    made = artifacts.Made(part, version, folder, FOLDER / "work", twice=twice, epoch=epoch)
     artifacts.archive(made)
     found = [places.place_of(part, debian) for debian in dict.fromkeys(root or [places.own()])]
     for place in found:
@@ -86,7 +87,7 @@ def release(part, version, only=None, root=None, trial=False, twice=False):
         made, pathlib.Path("CHANGELOG.md").read_text(encoding="utf-8"), repository))
     part.check("the recipe for conda-forge", lambda: papers.write_recipe(made, repository))
     part.check("where the files come from", lambda: papers.write_provenance(
-        made, part.output(["git", "rev-parse", "HEAD"]), repository, (started, _time())))
+        made, commit, repository, (started, _time())))
     part.check("SHA256SUMS", lambda: papers.write_sums(folder))
     for place in found:
         clean.check_all(part, place.debian, made.files_for(place.debian))

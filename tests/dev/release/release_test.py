@@ -63,7 +63,7 @@ class Release(InFolder):
         self.sources()
         shutil.copytree(SOURCE / "include/packages/conda", "include/packages/conda")
         pathlib.Path("NOTICE").write_text((SOURCE / "NOTICE").read_text(encoding="utf-8"), encoding="utf-8")
-        self.program("git", "[ $1 = status ] || echo 58c1a1d4")
+        self.program("git", "[ $1 = status ] || echo 58c1a1d4 1800000000")
         self.patch(mock.patch.object(packages, "setup", lambda part: None))
         cleaned, made = [], []
         self.patch(mock.patch.object(clean, "check_all", lambda part, debian, files: cleaned.append(
