@@ -4,7 +4,7 @@
 
 # tenon_add_plugin(NAME SOURCES...)
 #
-# A library for dlopen called NAME.so that exports nothing but Tenon's one object. What is linked to
+# A library for dlopen called NAME.so, or NAME.dll for Windows, that exports nothing but Tenon's one object. What is linked to
 # it and how it is compiled beyond that is the project's business (target_link_libraries and so on).
 # After linking, tenon-inspect judges the file, when it is installed and the build is for this machine:
 # a file that hosts would refuse or that leaks symbols fails the build with the reason.
@@ -12,11 +12,15 @@ function(tenon_add_plugin name)
   if(NOT ARGN)
     message(FATAL_ERROR "tenon_add_plugin(${name}): expected sources after the name")
   endif()
+  set(suffix ".so")
+  if(WIN32)
+    set(suffix ".dll")
+  endif()
   add_library(${name} MODULE ${ARGN})
   target_link_libraries(${name} PRIVATE Tenon::tenon)
   set_target_properties(${name} PROPERTIES
     PREFIX ""
-    SUFFIX ".so"
+    SUFFIX "${suffix}"
     C_VISIBILITY_PRESET hidden
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
@@ -28,7 +32,7 @@ function(tenon_add_plugin name)
   if(NOT sanitized EQUAL -1)
     return()
   endif()
-  if(NOT APPLE)
+  if(NOT APPLE AND NOT WIN32)
     target_link_options(${name} PRIVATE "LINKER:-z,defs")
   endif()
   if(TARGET Tenon::tenon-inspect AND NOT CMAKE_CROSSCOMPILING)

@@ -10,6 +10,8 @@ else()
 endif()
 # The libraries are static and have no interface that differs between Debug and Release.
 set(VCPKG_BUILD_TYPE release)
+# For Windows the C interface is a DLL in any case.
+set(VCPKG_POLICY_DLLS_IN_STATIC_LIBRARY enabled)
 vcpkg_configure_meson(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS

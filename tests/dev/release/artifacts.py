@@ -137,6 +137,8 @@ def debian(made, place):
     part = made.part
     part.check(f"Debian packages for {place.debian}", lambda: made.add(place, _build_debian(made, place, "debian")))
     packaged = [path for path in made.files_for(place.debian) if path.suffix == ".deb"]
+    if not packaged:
+        return
     part.check(f"contents of the packages for {place.debian}", lambda: check_contents(part, packaged))
     part.check(f"lintian about the packages for {place.debian}", lambda: check_lintian(part, packaged))
     if made.twice:
