@@ -191,31 +191,6 @@ Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b) {
                shape_text(b.shape()), ": expected shapes that broadcast");
 }
 
-float half_to_float(std::uint16_t bits) noexcept {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-  const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
-  if ((rest & 0x0f800000u) == 0x0f800000u) {  // Infinity and NaN keep all bits of the exponent.
-    return std::bit_cast<float>(sign | rest | 0x7f800000u);
-  }
-  // A multiplication adds 112 to the exponent, which also makes subnormal halves normal.
-  const float value = std::bit_cast<float>(rest) * 0x1p112f;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
-}
-
-std::uint16_t float_to_half(float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
-  const std::uint32_t rest = bits & 0x7fffffffu;
-  if (rest > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-  if (rest >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
-  if (rest < 0x38800000u) {  // Subnormal: adding 0.5 rounds to the multiple of 2^-24.
-    const float moved = std::bit_cast<float>(rest) + 0.5f;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(moved) - 0x3f000000u));
-  }
-  const std::uint32_t rounded = rest + 0xfffu + ((rest >> 13) & 1u) - (112u << 23);
-  return static_cast<std::uint16_t>(sign | (rounded >> 13));
-}
-
 void to_floats(Sizes sizes, ScalarType type, Layout from, float* to) noexcept {
   Dims strides{};
   aoti::contiguous_strides(sizes, std::span(strides).first(sizes.size()));
@@ -225,8 +200,7 @@ void to_floats(Sizes sizes, ScalarType type, Layout from, float* to) noexcept {
     return convert_rows<float, BFloat16>(sizes, out, from, [](BFloat16 x) { return x.to_float(); });
   }
   if (type == ScalarType::Half) {
-    return convert_rows<float, Half>(sizes, out, from,
-                                     [](Half x) { return half_to_float(x.bits); });
+    return convert_rows<float, Half>(sizes, out, from, [](Half x) { return x.to_float(); });
   }
   if (type == ScalarType::Bool) {
     return convert_rows<float, std::uint8_t>(sizes, out, from,
@@ -246,7 +220,7 @@ void from_floats(Sizes sizes, ScalarType type, const float* from, Layout to) noe
                                          [](float x) { return BFloat16::from_float(x); });
   }
   if (type == ScalarType::Half) {
-    return convert_rows<Half, float>(sizes, to, in, [](float x) { return Half{float_to_half(x)}; });
+    return convert_rows<Half, float>(sizes, to, in, [](float x) { return Half::from_float(x); });
   }
   convert_rows<double, float>(sizes, to, in, [](float x) { return double{x}; });
 }

@@ -89,10 +89,6 @@ struct BroadcastPair {
 /// errors: InvalidArgument when the shapes do not broadcast, with both.
 Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b);
 
-// Conversions. Conversions to the narrow types round to nearest even.
-[[nodiscard]] float half_to_float(std::uint16_t bits) noexcept;
-[[nodiscard]] std::uint16_t float_to_half(float value) noexcept;
-
 /// Copies elements of Float, Half, BFloat16, Double or Bool to contiguous floats; a Bool becomes 0
 /// or 1.
 void to_floats(Sizes sizes, ScalarType type, Layout from, float* to) noexcept;

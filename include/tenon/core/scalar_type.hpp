@@ -158,9 +158,36 @@ inline constexpr std::array<ScalarTypeInfo, 30> scalar_types{{
   return info ? info->npy_descr : std::string_view("|V1");
 }
 
-/// IEEE 754 binary16, kept as its bits.
+/// IEEE 754 binary16, kept as its bits. Conversion to it rounds to nearest even.
 struct Half {
   std::uint16_t bits = 0;
+
+  [[nodiscard]] static constexpr Half from_float(float value) noexcept {
+    const auto all = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = (all >> 16) & 0x8000u;
+    const std::uint32_t rest = all & 0x7fffffffu;
+    std::uint32_t out = 0;
+    if (rest > 0x7f800000u) {
+      out = 0x7e00u;
+    } else if (rest >= 0x47800000u) {
+      out = 0x7c00u;
+    } else if (rest < 0x38800000u) {  // Subnormal: adding 0.5 rounds to the multiple of 2^-24.
+      out = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5f) - 0x3f000000u;
+    } else {
+      out = (rest + 0xfffu + ((rest >> 13) & 1u) - (112u << 23)) >> 13;
+    }
+    return {static_cast<std::uint16_t>(sign | out)};
+  }
+  [[nodiscard]] constexpr float to_float() const noexcept {
+    const std::uint32_t sign = (bits & 0x8000u) << 16;
+    const std::uint32_t rest = (bits & 0x7fffu) << 13;
+    if ((rest & 0x0f800000u) == 0x0f800000u) {  // Infinity and NaN keep all bits of the exponent.
+      return std::bit_cast<float>(sign | rest | 0x7f800000u);
+    }
+    // A multiplication adds 112 to the exponent, which also makes subnormal halves normal.
+    const float value = std::bit_cast<float>(rest) * 0x1p112f;
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+  }
 };
 
 /// Upper half of a float32. Conversion to it rounds to nearest even, as PyTorch's does.

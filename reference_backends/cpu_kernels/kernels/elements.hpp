@@ -74,9 +74,7 @@ using Wide =
 
 template <class T>
 [[nodiscard]] Wide<T> widen(T value) noexcept {
-  if constexpr (std::is_same_v<T, Half>) {
-    return half_to_float(value.bits);
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return value.to_float();
   } else if constexpr (std::is_same_v<T, Bool>) {
     return value.byte != 0 ? 1 : 0;
@@ -89,10 +87,8 @@ template <class T>
 /// bits becomes the smallest number.
 template <class T, class From>
 [[nodiscard]] T narrow(From value) noexcept {
-  if constexpr (std::is_same_v<T, Half>) {
-    return {float_to_half(static_cast<float>(value))};
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return BFloat16::from_float(static_cast<float>(value));
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return T::from_float(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, Bool>) {
     return {value != From{0} ? std::uint8_t{1} : std::uint8_t{0}};
   } else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<From>) {

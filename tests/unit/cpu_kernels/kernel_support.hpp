@@ -74,7 +74,7 @@ inline double read(ScalarType type, const std::byte* data, std::int64_t at) {
     case ScalarType::BFloat16:
       return double{element(BFloat16{}).to_float()};
     case ScalarType::Half:
-      return double{tenon::cpu_aoti::half_to_float(element(Half{}).bits)};
+      return double{element(Half{}).to_float()};
     case ScalarType::Int:
       return static_cast<double>(element(std::int32_t{0}));
     case ScalarType::Long:
@@ -100,7 +100,7 @@ inline void write(ScalarType type, std::byte* data, std::int64_t at, double valu
     case ScalarType::BFloat16:
       return element(BFloat16::from_float(static_cast<float>(value)));
     case ScalarType::Half:
-      return element(Half{tenon::cpu_aoti::float_to_half(static_cast<float>(value))});
+      return element(Half::from_float(static_cast<float>(value)));
     case ScalarType::Int:
       return element(static_cast<std::int32_t>(value));
     case ScalarType::Long:

@@ -383,7 +383,7 @@ TEST_CASE("rows of all halves and of floats convert as single elements do", "[cp
   const auto differs = [](float a, float b) { return a != b && (a == a || b == b); };
   to_floats(sizes, ScalarType::Half, bits, floats.data());
   for (std::size_t i = 0; i < floats.size(); ++i) {
-    wrong += differs(floats[i], half_to_float(static_cast<std::uint16_t>(i)));
+    wrong += differs(floats[i], Half{static_cast<std::uint16_t>(i)}.to_float());
   }
   to_floats(sizes, ScalarType::BFloat16, bits, floats.data());
   for (std::size_t i = 0; i < floats.size(); ++i) {
@@ -395,14 +395,14 @@ TEST_CASE("rows of all halves and of floats convert as single elements do", "[cp
     for (std::size_t i = 0; i < floats.size(); ++i) {
       const auto low = type == ScalarType::Half ? 0x1000u : 0x8000u;
       const float value = type == ScalarType::Half
-                              ? half_to_float(static_cast<std::uint16_t>(i))
+                              ? Half{static_cast<std::uint16_t>(i)}.to_float()
                               : BFloat16{static_cast<std::uint16_t>(i)}.to_float();
       floats[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + low);
     }
     from_floats(sizes, type, floats.data(), bits);
     for (std::size_t i = 0; i < floats.size(); ++i) {
       if (floats[i] != floats[i]) continue;
-      wrong += halves[i] != (type == ScalarType::Half ? float_to_half(floats[i])
+      wrong += halves[i] != (type == ScalarType::Half ? Half::from_float(floats[i]).bits
                                                       : BFloat16::from_float(floats[i]).bits);
     }
   }

@@ -129,7 +129,7 @@ TEST_CASE("a blob of another version is refused as incompatible", "[graph_backen
       load_and_run(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())));
   CHECK(status.error() == Error::DelegateInvalidCompatibility);
   CHECK_THAT(std::string(status.text()),
-             ContainsSubstring("expected payload version 1 to 2, found 7"));
+             ContainsSubstring("expected payload version 1 to 3, found 7"));
 }
 
 TEST_CASE("bytes of something else are refused", "[graph_backend][TN-INI-2]") {
@@ -154,7 +154,7 @@ TEST_CASE("numbers that lead out of a graph are refused", "[graph_backend][TN-IN
   CHECK_THAT(refusal([](Graph& g) { g.tensors[g.outputs[0]].index = 9; }),
              ContainsSubstring("output 9 of 1"));
   CHECK_THAT(refusal([](Graph& g) { g.tensors[0].scalar_type = 7; }),
-             ContainsSubstring("expected dtype Float, Long or Bool"));
+             ContainsSubstring("expected dtype Float, Long, Bool, Half or BFloat16"));
   CHECK_THAT(refusal([](Graph& g) { g.tensors[0].sizes[0] = -1; }),
              ContainsSubstring("a size is -1"));
   CHECK_THAT(refusal([](Graph& g) { g.tensors[0].sizes = {1 << 30, 1 << 30}; }),

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "aot/graph_builder.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "common/check_graph.hpp"
 
 namespace graph_backend {
 
 using namespace tenon;
 using namespace tenon::aot;
+
+namespace {
+
+/// Whether each element of the result is one of the inputs'.
+bool only_moves(const OperatorUnion& op) {
+  using enum blob::Operator;
+  constexpr blob::Operator moves[] = {Permute, Reshape, MaxPool, Cat, Slice, Expand, Convert};
+  return std::ranges::find(moves, op.type) != std::end(moves);
+}
+
+}  // namespace
 
 Status GraphBuilder::add_inputs() {
   for (const ValueId id : program_.inputs()) {
@@ -32,7 +46,17 @@ Status GraphBuilder::add_inputs() {
     tensors_[id] = add_tensor(std::move(tensor));
     draft_.graph.inputs.push_back(tensors_[id]);
   }
+  for (auto& [value, id] : tensors_) {
+    if (!is_short(operand(id).scalar_type)) continue;
+    TENON_TRY(id, convert(id, ScalarType::Float));
+  }
   return tenon::ok();
+}
+
+Result<TensorId> GraphBuilder::convert(TensorId tensor, ScalarType to) {
+  blob::ConvertT op;
+  op.to = static_cast<std::int8_t>(to);
+  return add(make_operator(op), {tensor});
 }
 
 Status GraphBuilder::add_outputs() {
@@ -43,7 +67,10 @@ Status GraphBuilder::add_outputs() {
       return error(Error::NotSupported, "output ", i, " ('", value.name(),
                    "') changes a buffer or an input");
     }
-    TENON_TRY(const TensorId id, tensor(output.value));
+    TENON_TRY(TensorId id, tensor(output.value));
+    if (is_short(value.scalar_type())) {
+      TENON_TRY(id, convert(id, value.scalar_type()));
+    }
     draft_.graph.outputs.push_back(id);
   }
   return tenon::ok();
@@ -56,9 +83,11 @@ Result<blob::TensorT> GraphBuilder::describe(ValueId id) const {
   };
   if (!value.is_tensor()) return refuse("expected a tensor, found a number");
   const ScalarType type = value.scalar_type();
-  if (type != ScalarType::Float && type != ScalarType::Long && type != ScalarType::Bool) {
-    return refuse("expected dtype Float (Long for indices, Bool for conditions), found ",
-                  name_of(value.scalar_type()));
+  if (type != ScalarType::Float && type != ScalarType::Long && type != ScalarType::Bool &&
+      !is_short(type)) {
+    return refuse(
+        "expected dtype Float, BFloat16 or Half (Long for indices, Bool for conditions), found ",
+        name_of(value.scalar_type()));
   }
   if (value.device().device_type != TENON_DL_CPU) {
     return refuse("expected CPU memory, found DLPack device type ", value.device().device_type);
@@ -82,6 +111,7 @@ Result<blob::TensorT> GraphBuilder::describe(ValueId id) const {
 }
 
 TensorId GraphBuilder::add_tensor(blob::TensorT tensor) {
+  exact_.push_back(static_cast<ScalarType>(tensor.scalar_type));
   draft_.graph.tensors.push_back(std::move(tensor));
   return static_cast<TensorId>(draft_.graph.tensors.size() - 1);
 }
@@ -105,7 +135,11 @@ Result<TensorId> GraphBuilder::tensor(ValueId id) {
   } else if (purpose_ == Purpose::Compile) {
     return error(Error::InvalidProgram, "value '", value.name(), "' is read before it is made");
   }
-  return tensors_[id] = add_tensor(std::move(tensor));
+  TensorId made = add_tensor(std::move(tensor));
+  if (is_short(value.scalar_type())) {
+    TENON_TRY(made, convert(made, ScalarType::Float));
+  }
+  return tensors_[id] = made;
 }
 
 TensorId GraphBuilder::constant(std::string name, std::span<const std::int32_t> sizes,
@@ -137,17 +171,23 @@ Result<TensorId> GraphBuilder::add(OperatorUnion op, std::vector<TensorId> input
   }
   out.place = blob::Place::Scratch;
   const TensorId id = add_tensor(std::move(out));
+  const ScalarType exact = exact_[inputs[0]];
+  const bool keeps_elements =
+      std::ranges::all_of(inputs, [&](TensorId input) { return exact_[input] == exact; });
+  if (keeps_elements && only_moves(op)) exact_[id] = exact;
   blob::NodeT& node = draft_.graph.nodes.emplace_back();
   node.op = std::move(op);
   node.inputs = std::move(inputs);
   node.output = id;
-  draft_.handles.push_back({debug_handle_});
+  draft_.handles.push_back(handles_);
   return id;
 }
 
 Status GraphBuilder::bind(ValueId id, TensorId tensor) {
   const EdgeValue value = program_.value(id);
-  TENON_TRY(const blob::TensorT declared, describe(id));
+  TENON_TRY(blob::TensorT declared, describe(id));
+  const ScalarType type = value.scalar_type();
+  if (is_short(type)) declared.scalar_type = static_cast<std::int8_t>(ScalarType::Float);
   const blob::TensorT& made = draft_.graph.tensors[tensor];
   bool fits = declared.scalar_type == made.scalar_type && value.rank() == made.sizes.size();
   for (std::size_t i = 0; fits && i < value.rank(); ++i) {
@@ -159,6 +199,13 @@ Status GraphBuilder::bind(ValueId id, TensorId tensor) {
     return error(Error::InvalidProgram, "value '", value.name(), "' is ",
                  name_of(value.scalar_type()), " ", text_of(largest(declared).shape),
                  " in the program, but the operator makes ", text_of(largest(made).shape));
+  }
+  if (is_short(type) && exact_[tensor] != type) {
+    blob::UnaryT op;
+    op.kind =
+        type == ScalarType::Half ? blob::UnaryKind::RoundToHalf : blob::UnaryKind::RoundToBFloat16;
+    TENON_TRY(tensor, add(make_operator(op), {tensor}));
+    exact_[tensor] = type;
   }
   tensors_[id] = tensor;
   return tenon::ok();

@@ -49,7 +49,8 @@ class GraphBuilder {
   [[nodiscard]] tenon::Status add_inputs();
   [[nodiscard]] tenon::Status add_outputs();
 
-  /// The tensor that a value of the program became.
+  /// The tensor that a value of the program became. Values of float16 and bfloat16 are float32 in a
+  /// graph, rounded to the dtype: operators compute in float32, as PyTorch's do on a CPU.
   ///
   /// errors: NotSupported for a dtype, layout, rank, device or size that the backend does not
   /// support
@@ -61,11 +62,12 @@ class GraphBuilder {
   [[nodiscard]] TensorId scalar(float value) { return constant("scalar", {}, {&value, 1}); }
 
   /// Adds a node and returns the tensor that it makes. It has the debug handle of the program's
-  /// node that was announced last.
+  /// node that was announced last, and none before the first.
   [[nodiscard]] tenon::Result<TensorId> add(OperatorUnion op, std::vector<TensorId> inputs);
-  void announce(const tenon::aot::EdgeNode& node) { debug_handle_ = node.debug_handle(); }
+  void announce(const tenon::aot::EdgeNode& node) { handles_ = {node.debug_handle()}; }
 
-  /// Says that `value` is this tensor, after comparing what is known of both.
+  /// Says that `value` is this tensor, after comparing what is known of both, and rounds it where
+  /// the value's dtype is shorter.
   [[nodiscard]] tenon::Status bind(tenon::aot::ValueId value, TensorId tensor);
 
   [[nodiscard]] Operand operand(TensorId id) const;
@@ -73,14 +75,17 @@ class GraphBuilder {
 
  private:
   tenon::Result<blob::TensorT> describe(tenon::aot::ValueId value) const;
+  tenon::Result<TensorId> convert(TensorId tensor, tenon::ScalarType to);
   TensorId add_tensor(blob::TensorT tensor);
 
   tenon::aot::EdgeProgram program_;
   Purpose purpose_;
   Draft draft_;
   std::map<tenon::aot::ValueId, TensorId> tensors_;
+  /// By tensor: a dtype that holds its elements exactly.
+  std::vector<tenon::ScalarType> exact_;
   std::map<std::string, std::uint32_t, std::less<>> symbols_;
-  std::uint32_t debug_handle_ = 0;
+  std::vector<std::uint32_t> handles_;
 };
 
 /// Computes ahead of time every node whose inputs are constants, with the kernels of the run time:

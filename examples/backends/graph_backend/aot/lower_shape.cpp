@@ -88,19 +88,20 @@ bool is_fixed(const EdgeProgram& program, ValueId value) {
          tenon::aot::find_mutations(program)[value] == tenon::aot::no_value;
 }
 
-/// The result is its argument, except that a bool becomes 1 or 0, and constants of int64 become
-/// float32 here: ExecuTorch's exporter makes such constants, and this conversion, of a model's
-/// numbers ("x + 3").
+/// The result is its argument (`finish` rounds it where its dtype is shorter), except that a bool
+/// becomes 1 or 0, and constants of int64 become float32 here: ExecuTorch's exporter makes such
+/// constants, and this conversion, of a model's numbers ("x + 3").
 Status to_copy(const Call& call) {
   TENON_TRY(const ValueId id, call.EdgeCall::tensor("self"));
   const EdgeValue value = call.program().value(id);
-  if (value.scalar_type() == ScalarType::Bool && call.result().scalar_type() == ScalarType::Float) {
+  const ScalarType to = call.result().scalar_type();
+  if (value.scalar_type() == ScalarType::Bool && (to == ScalarType::Float || is_short(to))) {
     TENON_TRY(const TensorId condition, call.tensor("self"));
     return call.make(make_operator(blob::WhereT()),
                      {condition, call.builder().scalar(1), call.builder().scalar(0)});
   }
   if (value.scalar_type() != ScalarType::Long || !is_fixed(call.program(), id) ||
-      call.result().scalar_type() != ScalarType::Float) {
+      to != ScalarType::Float) {
     return same(call);
   }
   std::vector<std::int32_t> sizes;

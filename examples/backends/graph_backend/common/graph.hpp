@@ -15,7 +15,7 @@ namespace graph_backend {
 
 /// Version of the blobs that are written, and the first that is read. It increases when an old
 /// reader would compute something else from a new blob.
-inline constexpr std::uint32_t payload_version = 2;
+inline constexpr std::uint32_t payload_version = 3;
 inline constexpr std::uint32_t first_payload_version = 1;
 
 /// Number of a tensor in its graph.
@@ -90,6 +90,8 @@ decltype(auto) visit(const OperatorUnion& op, Use&& use) {
       return use(*op.AsCompare());
     case blob::Operator::Where:
       return use(*op.AsWhere());
+    case blob::Operator::Convert:
+      return use(*op.AsConvert());
     default:
       return use(*op.AsBinary());
   }

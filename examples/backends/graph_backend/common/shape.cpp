@@ -127,6 +127,19 @@ struct Infer {
     return broadcast(in[0]->shape, both);
   }
 
+  Result<Shape> operator()(const blob::ConvertT& op) const {
+    const auto from = in.size() == 1 ? in[0]->scalar_type : ScalarType::Bool;
+    const auto to = static_cast<ScalarType>(op.to);
+    const bool widens = is_short(from) && to == ScalarType::Float;
+    if (!widens && !(from == ScalarType::Float && is_short(to))) {
+      return error(Error::InvalidProgram,
+                   "expected one tensor of Float, and Half or BFloat16 as the result, or the "
+                   "reverse, found ",
+                   in.size(), " inputs, ", name_of(from), " and ", name_of(to));
+    }
+    return in[0]->shape;
+  }
+
   Result<Shape> operator()(const blob::UnaryT&) const {
     TENON_RETURN_IF_ERROR(expect_inputs(in, 1, 1));
     return in[0]->shape;

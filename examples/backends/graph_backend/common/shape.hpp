@@ -98,10 +98,18 @@ using Operands = std::span<const Operand* const>;
 ///         fit.
 [[nodiscard]] tenon::Result<Shape> infer(const OperatorUnion& op, Operands inputs);
 
+/// float16 and bfloat16: what Convert reads or makes.
+[[nodiscard]] inline bool is_short(tenon::ScalarType type) noexcept {
+  return type == tenon::ScalarType::Half || type == tenon::ScalarType::BFloat16;
+}
+
 /// The dtype of the output of an operator whose first input is `first`.
 [[nodiscard]] inline tenon::ScalarType dtype_of(const OperatorUnion& op,
                                                 tenon::ScalarType first) noexcept {
   if (op.type == blob::Operator::Reshape) return first;
+  if (op.type == blob::Operator::Convert) {
+    return static_cast<tenon::ScalarType>(op.AsConvert()->to);
+  }
   return op.type == blob::Operator::Compare ? tenon::ScalarType::Bool : tenon::ScalarType::Float;
 }
 

@@ -9,9 +9,9 @@
 #include "common/shape.hpp"
 
 /// The operators on the CPU, in loops whose innermost one visits neighbours in memory, so that a
-/// compiler makes vector instructions of it. All is float32, sums included. Fast products,
-/// convolutions, attention and pooling are in `CpuKernels`; the loops here need nothing, and fold
-/// constants ahead of time.
+/// compiler makes vector instructions of it. All is float32, sums included; float16 and bfloat16
+/// are converted. Fast products, convolutions, attention and pooling are in `CpuKernels`; the loops
+/// here need nothing, and fold constants ahead of time.
 namespace graph_backend {
 
 /// Computes `out`. `infer` returned its sizes for these inputs, and its memory overlaps no input's
@@ -41,6 +41,7 @@ void slice(const blob::SliceT& op, const Operand& x, const Operand& out);
 void expand(const Operand& x, const Operand& out);
 void compare(const blob::CompareT& op, const Operand& a, const Operand& b, const Operand& out);
 void where(Operands in, const Operand& out);
+void convert(const Operand& x, const Operand& out);
 
 /// Distance in elements between neighbours of each dimension of a tensor, seen in a larger shape:
 /// 0 where it has one element for all of them.

@@ -7,6 +7,10 @@
 
 namespace graph_backend::kernels {
 
+using tenon::BFloat16;
+using tenon::Half;
+using tenon::ScalarType;
+
 Strides broadcast_strides(const Shape& shape, const Shape& in) noexcept {
   Strides out;
   std::int64_t stride = 1;
@@ -146,7 +150,31 @@ void unary(const blob::UnaryT& op, const Operand& x, const Operand& out) {
       return for_each(x, out, [](float v) { return std::cos(v); });
     case blob::UnaryKind::Sin:
       return for_each(x, out, [](float v) { return std::sin(v); });
+    case blob::UnaryKind::RoundToHalf:
+      return for_each(x, out, [](float v) { return Half::from_float(v).to_float(); });
+    case blob::UnaryKind::RoundToBFloat16:
+      return for_each(x, out, [](float v) { return BFloat16::from_float(v).to_float(); });
   }
+}
+
+void convert(const Operand& x, const Operand& out) {
+  const auto each = [&]<class From, class To>(const From* from, To* to, auto f) {
+    with_vectors([&]() GRAPH_BACKEND_INLINE {
+      const std::int64_t numel = out.shape.numel();
+      for (std::int64_t i = 0; i < numel; ++i) to[i] = f(from[i]);
+    });
+  };
+  const auto either = [&]<class Short>(Short) {
+    if (x.scalar_type == ScalarType::Float) {
+      each(x.floats(), reinterpret_cast<Short*>(out.data),
+           [](float v) { return Short::from_float(v); });
+    } else {
+      each(reinterpret_cast<const Short*>(x.data), out.floats_to_write(),
+           [](Short v) { return v.to_float(); });
+    }
+  };
+  const bool is_half = x.scalar_type == ScalarType::Half || out.scalar_type == ScalarType::Half;
+  return is_half ? either(Half()) : either(BFloat16());
 }
 
 }  // namespace graph_backend::kernels

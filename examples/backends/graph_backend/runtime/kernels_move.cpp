@@ -148,6 +148,9 @@ struct Run {
   tenon::Status operator()(const blob::WhereT&) const {
     return kernels::where(in, out), tenon::ok();
   }
+  tenon::Status operator()(const blob::ConvertT&) const {
+    return kernels::convert(*in[0], out), tenon::ok();
+  }
   tenon::Status operator()(const blob::SliceT& op) const {
     return kernels::slice(op, *in[0], out), tenon::ok();
   }

@@ -59,6 +59,30 @@ float tanh_of(float v) { return fabs(v) > 10 ? copysign(1.0f, v) : tanh(v); }
 
 float sigmoid(float v) { return 1.0f / (1.0f + exp(-v)); }
 
+// float16 (type 5) and bfloat16 (15), rounded to nearest even.
+ushort to_short(int type, float v) {
+  ushort bits;
+  if (type == 5) {
+    vstore_half_rte(v, 0, (private half*)&bits);
+    return bits;
+  }
+  const uint all = as_uint(v);
+  return isnan(v) ? 0x7fc0 : (ushort)((all + 0x7fff + (all >> 16 & 1)) >> 16);
+}
+float from_short(int type, ushort bits) {
+  return type == 5 ? vload_half(0, (private half*)&bits) : as_float((uint)bits << 16);
+}
+
+kernel void widen(int type, global const ushort* x, ulong x_at, OUT(out), long count) {
+  ITEM
+  out[out_at + i] = from_short(type, x[x_at + i]);
+}
+
+kernel void shorten(int type, IN(x), global ushort* out, ulong out_at, long count) {
+  ITEM
+  out[out_at + i] = to_short(type, x[x_at + i]);
+}
+
 // Comparisons are written so that NaN stays NaN, as in PyTorch, whose gelu is NaN of infinities.
 kernel void unary(int kind, float least, float most, IN(x), OUT(out), long count) {
   ITEM
@@ -83,7 +107,9 @@ kernel void unary(int kind, float least, float most, IN(x), OUT(out), long count
     case 13: y = v * clamp_to(v + 3, 0, 6) / 6; break;
     case 14: y = log(v); break;
     case 15: y = cos(v); break;
-    default: y = sin(v); break;
+    case 16: y = sin(v); break;
+    case 17: y = from_short(5, to_short(5, v)); break;
+    default: y = from_short(15, to_short(15, v)); break;
   }
   out[out_at + i] = y;
 }

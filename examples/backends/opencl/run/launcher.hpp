@@ -33,15 +33,17 @@ enum class Kernel : std::uint8_t {
   CopyBytes,
   Embedding,
   Clear,
+  Widen,
+  Shorten,
 };
-inline constexpr std::array<const char*, 19> kernel_names = {
+inline constexpr std::array<const char*, 21> kernel_names = {
     "binary",       "binary_strided", "unary",
     "copy_strided", "matmul",         "convolution",
     "max_pool",     "average_pool",   "adaptive_average_pool",
     "reduce",       "softmax",        "layer_norm",
     "cat",          "attention",      "compare",
     "where",        "copy_bytes",     "embedding",
-    "clear"};
+    "clear",        "widen",          "shorten"};
 
 /// A tensor as kernels take it.
 struct ElementSlice {

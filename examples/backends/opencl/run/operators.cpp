@@ -104,6 +104,13 @@ class Enqueue {
     return run(Kernel::Where, numel(), in(0), in(1), in(2), out(), shape, of_condition);
   }
 
+  Status operator()(const blob::ConvertT&) const {
+    const auto from = in_[0]->scalar_type;
+    return graph_backend::is_short(from)
+               ? run(Kernel::Widen, numel(), static_cast<cl_int>(from), in(0), out())
+               : run(Kernel::Shorten, numel(), static_cast<cl_int>(out_.scalar_type), in(0), out());
+  }
+
   Status operator()(const blob::UnaryT& op) const {
     return run(Kernel::Unary, numel(), static_cast<cl_int>(op.kind), op.min, op.max, in(0), out());
   }
@@ -144,8 +151,9 @@ class Enqueue {
     }
     // By kernels: command buffers of different versions copy buffers by functions of different
     // types.
-    if (out_.scalar_type == tenon::ScalarType::Bool) {
-      return run(Kernel::CopyBytes, numel(), in(0), out());
+    if (tenon::size_of(out_.scalar_type) < sizeof(float)) {
+      return run(Kernel::CopyBytes, static_cast<std::int64_t>(out_.nbytes()),
+                 ElementSlice{from.buffer, from.offset}, ElementSlice{to.buffer, to.offset});
     }
     const auto length = static_cast<std::int64_t>(out_.nbytes() / sizeof(float));
     const auto floats = [](const Slice& slice) {

@@ -15,9 +15,6 @@ namespace tenon { inline namespace TENON_RELEASE { namespace host {
 /// An element without loss: every element type fits into one of these exactly.
 using ElementValue = std::variant<std::int64_t, std::uint64_t, double, std::complex<double>>;
 
-/// Value of IEEE 754 binary16 bits.
-[[nodiscard]] double half_value(std::uint16_t bits) noexcept;
-
 /// Value of one of the four 8-bit floating point types of the OCP and ONNX formats. `type` must be
 /// one of them.
 [[nodiscard]] double float8_value(ScalarType type, std::uint8_t bits) noexcept;

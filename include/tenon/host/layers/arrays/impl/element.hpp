@@ -26,6 +26,10 @@ ElementValue integer_element(std::span<const std::byte> data, std::size_t index)
   return ElementValue(static_cast<std::int64_t>(load_element<T>(data, index)));
 }
 
+inline double half_element(std::span<const std::byte> data, std::size_t index) noexcept {
+  return static_cast<double>(Half{load_element<std::uint16_t>(data, index)}.to_float());
+}
+
 // Sign, exponent, mantissa without a special case: what a finite number of this format is.
 inline double finite_value(std::uint32_t bits, int exponent_bits, int mantissa_bits,
                            int bias) noexcept {
@@ -41,21 +45,12 @@ inline double finite_value(std::uint32_t bits, int exponent_bits, int mantissa_b
 
 }  // namespace detail
 
-double half_value(std::uint16_t bits) noexcept {
-  if ((bits & 0x7c00u) == 0x7c00u) {
-    if ((bits & 0x3ffu) != 0) return std::numeric_limits<double>::quiet_NaN();
-    const double infinity = std::numeric_limits<double>::infinity();
-    return (bits & 0x8000u) != 0 ? -infinity : infinity;
-  }
-  return detail::finite_value(bits, 5, 10, 15);
-}
-
 double float8_value(ScalarType type, std::uint8_t bits) noexcept {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   switch (type) {
     case ScalarType::Float8_e5m2:
       // The upper half of a binary16.
-      return half_value(static_cast<std::uint16_t>(bits << 8));
+      return static_cast<double>(Half{static_cast<std::uint16_t>(bits << 8)}.to_float());
     case ScalarType::Float8_e4m3fn:
       return (bits & 0x7fu) == 0x7fu ? nan : detail::finite_value(bits, 4, 3, 7);
     case ScalarType::Float8_e5m2fnuz:
@@ -85,7 +80,7 @@ ElementValue element_at(ScalarType type, std::span<const std::byte> data,
       if (size == 4) return integer_element<std::uint32_t>(data, index);
       return load_element<std::uint64_t>(data, index);
     case 'f':
-      if (size == 2) return half_value(load_element<std::uint16_t>(data, index));
+      if (size == 2) return half_element(data, index);
       if (size == 4) return static_cast<double>(load_element<float>(data, index));
       return load_element<double>(data, index);
     case 'c':
@@ -102,8 +97,7 @@ ElementValue element_at(ScalarType type, std::span<const std::byte> data,
     return static_cast<double>(BFloat16{load_element<std::uint16_t>(data, index)}.to_float());
   }
   if (type == ScalarType::ComplexHalf) {
-    return std::complex<double>(half_value(load_element<std::uint16_t>(data, 2 * index)),
-                                half_value(load_element<std::uint16_t>(data, 2 * index + 1)));
+    return std::complex<double>(half_element(data, 2 * index), half_element(data, 2 * index + 1));
   }
   return float8_value(type, load_element<std::uint8_t>(data, index));
 }
