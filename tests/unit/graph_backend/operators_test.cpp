@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -32,6 +33,12 @@ const json& recorded_special() {
   return all;
 }
 
+/// float16 and bfloat16.
+const json& recorded_short() {
+  static const json all = read_cases(TENON_TEST_FIXTURES "/graph_backend/short_floats.json");
+  return all;
+}
+
 /// "nan", "inf" and "-inf" are strings, as JSON has no such numbers.
 float number_of(const json& number) {
   return number.is_string() ? std::strtof(number.get_ref<const std::string&>().c_str(), nullptr)
@@ -49,9 +56,7 @@ std::vector<std::int64_t> sizes_of(const json& tensor) {
 }
 
 ScalarType type_of(const json& tensor) {
-  const std::string name = tensor.at("dtype");
-  if (name == "bool") return ScalarType::Bool;
-  return name == "int64" ? ScalarType::Long : ScalarType::Float;
+  return find_torch_scalar_type(tensor.at("dtype").get<std::string>())->type;
 }
 
 aot::EdgeTensor description(const json& tensor) {
@@ -71,6 +76,13 @@ std::vector<std::byte> data_of(const json& tensor) {
   if (type_of(tensor) == ScalarType::Bool) {
     return copy(std::vector<std::uint8_t>(numbers.begin(), numbers.end()));
   }
+  const auto shorten = [&]<class Short>(Short) {
+    std::vector<Short> out;
+    for (const float number : numbers) out.push_back(Short::from_float(number));
+    return copy(out);
+  };
+  if (type_of(tensor) == ScalarType::Half) return shorten(Half());
+  if (type_of(tensor) == ScalarType::BFloat16) return shorten(BFloat16());
   return copy(std::vector<std::int64_t>(numbers.begin(), numbers.end()));
 }
 
@@ -125,10 +137,30 @@ std::vector<float> bools(const auto& output) {
   return std::vector<float>(bytes, bytes + tensor.nbytes());
 }
 
-/// As numpy.testing.assert_allclose.
-bool near(const std::vector<float>& found, const std::vector<float>& expected) {
-  return std::ranges::equal(found, expected, [](float a, float b) {
-    return a == b || std::abs(a - b) <= 2e-6F + 1e-5F * std::abs(b) ||
+template <class Short>
+std::vector<float> widened(const tenon_value& output) {
+  const TensorView tensor(*output.as.tensor);
+  std::vector<Short> elements(tensor.nbytes() / sizeof(Short));
+  std::memcpy(elements.data(), tensor.data(), tensor.nbytes());
+  std::vector<float> out;
+  for (const Short each : elements) out.push_back(each.to_float());
+  return out;
+}
+
+std::vector<float> numbers_of(const tenon_value& output, ScalarType type) {
+  if (type == ScalarType::Bool) return bools(output);
+  if (type == ScalarType::Half) return widened<Half>(output);
+  if (type == ScalarType::BFloat16) return widened<BFloat16>(output);
+  return floats(output);
+}
+
+/// As numpy.testing.assert_allclose; a short float may be its neighbour, as sums have an order.
+bool near(const std::vector<float>& found, const std::vector<float>& expected, ScalarType type) {
+  const float relative = type == ScalarType::BFloat16 ? 0x1p-7F
+                         : type == ScalarType::Half   ? 0x1p-10F
+                                                      : 1e-5F;
+  return std::ranges::equal(found, expected, [relative](float a, float b) {
+    return a == b || std::abs(a - b) <= 2e-6F + relative * std::abs(b) ||
            (std::isnan(a) && std::isnan(b));
   });
 }
@@ -149,11 +181,11 @@ void compare(const json& one, const Specs& specs) {
   const Status ran = method->execute();
   INFO(ran.text());
   REQUIRE(ran.ok());
-  const auto found = type_of(one.at("result")) == ScalarType::Bool ? bools(method->output(0))
-                                                                   : floats(method->output(0));
+  const ScalarType type = type_of(one.at("result"));
+  const auto found = numbers_of(method->output(0), type);
   const auto expected = numbers_of(one.at("result"));
   CAPTURE(found, expected);
-  CHECK(near(found, expected));
+  CHECK(near(found, expected, type));
 }
 
 }  // namespace
@@ -170,6 +202,12 @@ TEST_CASE("each operator computes the same when nothing is folded", "[graph_back
 TEST_CASE("each operator computes what PyTorch computes of special values", "[graph_backend]") {
   REQUIRE(recorded_special().size() > 150);
   for (const auto& one : recorded_special()) compare(one, {});
+}
+
+TEST_CASE("operators of float16 and bfloat16 compute what PyTorch computes", "[graph_backend]") {
+  REQUIRE(recorded_short().size() > 40);
+  for (const auto& one : recorded_short()) compare(one, {});
+  for (const auto& one : recorded_short()) compare(one, {{"fold", "0"}});
 }
 
 TEST_CASE("each operator that the backend has is compared with PyTorch", "[graph_backend]") {
