@@ -3,7 +3,10 @@
 
 namespace graph_backend {
 
+using tenon::BFloat16;
+using tenon::Half;
 using tenon::Result;
+using tenon::ScalarType;
 
 Result<TensorId> Call::tensor(std::string_view name) const {
   TENON_TRY(const auto value, EdgeCall::tensor(name));
@@ -17,12 +20,17 @@ Result<std::optional<TensorId>> Call::optional_tensor(std::string_view name) con
   return std::optional(id);
 }
 
-Result<TensorId> Call::tensor_or_scalar(std::string_view name) const {
+Result<TensorId> Call::tensor_or_scalar(std::string_view name, Number how) const {
   const auto argument = node().find(name);
-  if (argument && argument->number()) {
-    return builder_.scalar(static_cast<float>(*argument->number()));
+  if (!argument || !argument->number()) return tensor(name);
+  auto number = static_cast<float>(*argument->number());
+  const auto other = EdgeCall::tensor(name == "self" ? "other" : "self");
+  if (other.ok() && how == Number::Rounded) {
+    const ScalarType type = program().value(*other).scalar_type();
+    if (type == ScalarType::Half) number = Half::from_float(number).to_float();
+    if (type == ScalarType::BFloat16) number = BFloat16::from_float(number).to_float();
   }
-  return tensor(name);
+  return builder_.scalar(number);
 }
 
 Result<std::vector<TensorId>> Call::tensors(std::string_view name) const {

@@ -25,8 +25,13 @@ class Call : public tenon::aot::EdgeCall {
   [[nodiscard]] tenon::Result<TensorId> tensor(std::string_view name) const;
   /// Nothing when the argument is None or left out.
   [[nodiscard]] tenon::Result<std::optional<TensorId>> optional_tensor(std::string_view name) const;
+  enum class Number {
+    Rounded,  ///< To float16 or bfloat16 where the other operand is such a tensor.
+    Exact,
+  };
   /// A tensor, or a number in its place.
-  [[nodiscard]] tenon::Result<TensorId> tensor_or_scalar(std::string_view name) const;
+  [[nodiscard]] tenon::Result<TensorId> tensor_or_scalar(std::string_view name,
+                                                         Number how = Number::Rounded) const;
   [[nodiscard]] tenon::Result<std::vector<TensorId>> tensors(std::string_view name) const;
   /// One or two integers below 2^31, for height and width.
   [[nodiscard]] tenon::Result<blob::Pair> pair(std::string_view name, std::int64_t initial) const;

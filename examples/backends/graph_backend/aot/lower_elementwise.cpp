@@ -21,8 +21,11 @@ Status binary(const Call& call) {
     TENON_TRY(const double alpha, call.number("alpha", 1));
     op.alpha = static_cast<float>(alpha);
   }
-  TENON_TRY(const TensorId a, call.tensor_or_scalar("self"));  // `1 - x` has the number first.
-  TENON_TRY(const TensorId b, call.tensor_or_scalar("other"));
+  // As in PyTorch (BinaryOpsKernel.cpp), products and quotients take a number as it is.
+  const bool is_exact = kind == blob::BinaryKind::Mul || kind == blob::BinaryKind::Div;
+  const auto how = is_exact ? Call::Number::Exact : Call::Number::Rounded;
+  TENON_TRY(const TensorId a, call.tensor_or_scalar("self", how));  // `1 - x` has it first.
+  TENON_TRY(const TensorId b, call.tensor_or_scalar("other", how));
   return call.make(make_operator(op), {a, b});
 }
 

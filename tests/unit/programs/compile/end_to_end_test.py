@@ -110,9 +110,9 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual([(each["name"], each["priority"]) for each in report["variants"]],
                          [("GraphBackend", 0), ("kernels", 2), ("named", 1)])
         self.assertEqual([each["needs"] for each in report["variants"]],
-                         [[{"backend": "GraphBackend", "target": "", "payload_version": 2,
+                         [[{"backend": "GraphBackend", "target": "", "payload_version": 3,
                             "cpu_features": []}], [],
-                          [{"backend": "GraphBackend", "target": "", "payload_version": 2,
+                          [{"backend": "GraphBackend", "target": "", "payload_version": 3,
                             "cpu_features": []}]])
         folder = fixtures / "mlp_decomposed"
         words = [program, "--plugin", plugin, "--json", "--input", folder / "input_0.npy",
