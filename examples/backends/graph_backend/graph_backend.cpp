@@ -50,7 +50,7 @@ class GraphBackend final : public tenon::Backend<GraphBackend>,
   static constexpr std::string_view id = "GraphBackend";
   static constexpr std::string_view tags = "example,cpu";
   static constexpr std::string_view description =
-      "example with both halves: compiles float32 graphs of ATen operators and runs them";
+      "example with both halves: compiles graphs of ATen operators and runs them";
   static constexpr tenon::PayloadVersions payload_versions = {graph_backend::first_payload_version,
                                                               graph_backend::payload_version};
 
