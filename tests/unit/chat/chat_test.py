@@ -55,12 +55,12 @@ class Chat(unittest.TestCase):
 
     def test_a_line_is_taken_back_and_a_conversation_begins_anew(self):
         said = ["My name is Anna.", "What is my name?"]
-        told, knows = replies(said)
+        named, knows = replies(said)
         unknown = replies(said[1:])[0]
         self.assertNotEqual(knows, unknown)
-        self.assertEqual(replies([*said, "/undo", said[1]]), [told, knows, knows])
-        self.assertEqual(replies([said[0], "/undo", "/undo", said[1]]), [told, unknown])
-        self.assertEqual(replies([said[0], "/new", said[1]]), [told, unknown])
+        self.assertEqual(replies([*said, "/undo", said[1]]), [named, knows, knows])
+        self.assertEqual(replies([said[0], "/undo", "/undo", said[1]]), [named, unknown])
+        self.assertEqual(replies([said[0], "/new", said[1]]), [named, unknown])
 
     def test_a_conversation_that_is_full_says_so_and_the_other_continues(self):
         status, printed, errors = run([*["What is Tenon?"] * 20, "2: Hello."])

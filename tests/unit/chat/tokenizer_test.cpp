@@ -63,7 +63,7 @@ TEST_CASE("a special token is found by its name, and has no text", "[chat]") {
   CHECK(ours.encode("<|person|>").size() > 1);
   CHECK(ours.bytes(-1).empty());
   CHECK(ours.bytes(static_cast<std::int64_t>(ours.num_tokens())).empty());
-  CHECK(ours.special("<|nobody|>").error() == tenon::Error::NotFound);
+  CHECK(ours.special("<|unknown|>").error() == tenon::Error::NotFound);
 }
 
 // A change of the file, and what the refusal says.

@@ -83,8 +83,7 @@ Result<blob::TensorT> GraphBuilder::describe(ValueId id) const {
   };
   if (!value.is_tensor()) return refuse("expected a tensor, found a number");
   const ScalarType type = value.scalar_type();
-  if (type != ScalarType::Float && type != ScalarType::Long && type != ScalarType::Bool &&
-      !is_short(type)) {
+  if (!is_taken(type)) {
     return refuse(
         "expected dtype Float, BFloat16 or Half (Long for indices, Bool for conditions), found ",
         name_of(value.scalar_type()));

@@ -46,8 +46,7 @@ class Check {
  private:
   Status tensor(const blob::TensorT& tensor, std::uint64_t& scratch_needed) {
     const auto type = static_cast<ScalarType>(tensor.scalar_type);
-    if (type != ScalarType::Float && type != ScalarType::Long && type != ScalarType::Bool &&
-        !is_short(type)) {
+    if (!is_taken(type)) {
       return error(Error::InvalidProgram,
                    "expected dtype Float, Long, Bool, Half or BFloat16, found number ",
                    static_cast<int>(tensor.scalar_type));

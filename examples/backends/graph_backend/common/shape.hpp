@@ -103,6 +103,12 @@ using Operands = std::span<const Operand* const>;
   return type == tenon::ScalarType::Half || type == tenon::ScalarType::BFloat16;
 }
 
+/// The dtypes of all tensors of a graph.
+[[nodiscard]] inline bool is_taken(tenon::ScalarType type) noexcept {
+  return type == tenon::ScalarType::Float || type == tenon::ScalarType::Long ||
+         type == tenon::ScalarType::Bool || is_short(type);
+}
+
 /// The dtype of the output of an operator whose first input is `first`.
 [[nodiscard]] inline tenon::ScalarType dtype_of(const OperatorUnion& op,
                                                 tenon::ScalarType first) noexcept {
